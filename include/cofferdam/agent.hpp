@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers of programs that need models, and agents that work with tools in an environment.
+// The headers for a program that talks to language models: chat clients, and agents that use tools in an environment.
 
 #include <cofferdam/llm/agent.hpp>
 #include <cofferdam/llm/agent_result.hpp>

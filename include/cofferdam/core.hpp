@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers of programs that need commands, files, layers and recipes, without a backend.
+// The headers for a program that runs commands, copies files and uses layers (middleware), without any backend. The
+// program includes the header of a backend too, such as local.hpp.
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/command.hpp>

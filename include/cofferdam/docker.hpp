@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// Includes what a program needs to run commands in containers.
+// The headers for a program that runs commands in Docker containers.
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/core.hpp>

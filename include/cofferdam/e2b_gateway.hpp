@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers of programs that need a server for E2B's SDKs over any backend.
+// The headers for a server program that E2B's SDKs can use in place of the E2B service. The server works with any
+// backend.
 
 #include <cofferdam/core.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers of programs that need commands on this machine, without a wall.
+// The headers for a program that runs trusted commands on this machine, without isolation.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core.hpp>

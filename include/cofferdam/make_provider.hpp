@@ -8,20 +8,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Returns the recipe that a name stands for, so that a program's user chooses where commands run:
+/// Returns the provider for a name, so that the user of a program chooses where commands run. A provider is a recipe
+/// that opens environments:
 ///
 ///     co_await with(make_provider(options.provider), [](any_environment& env) -> awaitable<void> { ... });
 ///
 /// | name | where commands run |
 /// |---|---|
-/// | "sandbox" | the strongest place that needs no setting up: `sandbox()` |
-/// | "local" | this machine, without a wall |
-/// | "jail" | this machine, behind walls of the kernel; needs bubblewrap |
-/// | "docker", "docker:IMAGE" | a container; the default image is python:3.12-slim |
-/// | "e2b", "e2b:TEMPLATE" | a sandbox of E2B; the default template is base |
+/// | "sandbox" | on this machine, without isolation: the same as `sandbox()` |
+/// | "local" | on this machine, without isolation |
+/// | "jail" | on this machine, isolated by Linux namespaces and seccomp; bubblewrap must be installed |
+/// | "docker", "docker:IMAGE" | in a Docker container; the default image is python:3.12-slim |
+/// | "e2b", "e2b:TEMPLATE" | in a sandbox of the E2B service; the default template is base |
 ///
-/// \param name  one of these, case-sensitive.
-/// \throws      error{exec_errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
+/// \param name  one of the names in the table; case-sensitive.
+/// \throws      error{exec_errc::invalid_argument} for any other name; the message lists the valid names. The function
+///              opens nothing, so a backend that does not work is reported later, by `open()`.
 any_provider make_provider(std::string_view name);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers of programs that need an MCP server.
+// The headers for a program that offers tools to agents as an MCP server (Model Context Protocol).
 
 #include <cofferdam/core.hpp>
 #include <cofferdam/serve/mcp/call.hpp>

@@ -14,8 +14,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Returns the recipe that programs use if they name no backend: `local()`, which is no wall. Its commands have the
-/// rights of the program, and the first one prints a warning.
+/// Returns the default provider of programs and examples that name no backend. It is `local()`, which isolates nothing:
+/// commands have all rights of the program. The first `open()` in the program prints a warning about this.
 ///
 ///     co_await with(sandbox(), [](auto& env) -> awaitable<void> { ... });
 inline local sandbox() { return local(); }

@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers of programs that need tools for a model: their descriptions, arguments and answers.
+// The headers for a program that gives tools to a language model: descriptions of the tools, their arguments and their
+// answers.
 
 #include <cofferdam/core.hpp>
 #include <cofferdam/tools/argument.hpp>

@@ -6,17 +6,18 @@
 #error "cofferdam: the single header was included first in this file; include either it or the single headers, not both"
 #endif
 
-/// The version, as one number that the preprocessor can compare: major * 10000 + minor * 100 + patch.
+/// The version of the library as one number, for comparisons in the preprocessor: major * 10000 + minor * 100 + patch.
 #define COFFERDAM_VERSION 100
 
-// Two modes (README): header-only, and compiled, where the bodies of most functions are in one file of the program
-// (cofferdam/src.hpp) or in the library cofferdam::compiled. Each mode has its own inline namespace, so that one
-// program may contain libraries of both: an object that is passed from one to the other is an undefined reference,
-// whose name contains `v0_compiled` on one side only.
+// The library has two modes (see README). In header-only mode, every function body is in a header. In compiled mode,
+// most bodies are compiled once: in the one file of the program that includes cofferdam/src.hpp, or in the library
+// cofferdam::compiled. Each mode has its own inline namespace. Therefore one program can link libraries of both modes.
+// If one of them passes an object to the other, the linker reports an undefined reference, and `v0_compiled` is in the
+// name of the missing function or in the name that the other library defines.
 #if defined(COFFERDAM_SEPARATE_COMPILATION)
 #define COFFERDAM_ABI v0_compiled
 #define COFFERDAM_DECL
-// instantiates a template for files that see only its declaration
+// Explicitly instantiates a template, because files that see only its declaration cannot instantiate it.
 #define COFFERDAM_INSTANTIATE(...) template __VA_ARGS__;
 #else
 #define COFFERDAM_ABI v0
@@ -28,7 +29,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The version as text. CMake and the packages read it from this line.
+/// The version of the library as text: major.minor.patch. CMake and the package recipes read the version from this
+/// line.
 inline constexpr std::string_view version = "0.1.0";
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

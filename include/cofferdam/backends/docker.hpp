@@ -36,110 +36,142 @@ class sandbox;
 class sandbox_settings;
 }  // namespace detail
 
-/// An open container. Models every refinement but `suspendable_environment`.
+/// An open container, and the workspace in it. Models every concept that refines `code_exec_environment`, except
+/// `suspendable_environment`.
 ///
-/// The first program of a container that this library makes is a warden, which starts, watches and ends the commands,
-/// or, with execs, a shell that keeps the container running (see `command_transport`). The container lives as long as
-/// the connection to this program: if the host program dies, or the environment is destroyed without `close()`, the
-/// container and everything in it are removed a moment later. Movable while idle.
-/// \par Threads  any, as for `local_environment`.
+/// In a container that this library has made, the first program is a warden: a small helper program of this library
+/// that starts, watches and ends the commands. If commands are execs (see `command_transport`), the first program is a
+/// shell instead, which only keeps the container running. Such a container ends together with the connection to its
+/// first program. If the host program dies, or the environment is destroyed without `close()`, the daemon removes the
+/// container, and all processes in it, a moment later.
+///
+/// The environment may be moved while no operation is under way.
+/// \par Threads  any thread, as `local_environment` documents it.
 class environment {
  public:
-  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;
   environment& operator=(environment&&) noexcept;
   ~environment();
 
-  /// Runs a command to its end. Every outcome is a result, including a time limit.
-  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
-  ///     its working directory; error{exec_errc::provider_lost} if the container or the connection is lost, with the
-  ///     output so far.
-  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{exec_errc::cancelled}.
+  /// Runs a command to its end. Every outcome of the command is a result, never an exception; this includes a time
+  /// limit.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} if
+  ///     the command's working directory is not a directory of the workspace; error{exec_errc::provider_lost}, with the
+  ///     output so far, if the container or the connection is lost.
+  /// \par Cancellation  terminal: all processes that the command has started get SIGTERM, and SIGKILL after the grace
+  ///                    period (`provider::kill_grace`). Then this function throws error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
-  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
-  /// \throws as `run_command`.
+  /// Starts a command, and returns the running process. If the command cannot be started, the returned process has
+  /// already ended, and its result contains the reason.
+  /// \throws the errors of `run_command`.
   awaitable<process> start(command c);
 
+  /// Reads a whole file of the workspace.
+  /// \param path       relative to the workspace.
+  /// \param max_bytes  maximum size of the file in bytes.
+  /// \throws error{exec_errc::too_large} if the file is larger; error{exec_errc::not_found};
+  ///     error{exec_errc::outside_workspace}; error{exec_errc::environment_closed}.
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
+  /// Writes a file of the workspace, and makes missing folders. The file is written whole or not at all.
+  /// \param path     relative to the workspace.
+  /// \param content  the caller keeps these bytes until the awaitable completes.
+  /// \throws error{exec_errc::outside_workspace}; error{exec_errc::environment_closed}.
   awaitable<void> write_file(std::string path, bytes_view content);
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  /// Writes a file from temporary bytes, which the awaitable takes over. The awaitable can therefore be stored and
+  /// awaited later.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
-  /// Returns the file operations of the workspace: list, stat, remove, whole trees at once.
+  /// Returns the file operations of the workspace: list, stat, remove, and transfers of whole directory trees.
   file_system files();
 
-  /// Returns the commands with `background_policy::keep` of which processes still run, oldest first.
+  /// Returns the ended commands that had `background_policy::keep` and have left processes running. The oldest command
+  /// is first.
   std::vector<background_command> background();
-  /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
-  /// Cannot be cancelled.
-  /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
+  /// Ends the processes that a command has left running (see `background()`), and waits for their end. The processes
+  /// get SIGTERM, and SIGKILL after the grace period. This function cannot be cancelled.
+  /// \param number  `background_command::number()`.
+  /// \throws error{exec_errc::not_found} if no process of the command is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
-  /// Returns the container's name, which this library has chosen.
+  /// Returns the container's name in the daemon. This library has chosen it, unless the container is adopted.
   const std::string& container_name() const;
+  /// Returns the container's id in the daemon.
   const std::string& container_id() const;
 
-  /// Ends all commands and removes the container; of an adopted container, only ends the processes of its commands.
-  /// Pending commands fail with error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the
-  /// first. The daemon has 60 s to answer each request. A removal whose connection is lost is requested at most three
-  /// times.
-  /// \throws error{exec_errc::provider_lost} if the daemon cannot be reached any more; the container then ends by
-  /// itself.
+  /// Ends all commands and removes the container. A container adopted by `in_container` is not removed; only the
+  /// processes of this environment's commands are ended. Commands that are still running fail with
+  /// error{exec_errc::environment_closed}.
+  ///
+  /// This function cannot be cancelled, and a second call waits for the first. The daemon has 60 s to answer each
+  /// request. If the connection breaks during the removal, the request is repeated; it is sent at most three times.
+  /// \throws error{exec_errc::provider_lost} if the daemon cannot be reached any more. The container then ends by
+  ///     itself.
   awaitable<void> close();
 
  private:
   cofferdam::detail::environment_handle<detail::sandbox> handle_;
 };
 
-/// Runs commands in a container, a new one for each environment: `docker::from_image("python:3.12-slim")`.
+/// A recipe for environments in containers: `docker::from_image("python:3.12-slim")`. Each `open()` makes a new
+/// container.
 ///
-/// Hardened by default: no network, no capabilities, no new privileges, the image read-only, 1 GiB of memory, 2 CPUs,
-/// 256 processes, commands as a user other than root; see `container_options` for the settings. Before any command
-/// runs, the settings that the daemon has applied are compared with the requested ones. Results report them in
-/// `isolation()`. The workspace is /workspace, empty at first; it is memory by default. Each VOLUME of an image is
-/// memory too, with a limit that `isolation()` reports. The image's content of a VOLUME is copied into it, and must fit
-/// (else see `container_options::volume` and `container_options::tmpfs`). A mount that was not requested is
-/// error{exec_errc::provider_failed}. Commands have the environment variables of the image and of the options, and
-/// PATH, HOME (the workspace), LANG, TERM, TMPDIR.
+/// The defaults are restrictive: no network, no capabilities, no new privileges, a read-only image, 1 GiB of memory, 2
+/// CPUs and 256 processes. Commands run as a user other than root. `container_options` changes these settings. Before
+/// any command runs, the library compares the settings that the daemon has applied with the requested ones. Every
+/// result reports them in `isolation()`.
 ///
-/// A value: holds no connection. Setters chain.
+/// The workspace is the folder /workspace. It is empty at first, and by default it is in memory. Each VOLUME of an
+/// image is also in memory, with a size limit that `isolation()` reports. The image's content of a VOLUME is copied
+/// there and must fit; for larger content see `container_options::volume` and `container_options::tmpfs`. If the daemon
+/// adds a mount that was not requested, `open()` throws error{exec_errc::provider_failed}.
+///
+/// Commands get the environment variables of the image and of the options, and PATH, HOME (the workspace), LANG, TERM
+/// and TMPDIR.
+///
+/// A provider is a value: it holds no connection and can be copied. Its setters can be chained.
 class provider {
  public:
   explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
 
-  /// Sets the container's settings.
+  /// Sets the settings of the container, such as its user, limits and mounts.
   provider& options(container_options new_options);
-  /// Selects the daemon. Default: the one that the docker command would use (DOCKER_HOST, the current context, the
-  /// usual sockets).
+  /// Selects the Docker daemon. Default: the daemon that the docker command would use. That is the daemon of
+  /// DOCKER_HOST, else of the current context, else of the usual sockets.
   provider& daemon(daemon_choice choice);
-  /// Sets how commands are started. Default: by a warden if there is one for the container's machine, else by execs;
-  /// `isolation()` of the results has the guarantees.
+  /// Sets how commands are started. Default: by a warden if there is one for the container's processor architecture,
+  /// otherwise by execs. The results report the guarantees of the chosen way in `isolation()`.
   provider& by(command_transport how);
-  /// Sets a listener for the progress of a pull or a build. Called on the executor of the coroutine that opens, one
-  /// call at a time. g++ before 13 refuses a temporary lambda that captures by value: name it first.
+  /// Sets a function that receives the progress of a pull or a build. It is called on the executor of the coroutine
+  /// that opens, one call at a time. g++ before 13 rejects a temporary lambda that captures by value: give the lambda a
+  /// name first.
   provider& progress(cofferdam::detail::callable_argument<void(const progress_event&)> listener);
-  /// Sets the shell for lines, as an absolute path in the container; it must accept `-c -- LINE`. Default: bash, else
-  /// /bin/sh.
+  /// Sets the shell that runs commands given as a shell line.
+  /// \param path  absolute path in the container. The shell must accept `-c -- LINE`. Default: bash, or /bin/sh if the
+  ///              container has no bash.
   provider& shell(std::string path);
-  /// Sets the time limit of commands without one. Default: 5 minutes; `no_timeout` for none.
+  /// Sets the time limit of commands that have no timeout of their own.
+  /// \param limit  more than zero, or `no_timeout` for no limit. Default: 5 minutes.
   provider& default_timeout(std::chrono::milliseconds limit);
-  /// Sets the time from SIGTERM to SIGKILL. Default: 500 ms; zero or more.
+  /// Sets the grace period: the time from SIGTERM to SIGKILL when processes are ended.
+  /// \param time  zero or more. Default: 500 ms.
   provider& kill_grace(std::chrono::milliseconds time);
-  /// Sets how long a background child may continue to write after the command has ended. Default: 100 ms; zero or more.
+  /// Sets how long processes that a command leaves behind may continue to write output after the command has ended.
+  /// \param time  zero or more. Default: 100 ms.
   provider& output_grace(std::chrono::milliseconds time);
 
-  /// Makes a container. Pulls or builds its image first if needed, once for all calls at the same time. The first use
-  /// of a daemon in a process also removes the leftovers of dead processes of this host.
+  /// Makes a container and returns an environment in it. Pulls or builds the image first if necessary; concurrent calls
+  /// share one pull or build. The first use of a daemon in a process also removes containers and other objects that
+  /// dead processes of this host have left in that daemon.
   /// \throws error{exec_errc::provider_failed, permission_denied} if no daemon can be used; error{exec_errc::not_found}
-  ///     if the image does not exist; error{exec_errc::unsupported} if commands cannot be started (see
-  ///     `command_transport`); error{exec_errc::provider_failed} if the daemon did not apply the settings;
-  ///     error{exec_errc::cancelled}. Nothing is left behind.
+  ///     if the image does not exist; error{exec_errc::unsupported} if commands cannot be started in the requested way
+  ///     (see `command_transport`); error{exec_errc::provider_failed} if the daemon did not apply the settings;
+  ///     error{exec_errc::cancelled}. After an exception, nothing is left behind.
   awaitable<environment> open() const;
 
  private:
@@ -153,35 +185,40 @@ class provider {
   std::shared_ptr<const detail::sandbox_settings> settings_;
 };
 
-/// Runs commands in containers of an image, which is pulled if the daemon does not have it.
-/// \param name  as for `docker run`.
-/// \throws error{exec_errc::invalid_argument} for an invalid name.
+/// Returns a provider that runs commands in containers of an image. The image is pulled if the daemon does not have it.
+/// \param name  an image name as for `docker run`, such as `python:3.12-slim`.
+/// \throws error{exec_errc::invalid_argument} if the name is invalid.
 provider from_image(std::string_view name);
 
-/// Runs commands in containers of an image that is built first:
-/// `docker::from_dockerfile(docker::build_request("sandbox"))`. BuildKit builds it if the daemon prefers that, or the
-/// Dockerfile needs it (`RUN --mount`, here-documents, `COPY --link`, `# syntax=`); the handler of `provider::progress`
-/// receives its steps and their output.
+/// Returns a provider that builds an image and runs commands in containers of that image:
+/// `docker::from_dockerfile(docker::build_request("sandbox"))`. BuildKit builds the image if the daemon prefers
+/// BuildKit, or if the Dockerfile needs it (`RUN --mount`, here-documents, `COPY --link`, `# syntax=`). The function
+/// set by `provider::progress` receives the build steps and their output.
 provider from_dockerfile(build_request build);
-/// Does the same for a folder with a Dockerfile, or for a Dockerfile in its folder.
+/// Returns a provider that builds an image from a folder with default settings.
+/// \param context  a folder that contains a Dockerfile, or the path of a Dockerfile in its folder.
 provider from_dockerfile(std::filesystem::path context);
 
-/// Runs commands in an existing, running container. It is never stopped, removed or reconfigured: `close()` ends the
-/// processes of the commands, and the container continues. Several environments may be open in one container.
+/// Returns a provider that runs commands in an existing, running container. The container is called adopted: it is
+/// never stopped, removed or reconfigured. `close()` ends the processes of the commands, and the container continues.
+/// Several environments may be open in one container.
 ///
-/// A warden is copied into a private folder (in /tmp, or in another folder that allows writing and executing), started
-/// by an exec, and its file is removed at once. If that is not possible, commands are execs (see `command_transport`).
-/// Of the options only `user` (default: that of the container), `working_directory` (made if it is missing, and never
-/// emptied) and the variables have an effect. HOME is the workspace.
+/// By default, each environment copies a warden (the helper program that starts the commands) into a private folder in
+/// /tmp, or in another folder that allows writing and executing. An exec starts the warden, and its file is removed at
+/// once. If no warden can be started, commands are execs (see `command_transport`).
 ///
-/// The isolation of the container is unknown: `isolation()` reports only that by this library. Limits: a process of the
-/// same user can kill the warden (`kill -9 -1`; our commands cannot if Landlock prevents it, Linux 6.12), which is
-/// error{exec_errc::provider_lost}, and then running processes may continue (as with execs if this program dies). The
-/// end of the container is error{exec_errc::provider_lost} too.
-/// \param name_or_id  as for the docker command.
-/// \throws error{exec_errc::invalid_argument} if it is neither. `open` throws error{exec_errc::not_found} if there is
-///     no such container, or no workspace and it cannot be made; error{exec_errc::provider_failed} if the container
-///     does not run.
+/// Only three kinds of options have an effect: `user` (default: the container's own user), `working_directory` (made if
+/// it is missing, never emptied), and the environment variables. HOME is the workspace.
+///
+/// The isolation of the container itself is unknown, so `isolation()` reports only the guarantees that this library
+/// adds. A process of the same user can kill the warden, for example by `kill -9 -1`; on Linux 6.12 and newer, Landlock
+/// prevents this for our commands. If the warden is killed, operations fail with error{exec_errc::provider_lost}, and
+/// running processes may continue. If commands are execs, running processes may also continue when this program dies.
+/// The end of the container is error{exec_errc::provider_lost} too.
+/// \param name_or_id  name or id of the container, as for the docker command.
+/// \throws error{exec_errc::invalid_argument} if `name_or_id` is neither. `open` throws error{exec_errc::not_found} if
+///     the container does not exist, or if its workspace does not exist and cannot be made;
+///     error{exec_errc::provider_failed} if the container does not run.
 provider in_container(std::string_view name_or_id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker

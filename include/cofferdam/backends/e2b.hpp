@@ -43,107 +43,124 @@ class sandbox_settings;
 
 class code_interpreter;
 
-/// An open sandbox. Models every refinement.
+/// An open sandbox (a virtual machine of E2B). Models every refinement of `code_exec_environment`.
 ///
-/// Its commands are processes of the sandbox's daemon, each inside a small script and in its own session. A time limit,
-/// a cancellation and the destructor of a `process` end all processes of that session, and all with the command's
-/// variables (SIGTERM, the grace period, SIGKILL). When a command ends, the remaining processes of its session are
-/// ended, and so are those that still have its output open; others continue until the sandbox ends. A hostile command
-/// can fake another exit code. Death by SIGPIPE looks like exit code 141; death by SIGINT like 130, unless ^C was typed
-/// on the command's terminal. `background_policy::keep` is error{exec_errc::unsupported}. The sandbox needs /bin/sh,
-/// and for files cat, stat, readlink, mv, mkdir, find; with `setsid` whole trees can be ended.
+/// Commands are processes of envd, E2B's daemon in the sandbox. Each command runs inside a small script and in its own
+/// session. A time limit, a cancellation and the destructor of a `process` end all processes of that session, and all
+/// processes that have the command's variables (SIGTERM, then SIGKILL after the grace period). When a command ends, the
+/// remaining processes of its session are ended. Processes outside the session are ended if they still have the
+/// command's output open; otherwise they continue until the sandbox ends.
 ///
-/// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. While commands run, and at
-/// each use, its remaining lifetime is kept at half of `lifetime` or more.
-/// \par Threads  any, as for `local_environment`. Movable while idle.
+/// A hostile command can fake its exit code. Death by SIGPIPE is reported as exit code 141. Death by SIGINT is reported
+/// as exit code 130, unless ^C was typed on the command's terminal. `background_policy::keep` leads to
+/// error{exec_errc::unsupported}. The sandbox must have /bin/sh, and for files also cat, stat, readlink, mv, mkdir and
+/// find. Whole process trees can be ended only if it has `setsid`.
+///
+/// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. The remaining lifetime is kept
+/// at half of `lifetime` or more while commands run, and at each use of the environment.
+/// \par Threads  may be used from several threads. It may be moved only while no operation is under way.
 class environment {
  public:
-  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without a sandbox. Every operation throws `error{exec_errc::environment_closed}`.
   environment();
   explicit environment(std::shared_ptr<detail::sandbox> inside);
   environment(environment&&) noexcept;
   environment& operator=(environment&&) noexcept;
   ~environment();
 
-  /// Runs a command to its end. Every outcome is a result, including a time limit. A command that may have started is
-  /// never sent again.
-  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
-  ///     its working directory; error{exec_errc::provider_lost} if the sandbox or the connection is lost, with the
-  ///     output so far.
-  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{exec_errc::cancelled}.
+  /// Runs a command to its end. Every outcome of the command is a result, including a time limit. A command that may
+  /// have started is never sent again.
+  /// \throws error{exec_errc::environment_closed} after `close()`.
+  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory} if the working directory is not
+  ///     acceptable.
+  /// \throws error{exec_errc::provider_lost}, with the output so far, if the sandbox or the connection is lost.
+  /// \par Cancellation  terminal. All processes of the command get SIGTERM, and SIGKILL after the grace period. Then
+  ///                    the function throws error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
-  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
-  /// \throws as `run_command`.
+  /// Starts a command. If the command cannot be started, the returned process has already ended, and its result has the
+  /// reason.
+  /// \throws the errors of `run_command`.
   awaitable<process> start(command c);
 
+  /// Reads a whole file.
+  /// \param path       relative to the workspace.
+  /// \param max_bytes  the maximum size; for a larger file the function throws error{exec_errc::too_large}.
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
+  /// Writes a whole file. An existing file is replaced in one step, and missing folders are created.
+  /// \param path     relative to the workspace.
+  /// \param content  the bytes of the file. The caller keeps them until the awaitable completes.
   awaitable<void> write_file(std::string path, bytes_view content);
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  /// Writes temporary bytes to a file. The awaitable owns the bytes, so it may be stored and awaited later.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
-  /// Returns the file operations of the workspace: list, stat, remove, whole trees at once.
+  /// Returns the file operations of the workspace: list, stat, remove, transfers of whole trees and others.
   file_system files();
 
-  /// Pauses the sandbox with its memory, until `resume()`. Commands that begin meanwhile wait. A paused sandbox costs
-  /// storage until it is resumed or ended, and its lifetime does not run. If another client has paused it, or the end
-  /// of its lifetime with `auto_pause`, commands and files are error{exec_errc::unavailable}, cause()
-  /// sandbox_errc::paused, until `resume()`.
+  /// Pauses the sandbox and keeps its memory, until `resume()`. Commands that begin in the meantime wait. A paused
+  /// sandbox costs storage until it is resumed or ended, and its lifetime does not elapse. A sandbox can also be paused
+  /// by another client, or by `auto_pause` at the end of its lifetime. Then commands and file operations throw
+  /// error{exec_errc::unavailable}, whose `cause()` is sandbox_errc::paused, until `resume()`.
   /// \throws error{exec_errc::unsupported} while commands run, because their output would be lost.
   awaitable<void> pause();
-  /// Resumes the sandbox, paused by any client; its lifetime is `lifetime` from then on.
+  /// Resumes the sandbox, no matter which client has paused it. Its remaining lifetime is then `lifetime`.
   awaitable<void> resume();
-  /// Keeps a copy of the sandbox.
-  /// \return  a name for `provider::template_id`.
+  /// Stores a copy of the sandbox at the service, from which new sandboxes can be created.
+  /// \return  the name of the copy, for `provider::template_id`.
   awaitable<std::string> snapshot();
 
-  /// Sets the remaining lifetime, longer or shorter than before; whole seconds, rounded up.
+  /// Sets the remaining lifetime. It may be longer or shorter than before. The time is rounded up to whole seconds.
   awaitable<void> set_lifetime(std::chrono::milliseconds time);
-  /// Returns its load; may be empty if it is new.
+  /// Returns measurements of the sandbox's load. The list may be empty if the sandbox is new.
   awaitable<std::vector<sandbox_metrics>> metrics();
 
-  /// Returns the newest lines of the service's log of the sandbox, in order; at most a thousand.
-  /// \throws error{exec_errc::unsupported} or another error of the service if it keeps no log.
+  /// Returns the newest lines of the log that the service keeps for the sandbox, at most a thousand, oldest first.
+  /// \throws error{exec_errc::unsupported}, or another error of the service, if the service keeps no log.
   awaitable<std::vector<sandbox_log_line>> logs();
 
-  /// Returns the running processes that the sandbox's daemon has started for any client.
+  /// Returns the running processes that the sandbox's daemon has started, for this client and for all others.
   awaitable<std::vector<running_process>> processes();
-  /// Kills one of these processes, but not its children.
+  /// Kills a process from `processes()`, but not its children.
   /// \return  false if there is no such process.
   awaitable<bool> end_process(std::int64_t pid);
 
-  /// Returns the output of a running process from now on.
-  /// \throws error{exec_errc::not_found} if there is no such process; the follower may throw it instead.
+  /// Opens a stream of the output that a running process writes from now on.
+  /// \throws error{exec_errc::not_found} if there is no such process. Some daemons report this only later: then
+  ///     `process_follower::next` throws the error.
   awaitable<process_follower> follow(std::int64_t pid);
 
-  /// Watches a folder from now on.
-  /// \param path   relative to the workspace; `.` is the workspace.
-  /// \param depth  the folder alone, or also all folders beneath it.
-  /// \throws error{exec_errc::not_found}; error{exec_errc::unsupported} if the daemon does not support it.
+  /// Opens a stream of the changes in a folder from now on.
+  /// \param path   relative to the workspace; `.` is the workspace itself.
+  /// \param depth  `watch_depth::folder` for the files of this folder only, `watch_depth::tree` for all folders beneath
+  ///               it too.
+  /// \throws error{exec_errc::not_found} if the folder does not exist.
+  /// \throws error{exec_errc::unsupported} if the daemon cannot watch folders beneath it.
   awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder);
 
-  /// Returns a URL with which any client can read (GET) or write (POST, as `multipart/form-data`) one file. Treat the
-  /// URL as a secret.
-  /// \param path        relative to the workspace. Links are followed there, as root.
-  /// \param expiration  seconds since 1970; no value: as long as the sandbox lives.
+  /// Returns a URL with which any client can read one file (GET). Treat the URL as a secret.
+  /// \param path        relative to the workspace. The daemon follows symbolic links in it as root.
+  /// \param expiration  the end of the URL's validity, in seconds since 1970. If absent, the URL is valid as long as
+  ///                    the sandbox exists.
   std::string download_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
+  /// Returns a URL with which any client can write one file (POST, as `multipart/form-data`). Treat the URL as a
+  /// secret. The parameters are those of `download_url`.
   std::string upload_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
 
-  /// Returns the sandbox's id, for `in_sandbox`.
+  /// Returns the id of the sandbox, for `in_sandbox`.
   const std::string& id() const;
-  /// Returns the service's information from the time when the sandbox was opened.
+  /// Returns the service's information about the sandbox, from the time when it was opened.
   const sandbox_info& info() const;
-  /// Returns the workspace's path in the sandbox.
+  /// Returns the absolute path of the workspace in the sandbox.
   const std::string& workspace() const;
-  /// Returns the address of a port, for example of a server that a command has started.
+  /// Returns the URL of a port in the sandbox, for example of a server that a command has started.
   std::string port_url(std::uint16_t port) const;
-  /// Ends all commands, and the sandbox; of a connected sandbox, only ends the processes of its commands. Pending
-  /// commands fail with error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first.
-  /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more: the sandbox then ends by
-  /// itself.
+  /// Ends all commands and the sandbox. If the environment comes from `in_sandbox`, it only ends the processes of its
+  /// commands, and the sandbox continues. Pending commands fail with error{exec_errc::environment_closed}. Cannot be
+  /// cancelled. A second call waits for the first.
+  /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more. The sandbox ends at the end of
+  ///     its lifetime in this case.
   awaitable<void> close();
 
  private:
@@ -165,87 +182,93 @@ class environment {
   cofferdam::detail::environment_handle<detail::sandbox> handle_;
 };
 
-/// Runs commands in a sandbox of E2B, or of a compatible service, one for each environment:
-/// `e2b::from_template("base")`.
+/// The recipe of environments in E2B or in a compatible service: `e2b::from_template("base")`. Each environment is one
+/// sandbox. A value type that holds no connection. Each setter returns the recipe, so that calls can be chained.
 ///
-/// By default the key is in the environment variable E2B_API_KEY, and the service is e2b.app. Variables (E2B_DOMAIN,
-/// E2B_API_URL, E2B_SANDBOX_URL) and setters override this. Variables are read by `open()`. TLS always verifies. No
-/// error, warning or result contains the key or a token. Redirects are not followed.
+/// By default the API key is read from the environment variable E2B_API_KEY, and the service is e2b.app. Other
+/// variables (E2B_DOMAIN, E2B_API_URL, E2B_SANDBOX_URL) and the setters override these defaults. `open()` reads the
+/// variables. TLS certificates are always verified. No error, warning or result contains the key or a token. Redirects
+/// are not followed.
 ///
 /// There are three time limits: `request_timeout` for one call to the service, `default_timeout` for a command,
 /// `lifetime` for the sandbox. If the service is too busy for a call (429, 503), the call is repeated after growing
-/// pauses, at least those that the service requests. Other failed calls are repeated only if they cannot be executed
-/// twice.
+/// pauses, which are at least as long as the service requests. Other failed calls are repeated only if a repetition
+/// cannot execute them twice.
 ///
-/// The workspace is the folder `workspace` in the user's home, made if it is missing; HOME is the workspace. A
-/// value: holds no connection. Setters chain.
+/// The workspace is the folder `workspace` in the user's home. It is created if it does not exist. The variable HOME is
+/// the path of the workspace.
 class provider {
  public:
   explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
 
-  /// Sets the key, instead of E2B_API_KEY.
+  /// Sets the API key. Default: the value of E2B_API_KEY.
   provider& api_key(std::string key);
-  /// Sets the service's domain: `e2b.app`, or that of another service.
+  /// Sets the domain of the service. Default: the value of E2B_DOMAIN, otherwise `e2b.app`.
   provider& domain(std::string name);
-  /// Sets the control plane's base URL. Default: `https://api.DOMAIN`.
+  /// Sets the base URL of the API that creates and ends sandboxes. Default: the value of E2B_API_URL, otherwise
+  /// `https://api.DOMAIN`.
   provider& api_url(std::string url);
-  /// Sets one base URL for all sandboxes; `{port}`, `{id}` and `{domain}` in it are replaced. Default:
-  /// `https://PORT-ID.DOMAIN`.
+  /// Sets one base URL for the daemons of all sandboxes. `{port}`, `{id}` and `{domain}` in it are replaced. Default:
+  /// the value of E2B_SANDBOX_URL, otherwise `https://PORT-ID.DOMAIN`.
   provider& sandbox_url(std::string url);
-  /// Sets all account options at once.
+  /// Sets all options of the account at once, and so replaces earlier ones.
   provider& account(account_options new_options);
-  /// Trusts the certificates in this PEM file instead of the system's.
+  /// Trusts the certificates in this PEM file instead of the certificates of the system.
   provider& ca_file(std::string path);
-  /// Allows `http://` to other machines. An attacker on the network can then read the key and all data.
+  /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   provider& allow_plain_http();
-  /// Sets the form of the calls. Default: the first, and the second if the service does not know the first.
+  /// Sets the form of the calls that create and connect. Default: `dialect::automatic`.
   provider& form(dialect which);
-  /// Limits the time of one call to the service. Default: 60 s; more than zero.
+  /// Sets the time limit of one call to the service, including its retries. More than zero. Default: 60 seconds.
   provider& request_timeout(std::chrono::milliseconds limit);
-  /// Sets the pause before a call is repeated; doubled each time. Default: 250 ms; more than zero.
+  /// Sets the pause before the first retry of a call. It is doubled for each further retry. More than zero. Default:
+  /// 250 ms.
   provider& first_pause(std::chrono::milliseconds time);
-  /// Limits how often sandboxes may be created. All copies of the gate share the limit.
+  /// Limits how often sandboxes are created. All copies of the rate limiter share this limit.
   provider& gate(rate_limiter limiter);
 
-  /// Sets the template, or the name of a snapshot. Default: `base`.
+  /// Sets the template of the sandbox: its id or name, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);
-  /// Sets the sandbox's lifetime without use. Default: 5 minutes; whole seconds, rounded up. Services may impose a
-  /// maximum.
+  /// Sets the time after which an unused sandbox ends. It is rounded up to whole seconds. A service may impose a
+  /// maximum. More than zero. Default: 5 minutes.
   provider& lifetime(std::chrono::milliseconds time);
-  /// Adds an entry to the sandbox's metadata.
+  /// Adds an entry to the metadata that the service stores with the sandbox.
   provider& metadata(std::string key, std::string value);
-  /// Pauses the sandbox at the end of its lifetime, instead of killing it. Operations are then
-  /// error{exec_errc::unavailable} with sandbox_errc::paused. `environment::resume()` continues the sandbox, and
-  /// `close()` ends it.
+  /// Pauses the sandbox at the end of its lifetime, instead of ending it. Operations then throw
+  /// error{exec_errc::unavailable}, whose `cause()` is sandbox_errc::paused. `environment::resume()` continues the
+  /// sandbox, and `close()` ends it.
   provider& auto_pause();
-  /// Sets a variable for all processes in the sandbox.
+  /// Sets an environment variable for all processes in the sandbox.
   provider& variable(std::string name, std::string value);
-  /// Denies internet access. Default: the service's setting, which usually allows it.
+  /// Denies the sandbox access to the internet. Default: the setting of the service, which usually permits access.
   provider& without_internet();
-  /// Sets its network access.
+  /// Sets rules for the outgoing connections of the sandbox and for access to its ports.
   provider& network(network_rules rules);
-  /// Creates the sandbox without a token, so that any client can use its daemon: for services without tokens.
+  /// Creates the sandbox without an access token, so that any client can use its daemon. This is for services that do
+  /// not support tokens.
   provider& without_token();
-  /// Adds members to the request that creates the sandbox; they override those of the options.
+  /// Adds members to the JSON object of the request that creates the sandbox. They replace members of the same name
+  /// that the other options have set.
   provider& create_fields(boost::json::object fields);
 
-  /// Sets the user of commands. Default: the template's own user.
+  /// Sets the user under which commands run. Default: the user that the template has set.
   provider& user(std::string name);
-  /// Sets the folder of the workspace: absolute, or relative to the user's home. Default: `workspace`.
+  /// Sets the folder of the workspace. The path is absolute, or relative to the user's home. Default: `workspace`.
   provider& workspace(std::string path);
-  /// Sets the time limit of commands without one. Default: 5 minutes; `no_timeout` for none.
+  /// Sets the time limit of commands that have none. More than zero, or `no_timeout`. Default: 5 minutes.
   provider& default_timeout(std::chrono::milliseconds limit);
-  /// Sets the time from SIGTERM to SIGKILL. Default: 500 ms; zero or more.
+  /// Sets the time from SIGTERM to SIGKILL when a command is ended. Zero or more. Default: 500 ms.
   provider& kill_grace(std::chrono::milliseconds time);
-  /// Replaces the environment variables of the process: for tests.
+  /// Reads these variables instead of the environment variables of this program, for tests.
   provider& variables_from(surroundings around);
 
-  /// Creates a sandbox, or connects to one.
-  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid;
-  ///     error{exec_errc::permission_denied} if the service refuses the key; error{exec_errc::not_found} for a template
-  ///     or sandbox that does not exist; error{exec_errc::provider_failed} if the service cannot be reached or fails;
-  ///     error{exec_errc::cancelled}. Nothing is left behind if the service can be reached; otherwise a sandbox ends
-  ///     with its lifetime.
+  /// Creates a sandbox, or connects to an existing one, and prepares the workspace. After an error, a sandbox that this
+  /// call has created is ended. If the service cannot be reached for this, the sandbox ends at the end of its lifetime.
+  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid.
+  /// \throws error{exec_errc::permission_denied} if the service refuses the key.
+  /// \throws error{exec_errc::not_found} if the template or the sandbox does not exist.
+  /// \throws error{exec_errc::provider_failed} if the service cannot be reached or fails.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
   awaitable<environment> open() const;
 
  private:
@@ -259,14 +282,15 @@ class provider {
   std::shared_ptr<const detail::sandbox_settings> settings_;
 };
 
-/// Runs commands in new sandboxes of a template: `e2b::from_template("base")`.
+/// Returns a recipe that creates a new sandbox for each environment: `e2b::from_template("base")`.
 /// \param name  the id or the name of a template, or the name of a snapshot.
 provider from_template(std::string name = "base");
 
-/// Runs commands in an existing sandbox, which `close()` leaves running. It is resumed if it is paused. Its remaining
-/// lifetime becomes at least `lifetime`. The variables of the options are set for each command.
-/// \param id  from `environment::id()`.
-/// \throws error{exec_errc::invalid_argument} for an invalid id.
+/// Returns a recipe that connects to an existing sandbox. `open()` resumes the sandbox if it is paused, and extends its
+/// remaining lifetime to at least `lifetime`. `close()` leaves the sandbox running. The variables of the recipe are set
+/// for each command.
+/// \param id  the result of `environment::id()`.
+/// \throws error{exec_errc::invalid_argument} if this is not a valid id.
 provider in_sandbox(std::string id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

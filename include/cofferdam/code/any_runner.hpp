@@ -29,7 +29,8 @@ concept has_an_environment = requires(R& runner) {
   requires code_exec_environment<std::remove_cvref_t<decltype(runner.environment())>>;
 };
 
-/// True if a runner knows only at run time if it has an environment.
+/// Is satisfied if the runner type has a function `has_environment()`, because only a runner object, not its type,
+/// determines if there is an environment.
 template <class R>
 concept asks_for_environment = requires(const R& runner) {
   { runner.has_environment() } -> std::same_as<bool>;
@@ -37,12 +38,12 @@ concept asks_for_environment = requires(const R& runner) {
 
 }  // namespace detail
 
-/// A runner of any type, chosen at run time. Models `context_runner`. If the held runner has no contexts, those
-/// operations throw `error{exec_errc::unsupported}`. Movable while no operation runs. Each operation costs one virtual
-/// call.
+/// A runner of any type, chosen at run time. Models `context_runner`. If the runner inside has no contexts, `contexts`
+/// and `end_context` throw `error{exec_errc::unsupported}`. The object may be moved only while no operation is under
+/// way. Each operation costs one virtual call.
 class any_runner {
  public:
-  /// Holds no runner; operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   any_runner() = default;
 
   template <class R>
@@ -54,15 +55,17 @@ class any_runner {
   awaitable<bool> end_context(std::string name) { return get().end_context(std::move(name)); }
   awaitable<void> close() { return get().close(); }
 
-  /// Returns the version of the interpreter, if the runner has one; otherwise an empty text.
+  /// Returns the version of the interpreter; empty if the runner does not provide a version.
   std::string version() const { return get().version(); }
-  /// Returns the interpreter's description, for guards around the runner.
+  /// Returns a description of the interpreter. Guards around the runner use it to parse code.
   interpreter_info guest() { return get().guest(); }
 
   /// Returns true if the code runs in an environment that the caller can use, for example to copy files.
   bool has_environment() const { return get().has_environment(); }
-  /// Returns that environment. It lives as long as the runner and is closed with it.
-  /// \throws error{exec_errc::unsupported} if there is none (the files of Pyodide are inside the interpreter).
+  /// Returns the environment in which the code runs. It is valid until the runner is destroyed, and is closed together
+  /// with the runner.
+  /// \throws error{exec_errc::unsupported} if there is no environment. For example, the files of Pyodide are inside the
+  ///     interpreter.
   any_environment& environment() {
     any_environment* const found = get().environment();
     if (found == nullptr)
@@ -74,7 +77,7 @@ class any_runner {
  private:
   friend class detail::code_layer_access;
 
-  /// True: a stack of layers continues through this object, so that the layers inside take part in its order.
+  /// Returns true: the layers inside this object take part in the decision order of the whole stack. See `code_layer`.
   static constexpr bool is_transparent() { return true; }
   awaitable<std::optional<code_result>> judge(const code_request& request, guard_cost cost) {
     return get().judge(request, cost);
@@ -161,7 +164,7 @@ class any_runner {
     static awaitable<std::optional<code_result>> admitted() { co_return std::nullopt; }
 
     R runner_;
-    std::optional<any_environment> environment_;  // made at the first use
+    std::optional<any_environment> environment_;  // created at the first use
   };
 
   interface& get() const {
@@ -173,7 +176,7 @@ class any_runner {
   std::unique_ptr<interface> inside_;
 };
 
-/// A recipe of any type for a runner. Copies share the held recipe.
+/// A recipe for a runner, of any type. Copies share the recipe inside.
 class any_runner_provider {
  public:
   template <class P>

@@ -10,7 +10,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A policy that admits code if it is valid Python and declares no other encoding than UTF-8.
+/// A policy that admits code if it is valid Python and does not declare an encoding other than UTF-8.
 class syntax_policy {
  public:
   static constexpr std::string_view name = "check_syntax";
@@ -25,14 +25,16 @@ class syntax_policy {
   }
 };
 
-/// Refuses code that is not Python before anything runs: `local() | python() | check_syntax()`.
+/// Refuses code that is not valid Python, before anything runs: `local() | python() | check_syntax()`.
 ///
-/// The result has the line, the column, the error message of CPython, and a remedy; `failure()` has the exception's
-/// type. IPython's `!ls` and `%magic` are not Python. Bounded in time and memory for any code; see `python_reader`. **A
-/// guard is advice to the model that writes the code; the backend provides the isolation.**
-/// \return        `code_result` of kind `error_kind::security_violation`.
-/// \throws        error{exec_errc::provider_failed} if there is no Python to read the code.
-/// \par Cost      some tenths of a millisecond for 50 lines; shared with the other guards of the runner.
+/// The reason of a refusal has the line, the column, the error message of CPython, and advice. `code_result::failure()`
+/// has the type of the exception, such as SyntaxError. The IPython forms `!ls` and `%magic` are not Python, so they are
+/// refused. The time and the memory for parsing are limited (see `python_reader`). **A guard is advice to the model
+/// that writes the code; the backend provides the isolation.**
+/// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
+/// \throws        error{exec_errc::provider_failed} if there is no Python that can parse the code.
+/// \par Cost      some tenths of a millisecond for 50 lines. All guards of a runner share this cost: the code is parsed
+///                once.
 /// \par Source    kodeagent's check.
 class check_syntax : public guard<check_syntax> {
  public:

@@ -22,42 +22,43 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The kind of a fact about Python code. "Resolved" names are absolute: after `import os.path as p`, `p.join` is
-/// "os.path.join".
+/// The kind of a fact about Python code. A "resolved" name is absolute: after `import os.path as p`, the resolved name
+/// of `p.join` is "os.path.join". In the descriptions below, `name`, `detail` and `number` are members of
+/// `code_feature`.
 enum class feature_kind {
-  import_module,    ///< `import name`; detail: the alias
+  import_module,    ///< `import name`; detail is the alias
   import_from,      ///< `from name import detail`; detail may be "*"
-  relative_import,  ///< `from .name import detail`; name has the dots
-  dynamic_import,   ///< by a call (detail: which); name is empty if it is not known before the code runs
-  reexport,         ///< the module `name`, reached as `detail` through another module that has imported it
-  private_name,     ///< `name`, resolved, is a module's private name
-  /// the module `name` is passed on, stored or returned; detail "names" if it is a dictionary of all its names
+  relative_import,  ///< `from .name import detail`; name begins with the dots
+  dynamic_import,   ///< an import by the function call in detail; name is empty if it is known only when the code runs
+  reexport,         ///< the module `name` is reached as `detail` through another module that has imported it
+  private_name,     ///< the resolved `name` is a private name of a module
+  /// the module `name` is passed on, stored or returned; detail is "names" if a dictionary of all its names is
   module_value,
-  use,           ///< `name`, resolved, is looked up
-  attribute,     ///< `.name` of an unknown object; detail "own" if that is a class of the code itself
-  builtin_name,  ///< the builtin `name`, or a name with two underscores at both ends
-  call,          ///< `name` is called: resolved, or a builtin, or ".name" of something; detail: its first text
-  /// an attribute of `name` (a module, a dictionary of names, or unknown) whose name is computed; detail "plain" if it
-  /// is a variable of the code, "value" if the function `name` that looks it up is passed on
+  use,           ///< the resolved `name` is used
+  attribute,     ///< the attribute `.name` of an unknown object; detail is "own" if that is a class of the code itself
+  builtin_name,  ///< the builtin `name`, or a name that begins and ends with two underscores
+  call,          ///< `name` is called: a resolved name, a builtin, or ".name" of an object; detail is the first
+                 ///< argument if that is a text
+  /// An attribute is looked up in `name`, and the attribute's name is computed. `name` is a module, a dictionary of
+  /// names, or empty for an unknown object. detail is "plain" if the object is unknown and the attribute's name is in a
+  /// variable. detail is "value" if the function `name`, which looks up attributes, is itself passed on.
   hidden_name,
-  ///< detail "plain" where it is a variable of the code, "value" where the function `name` that looks it
-  ///< up is passed on
-  text,          ///< `name` is a text in the code, or computed from constants; not a docstring
-  endless_loop,  ///< no statement in the loop leaves it; number 2 if no statement can raise either
-  long_range,    ///< a loop over `number` steps; detail "ends" if the loop can end before
-  large_repeat,  ///< a constant sequence of `number` bytes or so
+  text,          ///< `name` is a text in the code, or is computed from constants; docstrings are left out
+  endless_loop,  ///< a loop that no statement leaves; number is 2 if no statement in it can raise either
+  long_range,    ///< a loop over `number` steps; detail is "ends" if the loop can end earlier
+  large_repeat,  ///< a constant sequence of about `number` bytes
   large_power,   ///< a number of `number` bits
   coding,        ///< the source declares the encoding `name`
 };
 
-/// One fact about Python code.
+/// One fact about Python code. The meaning of name, detail and number depends on `kind()`; see `feature_kind`.
 class code_feature {
  public:
   code_feature(feature_kind kind, int line, std::string name, std::string detail, std::int64_t number)
       : kind_(kind), line_(line), number_(number), name_(std::move(name)), detail_(std::move(detail)) {}
 
   feature_kind kind() const noexcept { return kind_; }
-  /// Returns the line of the first occurrence, from 1.
+  /// Returns the line of the first occurrence, counted from 1.
   int line() const noexcept { return line_; }
   const std::string& name() const noexcept { return name_; }
   const std::string& detail() const noexcept { return detail_; }
@@ -71,25 +72,26 @@ class code_feature {
   std::string detail_;
 };
 
-/// The reason why a text is not Python, or cannot be checked.
+/// The reason why a text is not Python, or why it cannot be checked.
 class code_problem {
  public:
   code_problem() = default;
   code_problem(std::string type, std::string message, int line, int column)
       : type_(std::move(type)), message_(std::move(message)), line_(line), column_(column) {}
 
-  /// Returns "SyntaxError", "IndentationError" or "TabError"; "TooDeep" or "TooCostly" if the code cannot be checked.
+  /// Returns "SyntaxError", "IndentationError" or "TabError" if the text is not Python; "TooDeep" or "TooCostly" if it
+  /// cannot be checked.
   const std::string& type() const noexcept { return type_; }
-  /// Returns the message of CPython.
+  /// Returns the error message, from CPython or from the reader that parsed the code.
   const std::string& message() const noexcept { return message_; }
-  /// Returns the line, from 1; 0 if it is not known.
+  /// Returns the line of the problem, counted from 1; 0 if the line is not known.
   int line() const noexcept { return line_; }
   int column() const noexcept { return column_; }
-  /// Returns the version of the Python that found the problem and that of the Python that would run the code, if they
-  /// differ; otherwise an empty text.
+  /// Returns a note that names two versions of Python: the version that found the problem, and the version that would
+  /// run the code. The note is empty if the versions are the same.
   const std::string& note() const noexcept { return note_; }
   void note(std::string text) { note_ = std::move(text); }
-  /// Returns true if the text is not Python, and false if it is Python that cannot be checked.
+  /// Returns true if the text is not Python, and false if the text is too deep or too costly to be checked.
   bool is_syntax() const noexcept { return type_ != "TooDeep" && type_ != "TooCostly"; }
 
  private:
@@ -103,7 +105,7 @@ class code_problem {
 /// The facts about a piece of Python code, from CPython's own parser. The code was not run. Immutable.
 ///
 /// Names are resolved without regard to the order in which statements run, and only as far as the text allows.
-/// Malicious code can hide its meaning: the facts serve for advice to a model, not for isolation.
+/// Malicious code can hide its meaning. Therefore the facts serve for advice to a model, not for isolation.
 class code_analysis {
  public:
   code_analysis(std::string source, std::vector<code_feature> facts)
@@ -111,7 +113,7 @@ class code_analysis {
   code_analysis(std::string source, code_problem why) : source_(std::move(source)), problem_(std::move(why)) {}
 
   const std::string& source() const noexcept { return source_; }
-  /// Returns the facts in the order of reading, without duplicates. Empty if there is a problem.
+  /// Returns the facts in the order in which the reader found them, without duplicates. Empty if there is a problem.
   const std::vector<code_feature>& all() const noexcept { return all_; }
   const std::optional<code_problem>& problem() const noexcept { return problem_; }
 
@@ -121,8 +123,8 @@ class code_analysis {
   std::optional<code_problem> problem_;
 };
 
-/// Returns a line of a source, without its end.
-/// \param number  from 1. Empty if there is no such line.
+/// Returns one line of a source, without the line end.
+/// \param number  the number of the line, counted from 1. The result is empty if there is no such line.
 inline std::string_view line_of(std::string_view source, int number) {
   for (int at = 1; !source.empty(); ++at) {
     const std::size_t end = source.find_first_of("\r\n");
@@ -145,8 +147,8 @@ inline std::optional<feature_kind> fact_kind_of(std::string_view word) {
   return static_cast<feature_kind>(found - words.begin());
 }
 
-/// Parses the output of a reader (python_code_reader.py).
-/// \throws error{exec_errc::io_error} if it is not valid.
+/// Parses the JSON that a reader (python_code_reader.py) has written about `source`.
+/// \throws error{exec_errc::io_error} if the JSON does not have the expected form.
 inline code_analysis parse_facts(std::string source, std::string_view answer) {
   const auto no_answer = [] {
     return error(exec_errc::io_error, "the reader of Python code has given no answer that is one");

@@ -15,26 +15,27 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The cost of a layer's decision. All cheap layers decide before any costly layer.
+/// The cost of a guard's decision about a piece of code. All cheap guards decide before any costly guard.
 enum class guard_cost {
-  /// Decided on this machine.
+  /// The decision is made on this machine.
   cheap,
-  /// Needs a model, a service or a person.
+  /// The decision needs a model, a service or a person.
   costly
 };
 
 namespace detail {
 
-/// Gives stacks of layers, and `any_runner`, the two halves of `run_code`. Only they may call the second half without
-/// the first.
+/// Access to the two halves of `run_code` in a stack of layers: the decision whether a request may run, and the run.
+/// Only the layers of the stack and `any_runner` may call the second half without the first.
 class code_layer_access {
  public:
-  /// Returns the first refusal among the layers of `runner` with this cost, from the innermost to the outermost.
+  /// Returns the first refusal from the layers of `runner` that have this cost, from the innermost layer to the
+  /// outermost; no value if all of them admit the request.
   template <class R>
   static awaitable<std::optional<code_result>> judge(R& runner, const code_request& request, guard_cost cost) {
     return runner.judge(request, cost);
   }
-  /// Runs a request that every layer of `runner` has admitted.
+  /// Runs a request that every layer of `runner` has already admitted.
   template <class R>
   static awaitable<code_result> run_admitted(R& runner, code_request request) {
     return runner.run_admitted(std::move(request));
@@ -46,37 +47,38 @@ class code_layer_access {
   };
 };
 
-/// True for a layer that inherits `run_code` from its base.
+/// Is satisfied if the class `D` inherits `run_code` from its base class `Base` and does not define another one.
 template <class D, class Base>
 concept inherits_run_code =
     requires { requires std::same_as<decltype(&D::run_code), awaitable<code_result> (Base::*)(code_request)>; };
 
 }  // namespace detail
 
-/// The base class of guards: a runner that wraps another one, as `layer` wraps an environment. Its recipe is a
-/// `pipeable` too: `local() | python() | check_syntax() | allow_imports("json")`.
+/// The base class of the runner types of guards: a runner that wraps another runner, as `layer` wraps an environment.
+/// The recipe of such a layer is a `pipeable`: `local() | python() | check_syntax() | allow_imports("json")`.
 ///
-/// A layer defines one hook, `awaitable<std::optional<code_result>> admit(const code_request&)`. To return a result is
-/// to refuse the code. **The layers decide from left to right, as they are listed; costly ones come after all cheap
-/// ones**, wherever they are listed. The first refusal is final. A layer that needs a model, a service or a person
-/// declares `static constexpr guard_cost cost = guard_cost::costly;`. A request that every layer has admitted runs
-/// unchanged.
+/// A derived class defines one hook, `awaitable<std::optional<code_result>> admit(const code_request&)`. If the hook
+/// returns a result, the code is refused with this result. **The layers decide from left to right, in the order in
+/// which they are listed. Costly layers decide after all cheap layers**, wherever they are listed. The first refusal is
+/// final. A layer that needs a model, a service or a person declares
+/// `static constexpr guard_cost cost = guard_cost::costly;`. A request that every layer has admitted runs unchanged.
 ///
-/// A layer with its own `run_code` is opaque: the layers inside it decide only when it calls `inner().run_code`. The
-/// same holds for a runner that is not a layer. `any_runner` is transparent.
+/// A layer that defines its own `run_code` is opaque: the layers inside it decide only when it calls
+/// `inner().run_code`. A runner that is not a layer is opaque too. `any_runner` is transparent.
 ///
-/// Contexts, `close`, and the other members of a Python runner (`environment`, `version`) are forwarded if the runner
-/// has them.
+/// Contexts, `close` and the other members of a Python runner (`environment`, `version`) are forwarded, if the inner
+/// runner has them.
 template <class Derived, code_runner Inner>
 class code_layer {
  public:
-  /// Wraps no open runner: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   code_layer()
     requires std::default_initializable<Inner>
   = default;
   explicit code_layer(Inner inner) : inner_(std::move(inner)) {}
 
-  /// The cost of this layer's decision. A layer may hide this constant with its own.
+  /// The cost of this layer's decision. A derived class may define a constant of the same name, which replaces this
+  /// one.
   static constexpr guard_cost cost = guard_cost::cheap;
 
   awaitable<code_result> run_code(code_request request) { return run(*this, std::move(request)); }
@@ -92,8 +94,8 @@ class code_layer {
     return inner_.end_context(std::move(name));
   }
 
-  /// Returns the environment in which the code runs, for example to copy files. File operations of the host are not
-  /// guarded.
+  /// Returns the environment in which the code runs, for example to copy files. Guards do not check the file operations
+  /// of the host.
   decltype(auto) environment()
     requires requires(Inner& inner) { inner.environment(); }
   {
@@ -110,13 +112,13 @@ class code_layer {
     return inner_.version();
   }
 
-  /// Returns the interpreter's description, for guards around this one.
+  /// Returns a description of the interpreter that runs the code. Guards around this layer use it.
   auto guest()
     requires requires(Inner& inner) { inner.guest(); }
   {
     return inner_.guest();
   }
-  /// Returns the reader that all guards of a stack share.
+  /// Returns the process that parses code for all guards of this stack.
   auto shared_reader() const
     requires requires(const Inner& inner) { inner.shared_reader(); }
   {

@@ -26,19 +26,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A piece of code to run: `code_request("sum(data)").variable("data", data).timeout(10s)`. A value.
+/// A request to run a piece of code: the source, its variables, functions, time limit and other settings. A value type.
+/// Example: `code_request("sum(data)").variable("data", data).timeout(10s)`.
 class code_request {
  public:
   code_request() = default;
-  /// \param source  the code, UTF-8.
+  /// \param source  the code to run, UTF-8.
   explicit code_request(std::string source) : source_(std::move(source)) {}
 
   const std::string& source() const noexcept { return source_; }
 
-  /// Sets code of the host program that runs first, in the same globals: functions and imports that the source uses.
-  /// Line numbers of errors count from the start of the source. An error inside the prelude is shown as `<prelude>` in
-  /// the traceback. **Guards check only the source**: it can use everything that the prelude imports.
-  /// \param source  UTF-8; as trusted as the host program.
+  /// Sets code that is executed before the source, with the same globals, for example to define functions and imports
+  /// that the source uses. Line numbers of errors count from the start of the source, not of the prelude. In a
+  /// traceback the prelude has the file name `<prelude>`. **Guards check only the source**: the source can use
+  /// everything that the prelude imports.
+  /// \param source  code in UTF-8 that the host program trusts as much as itself.
   /// \par Source    kodeagent's `tools_code`.
   code_request& prelude(std::string source) & {
     prelude_ = std::move(source);
@@ -47,10 +49,11 @@ class code_request {
   [[nodiscard]] code_request prelude(std::string source) && { return std::move(prelude(std::move(source))); }
   const std::string& prelude() const noexcept { return prelude_; }
 
-  /// Sets a global variable before the code runs. A value that JSON cannot represent is tagged (`tagged_value.hpp`): an
-  /// object with the key "$python" stands for it. Pass JSON from elsewhere through `python_json(value)`.
-  /// \param name  an identifier of the language; any other name is an error of the run. Python normalizes letters (the
-  ///              ligature fi becomes f and i), as in source code.
+  /// Sets a global variable before the code runs. An object with the key "$python" is a tagged value: it represents a
+  /// Python value that JSON cannot represent (see `tagged_value.hpp`). If the JSON comes from another program, pass it
+  /// through `python_json(value)` first, so that such a key in it is only data.
+  /// \param name  an identifier of the language. With any other name the run fails. Python normalizes letters in names
+  ///              as it does in source code: the ligature fi becomes f and i.
   code_request& variable(std::string name, boost::json::value value) & {
     variables_[name] = std::move(value);
     return *this;
@@ -58,7 +61,7 @@ class code_request {
   [[nodiscard]] code_request variable(std::string name, boost::json::value value) && {
     return std::move(variable(std::move(name), std::move(value)));
   }
-  /// Sets a global variable from any type that Boost.JSON can convert: texts, vectors, maps.
+  /// Sets a global variable from any type that Boost.JSON can convert, for example strings, vectors and maps.
   template <class T>
     requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
   code_request& variable(std::string name, T&& value) & {
@@ -71,9 +74,9 @@ class code_request {
   }
   const boost::json::object& variables() const noexcept { return variables_; }
 
-  /// Sets a time limit, counted from the start. At the limit the run and everything it started is ended. Default: that
-  /// of the runner.
-  /// \param limit  more than zero, or `no_timeout`.
+  /// Sets the time limit of the run, counted from the start of the code. At the limit the run and all processes that it
+  /// has started are ended. Default: the time limit of the runner.
+  /// \param limit  more than zero, or `no_timeout` for no limit.
   /// \throws error{exec_errc::invalid_argument} if `limit` is zero or less.
   code_request& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
@@ -85,11 +88,12 @@ class code_request {
   [[nodiscard]] code_request timeout(std::chrono::milliseconds limit) && { return std::move(timeout(limit)); }
   std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
 
-  /// Runs the code in a named context, which keeps its globals from run to run. The first use makes the context. Runs
-  /// of one context wait for each other. If a host function runs code in the context that waits for it, `run_code`
-  /// throws error{exec_errc::deadlock}. Without a context every run begins with fresh globals.
+  /// Runs the code in a named context. A context keeps its globals from run to run, and is created at its first use.
+  /// Only one run at a time uses a context; other runs wait. If a host function runs code in the context that waits for
+  /// this function, `run_code` throws error{exec_errc::deadlock}. Default: no context, so that the run has fresh
+  /// globals.
   /// \param name  1 to 200 bytes of UTF-8.
-  /// \throws error{exec_errc::invalid_argument}
+  /// \throws error{exec_errc::invalid_argument} if the name is empty or too long.
   code_request& context(std::string name) & {
     if (name.empty() || name.size() > 200)
       throw error(exec_errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
@@ -99,8 +103,8 @@ class code_request {
   [[nodiscard]] code_request context(std::string name) && { return std::move(context(std::move(name))); }
   const std::optional<std::string>& context() const noexcept { return context_; }
 
-  /// Adds a function of the host that the code may call: `request.function(tide)` for a `tools::function tide`.
-  /// \throws error{exec_errc::invalid_argument} if there is a function of this name already.
+  /// Adds a function of the host program that the code may call: `request.function(tide)` for a `tools::function tide`.
+  /// \throws error{exec_errc::invalid_argument} if the request already has a function of this name.
   code_request& function(detail::host_function new_function) & {
     for (const detail::host_function& each : functions_)
       if (each.name() == new_function.name())
@@ -111,12 +115,13 @@ class code_request {
   [[nodiscard]] code_request function(detail::host_function new_function) && {
     return std::move(function(std::move(new_function)));
   }
-  /// For runners: the functions in the order in which they were added.
+  /// Returns the functions in the order in which they were added. Runners use this list.
   const std::vector<detail::host_function>& functions() const noexcept { return functions_; }
 
-  /// Adds a function that ends the run with a final value: `SUBMIT(answer=42)`.
-  /// \param name    its name.
-  /// \param fields  its parameters, in order. Empty: one value, which is then called "output", or any named values.
+  /// Adds a function that the code calls to end the run with a final value: `SUBMIT(answer=42)`.
+  /// \param name    the function's name in the code.
+  /// \param fields  the names of the function's parameters, in order. If empty, the function takes either one
+  ///                positional value, which is stored under the name "output", or any named values.
   code_request& final_function(std::string name, std::vector<std::string> fields = {}) & {
     final_name_ = std::move(name);
     final_fields_ = std::move(fields);
@@ -128,7 +133,7 @@ class code_request {
   const std::string& final_name() const noexcept { return final_name_; }
   const std::vector<std::string>& final_fields() const noexcept { return final_fields_; }
 
-  /// Sets the number of bytes that the result keeps of each output stream. Default: that of the runner.
+  /// Sets the maximum number of bytes that the result keeps of each output stream. Default: the setting of the runner.
   code_request& keep_output(std::size_t bytes_per_stream) & {
     kept_output_ = bytes_per_stream;
     return *this;
@@ -138,8 +143,8 @@ class code_request {
   }
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
 
-  /// Sets an environment variable for this run only; a context gets its old value back afterwards.
-  /// \param value  without NUL. A value with NUL and an invalid name are errors of the run.
+  /// Sets an environment variable for this run only. In a context, the previous value is restored after the run.
+  /// \param value  the text of the variable. If the value contains a NUL byte, or the name is not valid, the run fails.
   code_request& environment(std::string name, std::string value) & {
     environment_[name] = std::move(value);
     return *this;
@@ -147,13 +152,14 @@ class code_request {
   [[nodiscard]] code_request environment(std::string name, std::string value) && {
     return std::move(environment(std::move(name), std::move(value)));
   }
-  /// Returns an object of names and values, all of them strings.
+  /// Returns the environment variables as an object: its keys are the names, its values are strings.
   const boost::json::object& environment() const noexcept { return environment_; }
 
-  /// Adds the contents of new and changed files to the result (`generated_file::content`): as many as fit, each of at
-  /// most 16 MB. For runners whose files cannot be read otherwise, such as `pyodide()`. Has no effect on a runner with
-  /// an `environment()`, which can read the files. The contents come from the guest and are untrusted.
-  /// \param max_bytes  maximum bytes of all contents together. Default: 0.
+  /// Adds the contents of new and changed files to the result (`generated_file::content`). A file of more than about 16
+  /// MB is left out, and so is a file that does not fit into `max_bytes`. Use this with runners whose files cannot be
+  /// read in another way, such as `pyodide()`. The setting has no effect on a runner that has an `environment()`,
+  /// because the host can read files there. The contents come from the guest (the code that runs) and are untrusted.
+  /// \param max_bytes  the maximum total size of all contents, in bytes. Default: 0, which adds no contents.
   code_request& keep_files(std::size_t max_bytes) & {
     kept_files_ = max_bytes;
     return *this;
@@ -161,7 +167,8 @@ class code_request {
   [[nodiscard]] code_request keep_files(std::size_t max_bytes) && { return std::move(keep_files(max_bytes)); }
   std::size_t kept_files() const noexcept { return kept_files_; }
 
-  /// Does not print an uncaught exception; `code_result::failure()` has it nevertheless.
+  /// Suppresses the traceback of an uncaught exception on standard error. `code_result::failure()` has the exception in
+  /// any case.
   code_request& quiet_failure() & {
     quiet_failure_ = true;
     return *this;
@@ -169,12 +176,13 @@ class code_request {
   [[nodiscard]] code_request quiet_failure() && { return std::move(quiet_failure()); }
   bool is_quiet_failure() const noexcept { return quiet_failure_; }
 
-  /// Receives the output of a run while it runs: the first half of the kept bytes of each stream, piece by piece. The
-  /// rest is only in the result, which has all kept bytes.
+  /// A callable that receives output while the code runs, piece by piece. It receives at most the first half of the
+  /// kept bytes of each stream. The result has all kept bytes.
   using output_listener = std::function<void(output_stream stream, bytes_view piece)>;
-  /// \param listener  a callable for `output_listener`. Not called after the end of `run_code`. An exception from it
-  ///                  ends the run, and `run_code` throws that exception. g++ before 13 refuses a temporary lambda that
-  ///                  captures by value: name it first.
+  /// Sets a callable that receives output while the code runs.
+  /// \param listener  a callable for `output_listener`. It is not called after `run_code` has returned. If it throws,
+  ///                  the run is ended and `run_code` throws the same exception. g++ 12 does not compile a temporary
+  ///                  lambda that captures by value: give the lambda a name first.
   code_request& on_output(detail::callable_argument<void(output_stream stream, bytes_view piece)> listener) & {
     on_output_ = listener.take();
     return *this;
@@ -185,9 +193,13 @@ class code_request {
   }
   const output_listener& on_output() const noexcept { return on_output_; }
 
-  /// Receives each display at once, after the output that was printed before it. The result then has no displays.
+  /// A callable that receives each displayed value at once, after the output that was printed before it. If a request
+  /// has such a callable, its result has no displays.
   using display_listener = std::function<void(display_output shown)>;
-  /// \param listener  as for `on_output`.
+  /// Sets a callable that receives each displayed value while the code runs.
+  /// \param listener  a callable for `display_listener`. It is not called after `run_code` has returned. If it throws,
+  ///                  the run is ended and `run_code` throws the same exception. g++ 12 does not compile a temporary
+  ///                  lambda that captures by value: give the lambda a name first.
   code_request& on_display(detail::callable_argument<void(display_output shown)> listener) & {
     on_display_ = listener.take();
     return *this;

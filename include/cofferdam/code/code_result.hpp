@@ -20,21 +20,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The uncaught exception that ended a piece of code. All of it comes from the guest and is untrusted.
+/// The uncaught exception that ended a piece of code. Its texts come from the guest (the code that was run) and are
+/// untrusted.
 class code_error {
  public:
   code_error() = default;
   code_error(std::string type, std::string message, int line, std::string traceback)
       : type_(std::move(type)), message_(std::move(message)), line_(line), traceback_(std::move(traceback)) {}
 
-  /// Returns the exception's class: "ZeroDivisionError".
+  /// Returns the name of the exception's class, for example "ZeroDivisionError".
   const std::string& type() const& noexcept { return type_; }
   std::string type() && { return std::move(type_); }
   const std::string& message() const& noexcept { return message_; }
   std::string message() && { return std::move(message_); }
-  /// Returns the line of the code, from 1; 0 if it is not known.
+  /// Returns the line of the code at which the exception was raised, counted from 1; 0 if the line is not known.
   int line() const noexcept { return line_; }
-  /// Returns the traceback as Python prints it, without frames of the runner; at most 64 KiB.
+  /// Returns the traceback as Python prints it, at most 64 KiB. Frames of the runner's own driver are left out.
   const std::string& traceback() const& noexcept { return traceback_; }
   std::string traceback() && { return std::move(traceback_); }
 
@@ -45,18 +46,18 @@ class code_error {
   std::string traceback_;
 };
 
-/// A value that the code has displayed, in all its forms.
+/// A value that the code has displayed, in one or several forms (text, HTML, an image and others).
 class display_output {
  public:
   display_output() = default;
   display_output(std::map<std::string, std::string> forms, bool is_value)
       : forms_(std::move(forms)), is_value_(is_value) {}
 
-  /// Returns the contents by MIME type: text, or base64 if the type is binary ("image/png"). "text/plain" always
-  /// exists.
+  /// Returns the forms of the value: the key is the MIME type, the mapped value is the content. The content is base64
+  /// if the MIME type is binary ("image/png"), otherwise text. The key "text/plain" always exists.
   const std::map<std::string, std::string>& forms() const& noexcept { return forms_; }
   std::map<std::string, std::string> forms() && { return std::move(forms_); }
-  /// Returns true if it is the value of the last expression, and false if it was displayed.
+  /// Returns true if this is the value of the code's last expression, and false if the code called a display function.
   bool is_value() const noexcept { return is_value_; }
 
  private:
@@ -64,21 +65,23 @@ class display_output {
   bool is_value_ = false;
 };
 
-/// A file that was made or changed during the run, by any process.
+/// A file that was created or changed during the run, by the code or by any process that it started.
 class generated_file {
  public:
   generated_file() = default;
   generated_file(std::string path, std::uint64_t size, bool is_new)
       : path_(std::move(path)), size_(size), is_new_(is_new) {}
 
-  /// Returns the path relative to the runner's work directory. Any bytes but NUL.
+  /// Returns the path relative to the runner's work directory. The path may contain any byte except NUL, and need not
+  /// be valid UTF-8.
   const std::string& path() const& noexcept { return path_; }
   std::string path() && { return std::move(path_); }
-  /// Returns the size in bytes at the end of the run.
+  /// Returns the size of the file in bytes at the end of the run.
   std::uint64_t size() const noexcept { return size_; }
-  /// Returns true if the file did not exist before; false if it was changed.
+  /// Returns true if the run created the file, and false if the file existed before and was changed.
   bool is_new() const noexcept { return is_new_; }
-  /// Returns the content at the end of the run, if it was requested by `code_request::keep_files` and there was room.
+  /// Returns the content of the file at the end of the run. The content is absent unless the request has set
+  /// `code_request::keep_files` and the file fitted into its limit.
   const std::optional<bytes>& content() const& noexcept { return content_; }
   std::optional<bytes> content() && { return std::move(content_); }
   generated_file& content(bytes data) {
@@ -93,14 +96,15 @@ class generated_file {
   bool is_new_ = false;
 };
 
-/// The outcome of a piece of code, or the reason why it was not run. A value type. The setters are for runners and
-/// guards.
+/// The result of a piece of code: its output, value, failure and files, or the reason why the code was not run. A value
+/// type. Users read it; the setters are for runners and guards.
 class code_result {
  public:
-  /// A result of code that has not run.
+  /// Makes the result of code that has not run: the exit code is -1, and everything else is empty.
   code_result() = default;
 
-  /// Makes the result of code that was not run.
+  /// Makes the result of code that was refused, and therefore not run.
+  /// \param reason  one sentence for the author of the code.
   static code_result refused(error_kind kind, std::string reason) {
     code_result result;
     result.kind_ = kind;
@@ -108,35 +112,40 @@ class code_result {
     return result;
   }
 
-  /// Returns true if the code ended by itself, without an exception, with exit code 0.
+  /// Returns true if the code has ended without an uncaught exception, a signal or a failure of the runner, and its
+  /// exit code is 0.
   bool success() const noexcept {
     return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0 && !failure_;
   }
 
-  /// Returns the exit code, 0 to 255, or -1 if the code did not end by itself. It is 1 for an uncaught exception and
-  /// 130 for a KeyboardInterrupt.
+  /// Returns the exit code, from 0 to 255, or -1 if the code was not run or was ended from outside. An uncaught
+  /// exception gives 1, and a KeyboardInterrupt gives 130.
   int exit_code() const noexcept { return exit_code_; }
   code_result& exit_code(int code) {
     exit_code_ = code;
     return *this;
   }
 
-  /// Returns the signal that ended the run's process, or 0.
+  /// Returns the number of the signal that ended the process of the run, or 0 if no signal did.
   int term_signal() const noexcept { return term_signal_; }
   code_result& term_signal(int number) {
     term_signal_ = number;
     return *this;
   }
 
-  /// Returns the kind of failure: `timeout`; `out_of_memory` (ended by the memory limit of the container; the runner's
-  /// own limit leads to a MemoryError); `execution_error` (the run, its driver or its context was lost or could not
-  /// begin); or the kind set by a guard.
+  /// Returns the kind of failure, or `error_kind::none`:
+  ///
+  /// * `timeout`: the code ran into its time limit.
+  /// * `out_of_memory`: the memory limit of the environment ended the code. The runner's own limit leads to a
+  ///   MemoryError in the code instead.
+  /// * `execution_error`: the run could not begin, or the run, its driver or its context was lost.
+  /// * Guards set other kinds, such as `security_violation`.
   error_kind kind() const noexcept { return kind_; }
   code_result& kind(error_kind kind) {
     kind_ = kind;
     return *this;
   }
-  /// Returns one sentence that explains `kind()`.
+  /// Returns one sentence that explains `kind()`; empty if the kind is `none`.
   const std::string& reason() const& noexcept { return reason_; }
   std::string reason() && { return std::move(reason_); }
   code_result& reason(std::string sentence) {
@@ -144,14 +153,14 @@ class code_result {
     return *this;
   }
 
-  /// Returns standard output of the run and of all processes that it started.
+  /// Returns the standard output of the code and of all processes that it started.
   const captured_output& out() const& noexcept { return out_; }
   captured_output out() && { return std::move(out_); }
   code_result& out(captured_output stream) {
     out_ = std::move(stream);
     return *this;
   }
-  /// Returns standard error, tracebacks included.
+  /// Returns the standard error of the code and of all processes that it started, tracebacks included.
   const captured_output& err() const& noexcept { return err_; }
   captured_output err() && { return std::move(err_); }
   code_result& err(captured_output stream) {
@@ -159,7 +168,8 @@ class code_result {
     return *this;
   }
 
-  /// Returns the exception that ended the code. SystemExit is included only if its code is not 0.
+  /// Returns the uncaught exception that ended the code, if there was one. A SystemExit counts only if its exit code is
+  /// not 0.
   const std::optional<code_error>& failure() const& noexcept { return failure_; }
   std::optional<code_error> failure() && { return std::move(failure_); }
   code_result& failure(code_error what) {
@@ -167,15 +177,16 @@ class code_result {
     return *this;
   }
 
-  /// Returns the value of the last statement, if that is an expression whose value is not None. JSON; other values are
-  /// tagged (`tagged_value.hpp`). A value of more than 4 MiB or more than 100 levels is only a text.
+  /// Returns the value of the code's last statement. It is absent unless the statement is an expression whose value is
+  /// not None. A Python value that JSON cannot represent is a tagged object (see `tagged_value.hpp`). A value that has
+  /// more than 4 MiB or more than 100 levels is replaced by its text.
   const std::optional<boost::json::value>& value() const& noexcept { return value_; }
   std::optional<boost::json::value> value() && { return std::move(value_); }
-  /// Returns false if a part of `value()` is only a text (`python_type(...) == "text"`). The members "type" or "why" of
-  /// that part give the reason.
+  /// Returns true if `value()` represents the Python value completely. Returns false if a part of it is only a text,
+  /// for which `python_type(part)` is "text". The members "type" or "why" of this part give the reason.
   bool value_is_exact() const noexcept { return value_is_exact_; }
-  /// Returns the `repr` of the value, at most some 64 KiB; a shorter form for a very large value or integers of
-  /// thousands of digits.
+  /// Returns the `repr` of the value, at most some 64 KiB. For a very large value, or for integers of thousands of
+  /// digits, this is a shorter form.
   const std::string& value_text() const& noexcept { return value_text_; }
   std::string value_text() && { return std::move(value_text_); }
   code_result& value(boost::json::value what, bool is_exact, std::string text) {
@@ -185,7 +196,8 @@ class code_result {
     return *this;
   }
 
-  /// Returns the value that the code has passed to the request's `final_function`.
+  /// Returns the named values that the code has passed to the request's `final_function`; absent if the code did not
+  /// call this function.
   const std::optional<boost::json::object>& final_value() const& noexcept { return final_value_; }
   std::optional<boost::json::object> final_value() && { return std::move(final_value_); }
   bool final_value_is_exact() const noexcept { return final_value_is_exact_; }
@@ -195,7 +207,7 @@ class code_result {
     return *this;
   }
 
-  /// Returns the displays in order, including the value of the last expression.
+  /// Returns the displayed values in the order of their display, including the value of the last expression.
   const std::vector<display_output>& displays() const& noexcept { return displays_; }
   std::vector<display_output> displays() && { return std::move(displays_); }
   code_result& displays(std::vector<display_output> shown) {
@@ -203,19 +215,21 @@ class code_result {
     return *this;
   }
 
-  /// Returns the new and changed regular files beneath the work directory, in byte order of their paths. Symbolic links
-  /// and their targets are left out, and so is everything beneath a `__pycache__` or a `.cofferdam`, at any depth.
+  /// Returns the regular files beneath the work directory that the run has created or changed, sorted by the bytes of
+  /// their paths. Symbolic links and their targets are left out. Everything beneath a folder named `__pycache__` or
+  /// `.cofferdam` is left out too, at any depth.
   const std::vector<generated_file>& files() const& noexcept { return files_; }
   std::vector<generated_file> files() && { return std::move(files_); }
-  /// Returns false if there were more files than the runner looks at, or if the run was lost.
+  /// Returns false if files may be missing from `files()`: the work directory had more files than the runner checks, or
+  /// the run was lost.
   bool files_are_complete() const noexcept { return files_are_complete_; }
   code_result& files(std::vector<generated_file> found, bool are_complete) {
     files_ = std::move(found);
     files_are_complete_ = are_complete;
     return *this;
   }
-  /// Adds contents to the files of the result.
-  /// \param read  contents by path.
+  /// Adds contents to the files that the result already has. Contents of other paths are ignored.
+  /// \param read  a map from the path of a file to its content.
   code_result& contents(std::unordered_map<std::string, bytes> read) {
     for (generated_file& each : files_) {
       const auto found = read.find(each.path());
@@ -224,14 +238,16 @@ class code_result {
     return *this;
   }
 
-  /// Returns the time from the code's start, without the wait for its context, to the end of everything it started.
+  /// Returns the time from the start of the code until the code and all processes of the run have ended. The wait for a
+  /// busy context is not included.
   std::chrono::nanoseconds duration() const noexcept { return duration_; }
   code_result& duration(std::chrono::nanoseconds elapsed) {
     duration_ = elapsed;
     return *this;
   }
 
-  /// Returns the isolation of the run, as far as the backend knows it; otherwise all "none".
+  /// Returns the isolation of the run, as far as the backend knows it. If the isolation is not known, every entry of
+  /// the report is "none".
   const isolation_report& isolation() const& noexcept {
     static const isolation_report nothing;
     return isolation_ ? *isolation_ : nothing;
@@ -242,14 +258,16 @@ class code_result {
     return *this;
   }
 
-  /// Returns true if the context of the request was lost. The next use makes a new one.
+  /// Returns true if the context of this request was lost during the run. The next use of its name creates a new
+  /// context.
   bool context_lost() const noexcept { return context_lost_; }
   code_result& context_lost(bool lost) {
     context_lost_ = lost;
     return *this;
   }
 
-  /// Returns true if the driver had died before this run and was restarted. All contexts were lost.
+  /// Returns true if the driver (the interpreter process that executes runs) had died before this run and was
+  /// restarted. All contexts of the runner were lost then.
   bool driver_restarted() const noexcept { return driver_restarted_; }
   code_result& driver_restarted(bool restarted) {
     driver_restarted_ = restarted;

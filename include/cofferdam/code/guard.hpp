@@ -23,12 +23,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The reason why a guard refuses code.
+/// A guard's reason for refusing a piece of code, and its advice to the author.
 class guard_refusal {
  public:
-  /// \param rule    the guard, as it is called in code.
-  /// \param line    from 1; 0: none.
-  /// \param what    the problem, as a clause.
+  /// \param rule    the name of the guard in C++ code, for example "check_syntax".
+  /// \param line    the line of the problem, counted from 1; 0 if there is no such line.
+  /// \param what    the problem, as a clause without a full stop.
   /// \param advice  the remedy, as a sentence for the model that wrote the code.
   guard_refusal(std::string rule, int line, std::string what, std::string advice)
       : rule_(std::move(rule)), line_(line), what_(std::move(what)), advice_(std::move(advice)) {}
@@ -38,7 +38,9 @@ class guard_refusal {
   const std::string& what() const noexcept { return what_; }
   const std::string& advice() const noexcept { return advice_; }
 
-  /// Makes a result of kind `error_kind::security_violation`; `reason()` has all of this and the text of the line.
+  /// Makes a result of kind `error_kind::security_violation`. Its `reason()` has the rule, the problem, the advice, and
+  /// the number and text of the line.
+  /// \param source  the code that was refused, from which the text of the line is taken.
   code_result result(std::string_view source) const {
     std::string reason = "Not run: " + rule_ + " refuses ";
     if (line_ > 0) {
@@ -59,7 +61,8 @@ class guard_refusal {
   std::string advice_;
 };
 
-/// A policy for code: `judge(facts)` returns the reason for a refusal, or no value. Copies are cheap; immutable.
+/// A type that decides about code from the facts about it. `judge(facts)` returns the reason for a refusal, or no
+/// value. A policy is immutable and cheap to copy.
 template <class P>
 concept code_policy = std::copy_constructible<P> && requires(const P& policy, const code_analysis& facts) {
   { policy.judge(facts) } -> std::same_as<std::optional<guard_refusal>>;
@@ -69,17 +72,17 @@ namespace detail {
 
 class analysis_worker;
 
-/// Makes the worker that reads code for the guards of one runner. It may be used and dropped on any thread.
+/// Makes the worker that parses code for the guards of one runner. It may be used and destroyed on any thread.
 std::shared_ptr<analysis_worker> make_analysis_worker(python_reader settings);
 
-/// Returns the facts about the code. See `analysis_worker::read`.
+/// Returns the facts about the code from a reader. See `analysis_worker::read`.
 awaitable<std::shared_ptr<const code_analysis>> analyse_code(std::shared_ptr<analysis_worker> worker,
                                                              const std::string& source, const interpreter_info& guest);
 
 /// Ends the worker's processes. A second call does nothing.
 awaitable<void> close_analysis_worker(std::shared_ptr<analysis_worker> worker);
 
-/// Returns the refusal of code that cannot be read; no value if it could be read.
+/// Returns the refusal of code that could not be parsed; no value if the code could be parsed.
 std::optional<code_result> refuse_unreadable(const code_analysis& facts, const std::string& rule);
 
 template <class R>
@@ -89,16 +92,18 @@ concept shares_reader = requires(const R& runner) {
 
 }  // namespace detail
 
-/// A runner that applies a policy before it runs Python code: the type of `runner | check_syntax()` and other guards.
+/// A runner that applies a policy to Python code before the code runs: the type of `runner | check_syntax()` and of
+/// other guards.
 ///
-/// Code that cannot be read, because it is not Python or costs too much, is refused under every policy. The code is
-/// read on the host. If the host has no Python, or one of another version that finds a mistake, the guest's Python
-/// reads it; see `python_reader`.
-/// \par Cancellation  terminal, also while the code is read: then error{exec_errc::cancelled}, and nothing has run.
+/// Code that cannot be parsed, because it is not Python or would cost too much, is refused under every policy. The code
+/// is parsed on the host. If the host has no Python, or another version that finds a syntax error, the guest's Python
+/// parses it (see `python_reader`).
+/// \par Cancellation  terminal. If the coroutine is cancelled while the code is parsed, `run_code` throws
+///                    error{exec_errc::cancelled}, and nothing has run.
 template <code_policy Policy, code_runner Inner>
 class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
  public:
-  /// Has no runner: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   guard_layer()
     requires std::default_initializable<Inner> && std::default_initializable<Policy>
   = default;
@@ -107,14 +112,15 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
         policy_(std::move(policy)),
         worker_(share(std::move(reader))) {}
 
-  /// \throws error{exec_errc::provider_failed} if there is no Python to read the code.
+  /// Returns the refusal of the code, or no value if the code may run.
+  /// \throws error{exec_errc::provider_failed} if there is no Python that can parse the code.
   awaitable<std::optional<code_result>> admit(const code_request& request) { return decide(*this, request); }
 
   awaitable<void> close() {
     return detail::shielded([this] { return close_both(*this); });
   }
 
-  /// Returns the reader, for the guards around this one.
+  /// Returns the worker that parses code, so that guards around this guard share it.
   std::shared_ptr<detail::analysis_worker> shared_reader() const { return worker_; }
 
  private:
@@ -152,11 +158,12 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   std::shared_ptr<detail::analysis_worker> worker_;
 };
 
-/// The base of a guard's recipe.
+/// The base class of the recipes of guards.
 template <class Derived>
 class guard : public pipeable {
  public:
-  /// Sets how the code is read. The setting of the innermost guard of a runner holds for all its guards.
+  /// Sets how the code is parsed. If several guards of a runner have this setting, only the setting of the innermost
+  /// guard is used.
   Derived& reader(python_reader settings) {
     reader_ = std::move(settings);
     return static_cast<Derived&>(*this);

@@ -16,15 +16,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The Python that will run the code, for guards that use it to read code: the result of a runner's `guest()`. Valid
-/// while the runner lives and is not moved.
+/// A description of the Python that will run the code: the result of a runner's `guest()`. Guards use it to parse code
+/// with the right version. Valid until the runner is moved or destroyed.
 class interpreter_info {
  public:
-  /// The version of this Python: "3.13.0"; empty if it is not known.
+  /// The version of this Python, for example "3.13.0"; empty if the version is not known.
   std::string python;
-  /// Starts this Python as a reader; empty if it cannot be started.
+  /// Starts a reader (a process that parses code for guards) with this Python; empty if that is not possible.
   std::function<awaitable<process>(const python_reader&)> start;
-  /// The time limit of a start.
+  /// The time limit for the start of the reader. Default: 30 seconds.
   std::chrono::milliseconds start_timeout{std::chrono::seconds(30)};
 };
 
@@ -52,7 +52,8 @@ concept has_interpreter_info = requires(R& runner) {
   { runner.guest() } -> std::same_as<interpreter_info>;
 };
 
-/// Returns the description of a runner's interpreter: from the runner itself, or else from its environment.
+/// Returns the description of a runner's interpreter. If the runner does not provide one, the description is made from
+/// its version and its environment.
 template <class R>
 interpreter_info interpreter_of(R& runner) {
   interpreter_info there;

@@ -17,11 +17,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The runner type of `limit_code(...)`. Reads no Python, so it works for any language.
+/// The runner type of `runner | limit_code(...)`. It counts bytes and lines without parsing them, so it works for any
+/// language.
 template <code_runner Inner>
 class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
  public:
-  /// Has no runner: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   limit_code_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -36,7 +37,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
  private:
   static awaitable<std::optional<code_result>> answer(std::optional<code_result> refusal) { co_return refusal; }
 
-  /// Counts lines as Python does: only "\n", "\r" and "\r\n" end a line.
+  /// Returns the number of lines. As in Python, only "\n", "\r" and "\r\n" end a line.
   static std::size_t lines_of(const std::string& source) noexcept {
     std::size_t lines = 0;
     char before = '\n';
@@ -65,13 +66,13 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   std::size_t lines_ = 0;
 };
 
-/// Refuses long code: `runner | limit_code(18'000, 400)`. Counts only the source of the request, not the code that a
-/// runner adds (helpers, tools).
+/// Refuses code that is too long: `runner | limit_code(18'000, 400)`. Only the source of the request counts, not the
+/// code that a runner adds (helpers, tools).
 ///
-/// \param  max_bytes  of UTF-8; more than zero. Default: 64 KiB.
-/// \param  max_lines  more than zero. Default: 2,000.
+/// \param  max_bytes  the maximum size of the source in UTF-8, in bytes; more than zero. Default: 64 KiB.
+/// \param  max_lines  the maximum number of lines; more than zero. Default: 2,000.
 /// \return        a refusal is a `code_result` of kind `error_kind::security_violation`.
-/// \throws        error{exec_errc::invalid_argument} from the constructor.
+/// \throws        error{exec_errc::invalid_argument} from the constructor if a limit is zero.
 /// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// All runners of the library, for programs that choose one at run time. If the backend is fixed, include its header and
-// `code/python.hpp` instead; this compiles much faster.
+// Chooses the runner by a name at run time. This header includes all runners of the library. If a program always uses
+// the same backend, include the header of this backend and `code/python.hpp` instead, which compiles much faster.
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
@@ -23,32 +23,34 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Options of `make_runner`. Options of runners other than the named one are ignored.
+/// Options of `make_runner` for each of the runners. Only the options of the runner that is chosen are used.
 class runner_options {
  public:
   runner_options() = default;
 
-  /// Sets how Python runs: interpreter, packages, limits. For all runners but Pyodide, which has its own options.
+  /// Sets the options of Python: interpreter, packages, limits. All runners except Pyodide, which has its own options,
+  /// use them.
   runner_options& python(cofferdam::python settings) {
     python_ = std::move(settings);
     return *this;
   }
-  /// Sets the recipe of "host". Default: `local()`, which warns that it does not isolate.
+  /// Sets the recipe of the environment for the name "host" or "local". Default: `local()`, which warns that it
+  /// provides no isolation.
   runner_options& host(local recipe) {
     host_ = std::move(recipe);
     return *this;
   }
-  /// Sets the recipe of "docker". Default: `docker::from_image("python:3.12")`.
+  /// Sets the recipe of the environment for the name "docker". Default: `docker::from_image("python:3.12")`.
   runner_options& docker(cofferdam::docker::provider recipe) {
     docker_.emplace(std::move(recipe));
     return *this;
   }
-  /// Sets the recipe of "e2b". Default: `e2b::from_template()`.
+  /// Sets the recipe of the environment for the name "e2b". Default: `e2b::from_template()`.
   runner_options& e2b(cofferdam::e2b::provider recipe) {
     e2b_.emplace(std::move(recipe));
     return *this;
   }
-  /// Sets the recipe of "pyodide". Default: `pyodide()`.
+  /// Sets the recipe of the runner for the name "pyodide". Default: `pyodide()`.
   runner_options& pyodide(cofferdam::pyodide recipe) {
     pyodide_ = std::move(recipe);
     return *this;
@@ -70,24 +72,25 @@ class runner_options {
   std::optional<cofferdam::e2b::provider> e2b_;
 };
 
-/// Returns the recipe of a Python runner by its name, to be combined with guards and opened by `with`:
+/// Returns the recipe of a Python runner by its name. Guards can be added, and `with` opens the runner:
 ///
 ///     auto runner = make_runner(settings.at("run_env")) | check_syntax() | allow_imports("math", "statistics");
 ///
 /// | name | where the code runs |
 /// |---|---|
-/// | "host", "local" | this machine, without a wall |
+/// | "host", "local" | this machine, without isolation |
 /// | "docker" | a container |
-/// | "e2b" | a sandbox of E2B |
+/// | "e2b" | a virtual machine of E2B |
 /// | "pyodide" | WebAssembly, in Deno |
 ///
-/// \param name  one of these, case-sensitive.
-/// \throws      error{exec_errc::invalid_argument} for any other name, with the valid names. Nothing is opened yet.
+/// \param name  one of these names, case-sensitive.
+/// \throws      error{exec_errc::invalid_argument} for any other name; its message lists the valid names. A runner that
+///              cannot be opened is reported by `open()`, not here.
 /// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
   const std::string_view runner_name(name);
-  // One type of environment for all of them, so that the runner is compiled once.
+  // All of these environments get the type `any_environment`, so that the Python runner is compiled only once.
   if (runner_name == "host" || runner_name == "local")
     return any_runner_provider(any_provider(options.host()) | options.python());
   if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());

@@ -38,13 +38,16 @@ using pyodide_core = driver_core<pyodide_settings>;
 
 }  // namespace detail
 
-/// Runs Python in Pyodide, by a Deno process that stays warm. Models `context_runner`. The type that `pyodide()` opens.
+/// A runner that executes Python in Pyodide (CPython compiled to WebAssembly), by Deno processes that stay warm. Models
+/// `context_runner`. This is the type that `pyodide().open()` returns.
 ///
-/// Movable while nothing is awaited. The destructor ends all runs if `close()` was not called.
-/// \par Threads  any, as for `python_runner`.
+/// A runner may be moved only while no operation is under way. The destructor ends all runs if `close()` was not
+/// called.
+/// \par Threads  may be used from several threads. Host functions and listeners of a request run on the executor of the
+///               coroutine that calls `run_code`. If this executor is not a strand, they run on a strand over it.
 class pyodide_runner {
  public:
-  /// Holds no runner: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   pyodide_runner() = default;
   pyodide_runner(local_environment environment, std::shared_ptr<detail::pyodide_core> core)
       : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
@@ -59,33 +62,36 @@ class pyodide_runner {
   }
   ~pyodide_runner() { abandon(); }
 
-  /// Runs a piece of code: with fresh globals, or in the context that the request names. Every outcome of the code is a
-  /// result. At its time limit a run is ended together with its interpreter, and another interpreter is started (half a
-  /// second). A context is interrupted first, and is lost if the code does not end within the grace period. A process
-  /// that has died is restarted before the run; the result has `driver_restarted()`. The wait for an interpreter does
-  /// not count against the time limit.
+  /// Runs a piece of code with fresh globals, or in the context that the request names. Every outcome of the code is a
+  /// result. At the time limit, a run without a context is ended together with its interpreter, and another interpreter
+  /// is started, which takes half a second. A run in a context is interrupted first. If its code does not end within
+  /// the grace period, the context is lost. If the Deno process has died, it is restarted before the run, and
+  /// `driver_restarted()` of the result is true. The wait for a free interpreter does not count against the time limit.
   ///
-  /// The files of a result are in the memory of the interpreter, and the interpreter reports them itself.
+  /// The files of a result exist only in the memory of the interpreter, and the interpreter itself reports them.
   /// `code_request::keep_files` adds their contents to the result.
-  /// \throws error{exec_errc::environment_closed}; error{exec_errc::provider_failed} if Deno cannot be restarted;
-  ///     error{exec_errc::deadlock} from a host function that waits for itself: see `tools::function`.
-  /// \par Cancellation  terminal: the code is ended as at its limit, then error{exec_errc::cancelled} with `partial()`.
+  /// \throws error{exec_errc::environment_closed} after `close()`.
+  /// \throws error{exec_errc::provider_failed} if Deno cannot be restarted.
+  /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
+  /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
+  ///                    error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
-    const auto core = require_core();  // before the environment is used: without a core there is no environment
+    // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
+    const auto core = require_core();
     return detail::run_by_driver(core, *environment_, std::move(request));
   }
 
   /// Returns the names of all contexts, in the order of their creation.
   awaitable<std::vector<std::string>> contexts() { return detail::contexts_of(require_core()); }
 
-  /// Ends a context and its run. Returns false if there is no context of this name.
+  /// Ends a context and the run in it. Returns false if there is no context of this name.
   awaitable<bool> end_context(std::string name) { return detail::end_context_of(require_core(), std::move(name)); }
 
-  /// Returns the version of Pyodide: "314.0.6"; empty after `close`.
+  /// Returns the version of Pyodide, for example "314.0.6". The text is empty after `close`.
   std::string version() const { return core_ ? detail::version_of(*core_) : std::string(); }
 
-  /// Returns the interpreter's description, for guards around it. They read code by Pyodide's own Python, in a Deno
-  /// process that runs no code.
+  /// Returns a description of the interpreter. Guards use it to start Pyodide's own Python in another Deno process,
+  /// which parses code and never runs it.
   interpreter_info guest() {
     interpreter_info there;
     there.python = detail::pyodide_settings::python_of(version());
@@ -96,7 +102,7 @@ class pyodide_runner {
     return there;
   }
 
-  /// Ends Deno and all runs. Cannot be cancelled. A second call does nothing.
+  /// Ends Deno, all runs and all contexts. Cannot be cancelled. A second call does nothing.
   awaitable<void> close() {
     return detail::shielded(
         [this, home = detail::home_of(*require_core())] { return home.run([this] { return close_all(*this); }); });
@@ -123,61 +129,76 @@ class pyodide_runner {
     co_await self.environment_->environment.close();
   }
 
-  std::unique_ptr<placed> environment_;  // a folder for Deno's own files, and the handle that ends its process
+  std::unique_ptr<placed> environment_;  // a folder for Deno's own files; the environment also ends Deno's process
   std::shared_ptr<detail::pyodide_core> core_;
 };
 
-/// Python in WebAssembly, for code that needs no native packages and no processes: `pyodide()` is the recipe of a
-/// runner.
+/// The recipe of a runner for Python in WebAssembly, for code that needs no native packages and no processes:
+/// `pyodide()`.
 ///
-/// Deno (2.8 or newer) runs Pyodide (314) in processes: one for each context, and some for all other runs. The
-/// isolation has three layers: the memory of WebAssembly; a JavaScript that cannot turn text into code, with an empty
-/// `js` module in Python; and Deno's permissions, which allow only what the options allow. Deno runs as the calling
-/// user, without any isolation by the operating system: code that breaks out of V8 has the rights of that user.
-/// `code_result::isolation()` reports this. For isolation by the operating system run `python()` in a container. There
-/// are no processes, threads, sockets or packages with native code; `time.sleep`, asyncio, and `urllib.request` for
-/// permitted hosts work. Functions that asyncio would run in a thread (`to_thread`, `run_in_executor(None, ...)`) run
-/// at once.
+/// Deno (2.8 or newer) runs Pyodide (314) in processes: one process for each context, and some for all runs without a
+/// context. The isolation has three parts. The first is the memory of WebAssembly. The second is a JavaScript engine
+/// that cannot turn text into code, with an empty `js` module in Python. The third is Deno's permissions, which allow
+/// only what the options of this recipe allow. The operating system does not isolate Deno, which runs as the calling
+/// user. Code that breaks out of V8 has the rights of that user. `code_result::isolation()` reports this. If you need
+/// isolation by the operating system, run `python()` in a container.
 ///
-/// **Fresh globals are not a fresh interpreter.** Before a run without a context, the modules that were loaded at the
-/// start get their initial names back, and so do their classes (of the standard library, written in Python); other
-/// modules are removed. These are reset too: `sys.path`, `sys.argv`, `os.environ`, work directory, mask, streams and
-/// hooks; warnings filters, loggers, locale, limits of recursion and of digits, settings of gc, csv, calendar and
-/// reprlib, and the time limit of sockets. Random numbers are seeded again, functions registered with atexit are
-/// removed, and context variables are cleared: decimal numbers have the default precision. These stay until the
-/// interpreter is replaced: files; attributes of functions, and of classes of other preloaded packages; registrations
-/// with abstract base classes and codecs, and csv dialects; caches. Use `isolate_runs()` if runs must not see anything
-/// of each other.
+/// The code has no processes, threads, sockets or packages with native code. `time.sleep`, asyncio, and
+/// `urllib.request` for permitted hosts work. Functions that asyncio would run in a thread (`to_thread`,
+/// `run_in_executor(None, ...)`) run at once.
 ///
-/// Deno and Pyodide come from npm (`npm install deno@2.9.6 pyodide@314.0.6`) and are found by options, as
-/// COFFERDAM_DENO and COFFERDAM_PYODIDE, or Deno by PATH and Pyodide beside it.
+/// **Fresh globals are not a fresh interpreter.** Before each run without a context, this state of the interpreter is
+/// reset:
+///
+/// * Modules that were loaded at the start get their initial names back, and so do classes of the standard library that
+///   are written in Python. Other modules are removed.
+/// * Settings of the process: `sys.path`, `sys.argv`, `os.environ`, work directory, umask, streams and hooks.
+/// * Settings of modules: warnings filters, loggers, locale, limits of recursion and of digits, gc, csv, calendar,
+///   reprlib, and the time limit of sockets.
+/// * Random numbers are seeded again, functions registered with atexit are removed, and context variables are cleared,
+///   so that decimal numbers have the default precision.
+///
+/// Other state remains until the interpreter is replaced: files, caches, attributes of functions and of classes of
+/// other preloaded packages, csv dialects, and registrations with abstract base classes and codecs. Use
+/// `isolate_runs()` if runs must not see anything of each other.
+///
+/// Deno and Pyodide come from npm (`npm install deno@2.9.6 pyodide@314.0.6`). They are found by the options `deno` and
+/// `folder`, or by the environment variables COFFERDAM_DENO and COFFERDAM_PYODIDE. Otherwise Deno is searched in PATH,
+/// and Pyodide next to Deno.
 /// \par Source   DSPy's `PythonInterpreter`, without its defects; Deno's manual on permissions and workers; Pyodide's
-///               on `loadPyodide`.
+///               documentation of `loadPyodide`.
 class pyodide {
  public:
-  /// Sets the Deno program: a path, or a name to look for in PATH. Default: COFFERDAM_DENO, else "deno".
+  /// Sets the Deno program: a path, or a name that is searched in PATH. Default: the value of COFFERDAM_DENO, otherwise
+  /// "deno".
   pyodide& deno(std::string program) {
     return with([&](detail::pyodide_settings& settings) { settings.interpreter = std::move(program); });
   }
-  /// Sets the folder of Pyodide. Default: COFFERDAM_PYODIDE, else "pyodide" beside Deno or above.
+  /// Sets the folder of Pyodide. Default: the value of COFFERDAM_PYODIDE, otherwise a folder "pyodide" next to Deno or
+  /// in one of the folders above.
   pyodide& folder(std::string path) {
     return with([&](detail::pyodide_settings& settings) { settings.folder = std::move(path); });
   }
-  /// Lets the code read a directory of the host with its contents, or a single file. Links that lead out of the
-  /// directory are broken. In the guest a single file is a symbolic link, and the rest of its directory is not visible.
-  /// \param guest  the absolute path in the guest. Default: beneath /mnt, with the last name of `host`.
-  /// \throws error{exec_errc::invalid_argument}; `open` throws error{exec_errc::not_a_directory, collision}.
+  /// Lets the code read a directory of the host with its contents, or a single file. Symbolic links that lead out of
+  /// the directory do not work. A single file appears in the guest (the interpreter's file system) as a symbolic link,
+  /// and the rest of its directory is not visible.
+  /// \param host   the path of the directory or file on the host.
+  /// \param guest  the absolute path in the guest. Default: a path beneath /mnt that ends with the last name of `host`.
+  /// \throws error{exec_errc::invalid_argument} if a path is not acceptable. `open` throws
+  ///     error{exec_errc::not_a_directory} if the host has no such directory or file, and error{exec_errc::collision}
+  ///     if two of them have the same path in the guest.
   pyodide& allow_read(std::string host, std::string guest = {}) {
     return mount(std::move(host), std::move(guest), false);
   }
-  /// Lets the code read and write a directory or a file of the host. A write is in the directory when the call in
-  /// Python returns. These files are not in the results, which only have files of the work directory. Code may also
-  /// delete: the contents of the directory, or the single file.
+  /// Lets the code read and write a directory or a file of the host. The parameters are those of `allow_read`. A write
+  /// has reached the directory when the call in Python returns. Results do not list these files: they only list files
+  /// of the work directory. The code may also delete the contents of the directory, or the single file.
   pyodide& allow_write(std::string host, std::string guest = {}) {
     return mount(std::move(host), std::move(guest), true);
   }
-  /// Lets `urllib.request` connect to a host: "example.org", "127.0.0.1:8000". Responses of up to 8 MiB.
-  /// \throws error{exec_errc::invalid_argument} if this is not such a name.
+  /// Lets `urllib.request` connect to a host. Responses may have at most 8 MiB.
+  /// \param host  a name or address, with or without a port: "example.org", "127.0.0.1:8000".
+  /// \throws error{exec_errc::invalid_argument} if `host` is not of this form.
   pyodide& allow_network(std::string host) {
     bool good = !host.empty();
     for (const char c : host)
@@ -193,21 +214,22 @@ class pyodide {
       settings.variables.emplace_back(std::move(name), std::move(value));
     });
   }
-  /// Passes a variable of the host on to the code, if it is set now.
+  /// Sets an environment variable of the code to the value that it has on the host at the time of this call. Does
+  /// nothing if the host does not have the variable.
   pyodide& allow_variable(std::string name) {
     const char* const value = std::getenv(name.c_str());
     if (value == nullptr) return *this;
     return variable(std::move(name), value);
   }
-  /// Loads packages of Pyodide, and the packages that they need, in every interpreter. Nothing is downloaded: the
-  /// wheels in `pyodide-lock.json` must be in Pyodide's folder. The npm package does not contain them; Pyodide's full
-  /// distribution does. `open` reports missing wheels.
+  /// Loads packages of Pyodide, and the packages that they depend on, in every interpreter. Nothing is downloaded. The
+  /// wheels that `pyodide-lock.json` lists must be in Pyodide's folder, and `open` reports missing wheels. The npm
+  /// package does not contain wheels; Pyodide's full distribution does.
   template <std::convertible_to<std::string>... Names>
   pyodide& packages(Names&&... names) {
     return with(
         [&](detail::pyodide_settings& settings) { (settings.packages.emplace_back(std::forward<Names>(names)), ...); });
   }
-  /// Imports modules when an interpreter starts. All its runs share them.
+  /// Imports modules when an interpreter starts. All runs of this interpreter share them.
   template <std::convertible_to<std::string>... Names>
   pyodide& preload(Names&&... names) {
     return with(
@@ -217,77 +239,84 @@ class pyodide {
   pyodide& isolate_runs() {
     return with([&](detail::pyodide_settings& settings) { settings.isolated = true; });
   }
-  /// Sets the maximum number of runs without a context at once, each in a process of some 200 MB; others wait. Default:
-  /// 2.
-  /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
+  /// Sets the maximum number of runs without a context at the same time. Each needs a process of some 200 MB. Further
+  /// runs wait. Default: 2.
+  /// \throws error{exec_errc::invalid_argument} unless `runs` is from 1 to 64.
   pyodide& at_once(std::size_t runs) {
     if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& settings) { settings.at_once = runs; });
   }
-  /// Sets the maximum number of contexts, each with its own interpreter. A run that would make another is refused.
-  /// Default: 16.
-  /// \throws error{exec_errc::invalid_argument} unless 1 to 64.
+  /// Sets the maximum number of contexts, each with its own interpreter. A run that would create another context is
+  /// refused. Default: 16.
+  /// \throws error{exec_errc::invalid_argument} unless `limit` is from 1 to 64.
   pyodide& contexts_at_once(std::size_t limit) {
     if (limit < 1 || limit > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
     return with([&](detail::pyodide_settings& settings) { settings.contexts = limit; });
   }
-  /// Sets the maximum resident memory of each interpreter's process, in bytes: of WebAssembly, and of the JavaScript
-  /// objects that Python makes. Code that needs more is ended as `error_kind::out_of_memory`; a context is then lost.
-  /// The process checks its size every 50 ms. The kernel's own limit (RLIMIT_DATA) is 1.5 GiB higher, because V8
-  /// reserves about as much. All memory that JavaScript can allocate counts there: the kernel counts private memory
-  /// behind a SharedArrayBuffer and shared memory of WebAssembly too (Deno 2.9), so a control group would count nothing
-  /// more.
-  /// Default: `memory_limit` and 320 MiB, or with `packages` 640 MiB.
-  /// \throws error{exec_errc::invalid_argument} below 384 MiB, with which nothing starts.
+  /// Sets the maximum resident memory of each interpreter's process, in bytes. It includes WebAssembly and the
+  /// JavaScript objects that Python makes. Code that needs more is ended with `error_kind::out_of_memory`; its context
+  /// is lost.
+  ///
+  /// The process checks its size every 50 ms. A limit of the kernel (RLIMIT_DATA), which is 1.5 GiB higher because V8
+  /// reserves about as much, stops faster growth. Against RLIMIT_DATA the kernel counts all memory that JavaScript can
+  /// allocate, including the memory behind a SharedArrayBuffer and the shared memory of WebAssembly (Deno 2.9).
+  /// Therefore a limit by a control group would count nothing more.
+  ///
+  /// Default: the value of `memory_limit` plus 320 MiB, or plus 640 MiB if there are `packages`.
+  /// \throws error{exec_errc::invalid_argument} if `size` is below 384 MiB, with which no interpreter starts.
   pyodide& process_memory(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_process_memory)
       throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
     return with([&](detail::pyodide_settings& settings) { settings.process_memory = size; });
   }
-  /// Sets the maximum memory of WebAssembly in each interpreter, in bytes: more is a MemoryError. JavaScript objects
-  /// that Python makes are outside of it: see `process_memory`. Default: 512 MiB.
-  /// \throws error{exec_errc::invalid_argument} unless 64 MiB to 4 GiB.
+  /// Sets the maximum memory of WebAssembly in each interpreter, in bytes. An allocation beyond the limit raises a
+  /// MemoryError. JavaScript objects that Python makes do not count here: see `process_memory`. Default: 512 MiB.
+  /// \throws error{exec_errc::invalid_argument} unless `size` is from 64 MiB to 4 GiB.
   pyodide& memory_limit(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
       throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
     return with([&](detail::pyodide_settings& settings) { settings.memory = size; });
   }
-  /// Sets the time limit of requests without one. Default: 30 seconds; more than zero, or `no_timeout`.
+  /// Sets the time limit of requests that have none. More than zero, or `no_timeout`. Default: 30 seconds.
   pyodide& timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "timeout");
     return with([&](detail::pyodide_settings& settings) { settings.timeout = limit; });
   }
-  /// Sets the time limit for the start of Deno and the first interpreter. Default: 2 minutes.
+  /// Sets the time limit for the start of Deno and of the first interpreter. More than zero. Default: 2 minutes.
   pyodide& start_timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "start_timeout");
     return with([&](detail::pyodide_settings& settings) { settings.start_timeout = limit; });
   }
-  /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: ended at once.
+  /// Sets how long the code of a context may continue after it was interrupted at its time limit. The context is ended
+  /// afterwards. From zero (ended at once) to an hour. Default: 1 second.
   pyodide& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
     return with([&](detail::pyodide_settings& settings) { settings.interrupt_grace = time; });
   }
-  /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
-  /// MiB.
+  /// Sets the maximum number of bytes that a result keeps of each output stream, if the request does not set it.
+  /// Default: 1 MiB.
   pyodide& keep_output(std::size_t bytes_per_stream) {
     return with([&](detail::pyodide_settings& settings) { settings.kept_output = bytes_per_stream; });
   }
-  /// Sets the maximum number of files to check for changes by a run. Default: 10,000; 0: checks none.
+  /// Sets the maximum number of files that are checked for changes by a run. 0 means that no files are checked.
+  /// Default: 10,000.
   pyodide& track_files(std::size_t limit) {
     return with([&](detail::pyodide_settings& settings) { settings.max_files = limit; });
   }
-  /// Keeps the image of a started interpreter (30 MB) in this existing folder, so that `open` takes a second instead of
-  /// several. **A process that can write there can control every guest**: use a private folder.
+  /// Stores the image of a started interpreter (30 MB) in this existing folder. With an image, `open` takes a second
+  /// instead of several. **A process that can write to this folder can control every run**, so use a private folder.
   pyodide& snapshots(std::string path) {
     return with([&](detail::pyodide_settings& settings) { settings.snapshots = std::move(path); });
   }
 
-  /// Finds the programs and starts the first interpreter.
-  /// \throws error{exec_errc::not_found} if Deno or Pyodide is not found; error{exec_errc::unsupported} if one has the
-  ///     wrong version, or the program is not Deno: the sentence explains how to install them;
-  ///     error{exec_errc::provider_failed} if Deno does not start, or a package cannot be loaded;
-  ///     error{exec_errc::not_a_directory, collision, invalid_argument} for directories.
+  /// Finds the programs and starts the first interpreter. If a program is missing or has the wrong version, the message
+  /// of the error explains how to install it.
+  /// \throws error{exec_errc::not_found} if Deno or Pyodide is not found.
+  /// \throws error{exec_errc::unsupported} if one of them has the wrong version, or the program is not Deno.
+  /// \throws error{exec_errc::provider_failed} if Deno does not start, or a package cannot be loaded.
+  /// \throws error{exec_errc::not_a_directory, collision, invalid_argument} if a directory of `allow_read` or
+  ///     `allow_write` is not acceptable.
   awaitable<pyodide_runner> open() const { return open_with(settings_); }
 
  private:
@@ -299,7 +328,7 @@ class pyodide {
     co_return std::move(opened);
   }
 
-  /// \param strand  the strand of the runner and of its environment.
+  /// \param strand  the strand on which the runner and its environment work.
   static awaitable<pyodide_runner> open_at(asio::any_io_executor strand,
                                            std::shared_ptr<const detail::pyodide_settings> settings) {
     auto found = std::make_shared<const detail::pyodide_settings>(settings->found());

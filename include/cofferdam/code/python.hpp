@@ -36,17 +36,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Runs Python in an environment, by a driver that stays warm. Models `context_runner`. The type that `provider |
-/// python()` opens.
+/// A runner that executes Python in an environment. A driver, one interpreter process that stays warm, starts all runs.
+/// Models `context_runner`. This is the type that `open()` of `provider | python()` returns.
 ///
-/// Movable while nothing is awaited. The destructor ends all runs if `close()` was not called, and so does its
-/// environment's.
-/// \par Threads  any, as for `local_environment`. Host functions and listeners of a request run on the executor of the
-///               coroutine that calls `run_code`; if that is no strand, on a strand over it.
+/// A runner may be moved only while no operation is under way. The destructor ends all runs if `close()` was not
+/// called, and so does the destructor of the environment in it.
+/// \par Threads  may be used from several threads. Host functions and listeners of a request run on the executor of the
+///               coroutine that calls `run_code`. If this executor is not a strand, they run on a strand over it.
 template <streaming_environment E>
 class python_runner {
  public:
-  /// Holds no runner: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   python_runner() = default;
   python_runner(E environment, std::shared_ptr<detail::python_core> core)
       : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
@@ -61,43 +61,51 @@ class python_runner {
   }
   ~python_runner() { abandon(); }
 
-  /// Runs a piece of code: in a fork of the warm interpreter with fresh globals, or in the context that the request
-  /// names. Every outcome of the code is a result: exceptions, SystemExit, the death of its process, its time limit. A
-  /// driver that has died is restarted before the run; the result has `driver_restarted()`.
+  /// Runs a piece of code. Without a context, the code runs in a fork of the warm interpreter, with fresh globals.
+  /// Otherwise it runs in the context that the request names. Every outcome of the code is a result: an exception,
+  /// SystemExit, the death of its process, its time limit. If the driver has died, it is restarted before the run, and
+  /// `driver_restarted()` of the result is true.
   ///
-  /// A run ends when its code and its non-daemon threads have ended; then its remaining processes are ended. A context
-  /// continues after a run, and so do the processes and threads started in it. Their output between two runs is put
-  /// before the output of the next run, at most the last 64 KiB of each stream; their output during a run is part of
-  /// that run's output. At its time limit a fork is killed. A context is interrupted (KeyboardInterrupt), and killed if
-  /// the code does not end within the grace period.
-  /// \throws error{exec_errc::deadlock} from a host function that waits for itself: see `tools::function`;
-  ///     error{exec_errc::environment_closed}; error{exec_errc::provider_lost} and other exceptions of `start` if the
-  ///     environment
-  ///     fails, with `partial()`; error{exec_errc::provider_failed} if a driver cannot be restarted.
-  /// \par Cancellation  terminal: the code is ended as at its limit, then error{exec_errc::cancelled} with `partial()`.
+  /// A run without a context ends when its code and its non-daemon threads have ended. Its remaining processes are
+  /// ended then. A context continues after a run, and so do the processes and threads that were started in it. Output
+  /// that they write during a run is part of the output of this run. Output that they write between two runs is put
+  /// before the output of the next run, at most the last 64 KiB of each stream.
+  ///
+  /// At the time limit, a run without a context is killed. A run in a context is interrupted (KeyboardInterrupt). If
+  /// its code does not end within the grace period, the context is killed.
+  /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
+  /// \throws error{exec_errc::environment_closed} after `close()`.
+  /// \throws error{exec_errc::provider_lost} and other exceptions of `start`, with `partial()`, if the environment
+  ///     fails.
+  /// \throws error{exec_errc::provider_failed} if the driver cannot be restarted.
+  /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
+  ///                    error{exec_errc::cancelled} with `partial()`.
   awaitable<code_result> run_code(code_request request) {
-    const auto core = require_core();  // before the environment is used: without a core there is no environment
+    // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
+    const auto core = require_core();
     return detail::run_by_driver(core, *environment_, std::move(request));
   }
 
   /// Returns the names of all contexts, in the order of their creation.
   awaitable<std::vector<std::string>> contexts() { return detail::contexts_of(require_core()); }
 
-  /// Kills a context. The run in it then has an `execution_error`. Returns false if there is no context of this name.
+  /// Kills a context. A run that is under way in it has the result kind `execution_error`. Returns false if there is no
+  /// context of this name.
   awaitable<bool> end_context(std::string name) { return detail::end_context_of(require_core(), std::move(name)); }
 
-  /// Returns the environment in which the code runs, for example to copy files.
-  /// \throws error{exec_errc::environment_closed} if the runner was moved from.
+  /// Returns the environment in which the code runs, for example to copy files. The reference is valid until the runner
+  /// is destroyed.
+  /// \throws error{exec_errc::environment_closed} if the runner was default-constructed or moved from.
   E& environment() {
     require_core();
     return environment_->environment;
   }
 
-  /// Returns the version of the interpreter: "3.12.1"; empty before the first start and after `close`.
+  /// Returns the version of the interpreter, for example "3.12.1". The text is empty before the first start and after
+  /// `close`.
   std::string version() const { return core_ ? detail::version_of(*core_) : std::string(); }
 
-  /// Returns the interpreter's description, for guards around it. The interpreter can also read code in the
-  /// environment.
+  /// Returns a description of the interpreter. Guards use it to start a process in the environment that parses code.
   interpreter_info guest() {
     interpreter_info there;
     there.python = version();
@@ -107,7 +115,7 @@ class python_runner {
     return there;
   }
 
-  /// Ends the driver, all runs and contexts, and closes the environment. Cannot be cancelled. A second call does
+  /// Ends the driver, all runs and all contexts, and closes the environment. Cannot be cancelled. A second call does
   /// nothing.
   awaitable<void> close() {
     return detail::shielded(
@@ -140,11 +148,11 @@ class python_runner {
     co_await self.environment_->environment.close();
   }
 
-  std::unique_ptr<placed> environment_;  // the driver runs in it, so it must not be moved
+  std::unique_ptr<placed> environment_;  // on the heap, because the driver runs in it and it must not be moved
   std::shared_ptr<detail::python_core> core_;
 };
 
-/// The recipe type of `provider | python()`.
+/// The type of the recipe `provider | python()`.
 template <code_exec_provider Provider>
 class python_provider {
  public:
@@ -153,10 +161,10 @@ class python_provider {
   python_provider(Provider provider, std::shared_ptr<const detail::python_settings> settings)
       : provider_(std::move(provider)), settings_(std::move(settings)) {}
 
-  /// Opens the environment, installs packages, starts the driver and preloads.
-  /// \throws the exceptions of the provider's `open()` and of `start`; error{exec_errc::provider_failed} if the
-  ///     interpreter is missing or too old, pip fails or a module cannot be preloaded: the sentence has the original
-  ///     message.
+  /// Opens the environment, installs the packages, starts the driver and imports the modules of `preload`.
+  /// \throws the exceptions of the provider's `open()` and of `start`.
+  /// \throws error{exec_errc::provider_failed} if the interpreter is missing or too old, pip fails, or a module cannot
+  ///     be imported. The message of the error quotes the original message.
   awaitable<runner> open() const { return open_with(provider_, settings_); }
 
  private:
@@ -170,7 +178,7 @@ class python_provider {
     co_return std::move(opened);
   }
 
-  /// \param strand  the strand of the runner and of its environment.
+  /// \param strand  the strand on which the runner and its environment work.
   static awaitable<runner> open_at(asio::any_io_executor strand, Provider provider,
                                    std::shared_ptr<const detail::python_settings> settings) {
     const auto core = detail::make_core(std::move(strand), std::move(settings));
@@ -192,111 +200,125 @@ class python_provider {
   std::shared_ptr<const detail::python_settings> settings_;
 };
 
-/// Makes a Python runner from any environment that can `start` commands: `local() | python().preload("json")`.
+/// The recipe of a runner that executes Python in any environment that can `start` commands:
+/// `local() | python().preload("json")`.
 ///
-/// The interpreter (3.8 or newer, Linux) is started once, isolated (`-I`: no PYTHON* variables, no user packages,
-/// UTF-8), and reads a driver from its standard input; nothing is written into the workspace. Every run is a fork of
-/// this process with the preloaded modules, so that each is imported only once.
+/// The interpreter (3.8 or newer, Linux) is started once for all runs. It is isolated (`-I`): it uses UTF-8 and ignores
+/// PYTHON* variables and packages of the user. It reads the driver program from its standard input, so nothing is
+/// written into the workspace. Every run without a context is a fork of this process. Therefore each module of
+/// `preload` is imported only once.
 ///
-/// The search order of modules is: helpers, the standard library, packages installed here, packages of the interpreter,
-/// and last the work directory. A file there is imported only if no other module has its name, so a run that writes
-/// `random.py` does not replace `random`, in this run or a later one. `.pth` files, `sitecustomize` and `usercustomize`
-/// in the workspace have no effect. Runs can change every file that they may write, and so affect later runs and later
-/// starts: modules of the work directory, installed packages, and even the interpreter if it is in the workspace or if
-/// runs are root in a container. multiprocessing forks by default, with 3.14 too; spawned processes cannot import the
-/// code, because it is not a file.
+/// The search order of modules is: helpers, the standard library, packages of `pip_packages`, packages of the
+/// interpreter, and last the work directory. A file in the work directory is imported only if no other module has its
+/// name. Therefore a run that writes `random.py` does not replace `random`, in this run or a later one. `.pth` files,
+/// `sitecustomize` and `usercustomize` in the workspace have no effect.
 ///
-/// Runs share no memory and no descriptors. Their only connections to the host are their output and a channel for this
-/// one run. **The environment provides the isolation**, around all runs of a runner, not between them: runs are
-/// processes of one user. They can end each other and the driver, and can read each other's memory if the kernel allows
-/// it. Use separate runners for runs that must not trust each other.
-/// \par Layers   a `timeout` or `allow_commands` layer beneath sees one command, the interpreter, for the lifetime of
-///               the runner.
+/// Runs can change every file that they may write, and so affect later runs and later starts. This concerns modules of
+/// the work directory and installed packages. It even concerns the interpreter, if the interpreter is in the workspace
+/// or if runs are root in a container. With multiprocessing, child processes are forked by default, even in Python
+/// 3.14. A spawned process cannot import the code of the run, because this code is not a file.
+///
+/// Runs share no memory and no descriptors with each other. Their only connections to the host are their output and one
+/// channel for each run. **The environment provides the isolation**, around all runs of a runner, not between them: all
+/// runs are processes of one user. They can end each other and the driver, and can read each other's memory if the
+/// kernel allows this. Use separate runners for runs that must not trust each other.
+/// \par Layers   a `timeout` or `allow_commands` layer (middleware) between provider and runner sees one command: the
+/// interpreter, for the whole lifetime of the runner.
 /// \par Source   Python's `os.fork`, prctl(2), unix(7).
 class python {
  public:
-  /// Sets the name or path of the interpreter. Default: "python3". Prefer a real binary to a version manager's shim.
+  /// Sets the name or path of the interpreter. Default: "python3". Prefer the real binary to the shim of a version
+  /// manager.
   python& interpreter(std::string program) {
     return with([&](detail::python_settings& settings) { settings.interpreter = std::move(program); });
   }
-  /// Installs packages with pip when the runner opens, into a folder `.cofferdam` of the workspace. They take
-  /// precedence over packages of the interpreter, but not over the standard library. The same list is not installed
-  /// twice in one workspace. Earlier runs in the same workspace may have made this folder, or a configuration file of
-  /// pip (if HOME is the workspace).
-  /// \throws error{exec_errc::invalid_argument} for a name that begins with '-' or is empty.
+  /// Installs packages with pip when the runner opens, into a folder `.cofferdam` of the workspace. The packages take
+  /// precedence over packages of the interpreter, but not over the standard library. The same list is installed only
+  /// once in a workspace. Earlier runs in the same workspace could have created or changed this folder, or a
+  /// configuration file of pip if HOME is the workspace.
+  /// \throws error{exec_errc::invalid_argument} for a name that is empty or begins with '-'.
   template <std::convertible_to<std::string>... Names>
   python& pip_packages(Names&&... names) {
     return with(
         [&](detail::python_settings& settings) { (settings.packages.push_back(package(std::string(names))), ...); });
   }
-  /// Adds options of pip before the packages: `.pip_options("--no-index", "--find-links", "wheels")`. Not checked.
+  /// Adds options for pip, which are passed before the packages:
+  /// `.pip_options("--no-index", "--find-links", "wheels")`. The options are not checked.
   template <std::convertible_to<std::string>... Words>
   python& pip_options(Words&&... words) {
     return with([&](detail::python_settings& settings) {
       (settings.pip_options.emplace_back(std::forward<Words>(words)), ...);
     });
   }
-  /// Sets an environment variable of the code.
+  /// Sets an environment variable of the interpreter, and so of all runs.
   python& variable(std::string name, std::string value) {
     return with(
         [&](detail::python_settings& settings) { settings.variables.emplace_back(std::move(name), std::move(value)); });
   }
   /// Imports modules once, before the first run. They are searched among the helpers, the installed packages and the
-  /// interpreter's modules, but not in the workspace, where guests can write.
+  /// modules of the interpreter, but not in the work directory, where earlier runs could have written a file of the
+  /// same name.
   template <std::convertible_to<std::string>... Names>
   python& preload(Names&&... names) {
     return with(
         [&](detail::python_settings& settings) { (settings.preload.emplace_back(std::forward<Names>(names)), ...); });
   }
-  /// Adds a module that the code can import, as source text.
+  /// Adds a module that the code can import.
+  /// \param name    the name of the module.
+  /// \param source  its source text.
   python& helper(std::string name, std::string source) {
     return with(
         [&](detail::python_settings& settings) { settings.helpers.emplace_back(std::move(name), std::move(source)); });
   }
-  /// Sets the directory in which the code starts: an existing directory inside the workspace. Default: the workspace.
+  /// Sets the directory in which the code starts: an existing directory, relative to the workspace. Default: the
+  /// workspace itself.
   python& working_directory(std::string path) {
     return with([&](detail::python_settings& settings) { settings.working_directory = std::move(path); });
   }
-  /// Sets the time limit of requests without one. Default: 30 seconds; more than zero, or `no_timeout`.
+  /// Sets the time limit of requests that have none. More than zero, or `no_timeout`. Default: 30 seconds.
   python& timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "timeout");
     return with([&](detail::python_settings& settings) { settings.timeout = limit; });
   }
-  /// Sets the time limit for the start of the interpreter and the preloading. Default: 60 seconds.
+  /// Sets the time limit for the start of the interpreter and the imports of `preload`. More than zero. Default: 60
+  /// seconds.
   python& start_timeout(std::chrono::milliseconds limit) {
     require_positive(limit, "start_timeout");
     return with([&](detail::python_settings& settings) { settings.start_timeout = limit; });
   }
-  /// Sets the time that a context's code has to end after it is interrupted. Default: 1 second; zero: killed at once.
+  /// Sets how long the code of a context may continue after it was interrupted at its time limit. The context is killed
+  /// afterwards. From zero (killed at once) to an hour. Default: 1 second.
   python& interrupt_grace(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "python: interrupt_grace must be between zero and an hour");
     return with([&](detail::python_settings& settings) { settings.interrupt_grace = time; });
   }
-  /// Sets the number of bytes that a result keeps of each output stream, if the request does not set it. Default: 1
-  /// MiB.
+  /// Sets the maximum number of bytes that a result keeps of each output stream, if the request does not set it.
+  /// Default: 1 MiB.
   python& keep_output(std::size_t bytes_per_stream) {
     return with([&](detail::python_settings& settings) { settings.kept_output = bytes_per_stream; });
   }
-  /// Sets the maximum number of files to check for changes by a run. Default: 10,000; 0: checks none.
-  /// \par Cost  one lstat of every file beneath the work directory before and after each run, half a second each at
-  ///            most. With few files, or with 0, short runs are faster.
+  /// Sets the maximum number of files that are checked for changes by a run. 0 means that no files are checked.
+  /// Default: 10,000.
+  /// \par Cost  one lstat call for every file beneath the work directory, before and after each run, for at most half a
+  ///            second each. With few files, or with 0, short runs are faster.
   python& track_files(std::size_t max_files) {
     return with([&](detail::python_settings& settings) { settings.max_files = max_files; });
   }
-  /// Limits the address space of each process of a run, in bytes (RLIMIT_AS): more is a MemoryError.
+  /// Limits the address space of each process of a run, in bytes (RLIMIT_AS). An allocation beyond the limit raises a
+  /// MemoryError. Default: no limit.
   python& memory_limit(std::uint64_t size) { return limit("AS", size); }
-  /// Limits the size of each file that a run writes, in bytes (RLIMIT_FSIZE).
+  /// Limits the size of each file that a run writes, in bytes (RLIMIT_FSIZE). Default: no limit.
   python& file_size_limit(std::uint64_t size) { return limit("FSIZE", size); }
 
-  /// Makes the recipe of a runner.
+  /// Makes the recipe of a Python runner in the environments of `provider`.
   template <code_exec_provider Provider>
     requires streaming_environment<environment_of<Provider>>
   friend python_provider<Provider> operator|(Provider provider, const python& options) {
     return python_provider<Provider>(std::move(provider), options.settings_);
   }
 
-  /// Explains the right order, if the operands are exchanged.
+  /// Reports the right order of the operands in a compile error, if they are in the wrong order.
   template <code_exec_provider Provider>
   friend python_provider<Provider> operator|(const python& options, const Provider& provider) {
     static_assert(!code_exec_provider<Provider>,

@@ -11,44 +11,53 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The place where the guards' Python reads code.
+/// The place of the Python process that parses code for guards: on the host, or in the guest (the environment in which
+/// the code runs).
 enum class analysis_place {
-  automatic,  ///< on the host; in the guest if the host has none, or one of another version that finds a mistake
-  host,       ///< on the host
-  guest,      ///< in the guest. In an environment, code that has run there before could tamper with the reader.
+  automatic,  ///< on the host; in the guest if the host has no Python, or if its version differs and reports a
+              ///< syntax error
+  host,       ///< only on the host
+  guest,      ///< only in the guest. Code that has run earlier in this environment could have tampered with the
+              ///< process.
 };
 
-/// The settings with which guards read Python code:
+/// Settings of the reader, a warm Python process that parses code for guards and never runs it:
 /// `check_syntax().reader(python_reader().interpreter("/opt/python/bin/python3"))`. All guards of a runner share one
-/// reader, a warm process that parses code and never runs it. The settings of the innermost guard hold. The reader is
-/// started with the first piece of code, restarted if it has died, and ended by `close()`.
+/// reader. If several guards have settings, only those of the innermost guard are used. The reader is started with the
+/// first piece of code, restarted if it has died, and ended by `close()`.
 ///
-/// **Versions.** The valid syntax depends on the version that runs the code, which the runner provides. A newer reader
-/// finds syntax that the guest lacks, as far as CPython's parser can (`feature_version`: `match`, `except*`, `type X =
-/// …`, but not what 3.12 made of f-strings). If the host's reader finds a mistake and has another version, older or
-/// newer, the guest's own Python reads the code again, and its facts are used. With `analysis_place::host`, for guests
-/// that are not trusted, the refusal is final and has both versions.
+/// **Versions.** The Python version that runs the code decides which syntax is valid. The runner reports this version.
 ///
-/// Around `pyodide()` the guest's reader is Pyodide's Python in a Deno of its own, which runs no code, so that no code
-/// can tamper with it. It takes some seconds to start, 3 ms for 40 lines, and 170 MB.
+/// * If the reader has a newer version, it rejects most syntax that the older version lacks, because CPython's parser
+///   has a `feature_version`. It finds `match`, `except*` and `type X = …`, but not the changes of f-strings in 3.12.
+/// * If the reader on the host finds a syntax error and has another version, older or newer, the guest's own Python
+///   parses the code again. This second result is used.
+/// * With `analysis_place::host`, for guests that are not trusted, the first refusal is final. Its reason names both
+///   versions.
+///
+/// With `pyodide()` the reader in the guest is Pyodide's Python in a Deno process of its own. This process runs no
+/// code, so code cannot tamper with it. It needs some seconds to start, 3 ms for 40 lines, and 170 MB of memory.
 class python_reader {
  public:
   python_reader() = default;
-  /// Sets the name or path of the interpreter on the host, 3.8 or newer. Default: "python3". In the guest the
-  /// interpreter that runs the code is used, unless `place(analysis_place::guest)` is set too.
+  /// Sets the name or path of the interpreter on the host, Python 3.8 or newer. Default: "python3". A reader in the
+  /// guest uses the interpreter that runs the code, unless `place(analysis_place::guest)` is set together with this
+  /// setting.
   python_reader& interpreter(std::string program) {
     interpreter_ = std::move(program);
     return *this;
   }
   const std::string& interpreter() const noexcept { return interpreter_; }
 
+  /// Sets where the reader is started. Default: `analysis_place::automatic`.
   python_reader& place(analysis_place where) {
     place_ = where;
     return *this;
   }
   analysis_place place() const noexcept { return place_; }
 
-  /// Sets the time limit for reading one piece of code; code that takes longer is refused. Default: 2 seconds.
+  /// Sets the time limit for parsing one piece of code. Code that takes longer is refused. More than zero and at most
+  /// an hour. Default: 2 seconds.
   python_reader& timeout(std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument,
@@ -58,7 +67,7 @@ class python_reader {
   }
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
-  /// Sets the maximum size of code, in bytes; longer code is refused. Default: 1 MiB, at most 64 MiB.
+  /// Sets the maximum size of the code, in bytes. Longer code is refused. At most 64 MiB. Default: 1 MiB.
   python_reader& longest(std::size_t size) {
     if (size > 64U * 1024 * 1024)
       throw error(exec_errc::invalid_argument, "python_reader: at most 64 MiB of code are read");
@@ -67,8 +76,8 @@ class python_reader {
   }
   std::size_t longest() const noexcept { return longest_; }
 
-  /// Limits the reader's address space in bytes (of Pyodide: its memory); code that needs more is refused. Default: 1
-  /// GiB.
+  /// Sets the maximum address space of the reader, in bytes; with Pyodide, the maximum memory of WebAssembly. Code that
+  /// needs more is refused. Default: 1 GiB.
   python_reader& memory(std::size_t size) {
     memory_ = size;
     return *this;

@@ -20,8 +20,9 @@
 #include <system_error>
 #include <utility>
 
-// Values that go into a run and come out of it are JSON. A Python value that JSON cannot represent is an object with a
-// tag:
+// Converts Python values to JSON and back. Values that go into a run or come out of it are JSON. A Python value that
+// JSON cannot represent is an object with the key "$python". It has one of these forms; the right column lists further
+// uses of the form:
 //
 //   {"$python": "int", "text": "123456789012345678901234567890"}        beyond 64 bits; "0x..." if it is very long
 //   {"$python": "float", "text": "nan"}                                 nan, inf, -inf
@@ -37,21 +38,22 @@
 //   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    any other value: its repr; with "why" if the
 //                                                                       type is not the reason
 //
-// All but the last go both ways unchanged. Floats are the same double at both ends. A value of a run that has more than
-// 4 MiB in this form, or more than 100 levels, is "text" as a whole, and so is a reference of a value to itself.
+// All of these values except the last kind keep their value in both directions. Floats have the same 64 bits on both
+// sides. If a value from a run has more than 4 MiB in this form, or more than 100 levels, the whole value becomes
+// "text". A reference of a value to itself becomes "text" too.
 //
-// An object with the key "$python" that is none of these is a ValueError of the run. Pass JSON from elsewhere, which
-// may contain such a key, through `python_json`.
+// If the host passes an object with the key "$python" that has none of these forms, the run fails with a ValueError.
+// JSON from other programs may contain such a key, so pass it through `python_json`.
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Returns the kind of a tagged value ("bytes", "tuple", ...); empty for a plain JSON value.
-/// \par Lifetime  a view into `value`.
+/// Returns the kind of a tagged value ("bytes", "tuple" and so on); empty for plain JSON.
+/// \par Lifetime  the result is a view into `value`.
 inline std::string_view python_type(const boost::json::value& value) noexcept {
   return detail::text_at(value.if_object(), "$python");
 }
 
-/// Makes a Python `bytes`.
+/// Makes a Python `bytes` object.
 inline boost::json::value python_bytes(bytes_view content) {
   boost::json::object tagged;
   tagged["$python"] = "bytes";
@@ -59,8 +61,8 @@ inline boost::json::value python_bytes(bytes_view content) {
   return tagged;
 }
 
-/// Makes a value from JSON from elsewhere: a "$python" in it, at any depth, is a key like any other.
-/// \par Cost  linear; objects with such a key are copied into a list of pairs.
+/// Makes a value from JSON that other programs have made. In this JSON, at any depth, "$python" is an ordinary key.
+/// \par Cost  linear. Objects that contain the key are copied into a list of pairs.
 inline boost::json::value python_json(boost::json::value plain) {
   if (plain.is_array())
     for (boost::json::value& each : plain.get_array()) each = python_json(std::move(each));
@@ -80,8 +82,9 @@ inline boost::json::value python_json(boost::json::value plain) {
   return tagged;
 }
 
-/// Makes an integer of any length, from decimal digits or "0x..."; any other text is a ValueError of the run.
-/// \par Cost  in the run, decimal digits take less than quadratic time; "0x..." takes linear time.
+/// Makes a Python `int` of any length.
+/// \param digits  decimal digits or "0x...". With any other text the run fails with a ValueError.
+/// \par Cost  in the run, "0x..." takes linear time, and decimal digits take more, but less than quadratic time.
 inline boost::json::value python_int(std::string digits) {
   boost::json::object tagged;
   tagged["$python"] = "int";
@@ -90,7 +93,7 @@ inline boost::json::value python_int(std::string digits) {
 }
 
 /// Makes a Python `tuple`, `set` or `frozenset` of these items.
-/// \param kind  one of the three words.
+/// \param kind  "tuple", "set" or "frozenset".
 inline boost::json::value python_items(std::string_view kind, boost::json::array items) {
   boost::json::object tagged;
   tagged["$python"] = kind;
@@ -98,7 +101,7 @@ inline boost::json::value python_items(std::string_view kind, boost::json::array
   return tagged;
 }
 
-/// Returns the content of a Python `bytes` or `bytearray` from a run; no value for any other value.
+/// Returns the content of a Python `bytes` or `bytearray` that a run has returned; no value for any other value.
 inline std::optional<bytes> bytes_of(const boost::json::value& value) {
   const std::string_view kind = python_type(value);
   if (kind != "bytes" && kind != "bytearray") return std::nullopt;
@@ -109,7 +112,7 @@ inline std::optional<bytes> bytes_of(const boost::json::value& value) {
 
 namespace detail {
 
-/// JSON has no nan and no infinity.
+/// Replaces nan and infinity, which JSON does not have, with tagged objects.
 inline void mark_special_floats(boost::json::value& value) {
   if (value.is_array()) {
     for (boost::json::value& each : value.get_array()) mark_special_floats(each);
@@ -123,8 +126,8 @@ inline void mark_special_floats(boost::json::value& value) {
   }
 }
 
-/// Decodes floats, which Python sends as {"$f": text}, because not all JSON parsers read them exactly. Returns false if
-/// a text is not a float: the run has then tampered with its report.
+/// Replaces each {"$f": text} with the float in the text. Python sends floats in this form, because some JSON parsers
+/// read them inexactly. Returns false if a text is not a float. In this case the run has tampered with its report.
 inline bool read_floats(boost::json::value& value) {
   if (value.is_array()) {
     for (boost::json::value& each : value.get_array())

@@ -18,14 +18,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// An environment of any type, chosen at run time. Models every refinement of an environment. An operation that the
-/// held environment lacks throws `error{exec_errc::unsupported}`; `can_start()` and `can_suspend()` return false before
-/// that. Movable while no operation runs. Each operation costs one virtual call and no allocation.
+/// An open environment whose type is chosen at run time. It has `files()` and all optional operations: `start`,
+/// `pause`, `resume` and `snapshot`. If the contained environment lacks one of these, calling it throws
+/// `error{exec_errc::unsupported}`. `can_start()` and `can_suspend()` return true if the operations are supported. The
+/// object may be moved while no operation runs. Each operation costs one virtual call and no allocation.
 class any_environment {
  public:
-  /// Holds no environment; operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   any_environment() = default;
 
+  /// Contains an open environment of any type. If the environment has no `files()`, a `files()` that works by commands
+  /// is added.
   template <class E>
     requires(!std::same_as<E, any_environment> && code_exec_environment<E>)
   explicit any_environment(E environment)
@@ -39,21 +42,22 @@ class any_environment {
   awaitable<void> write_file(std::string path, bytes_view content) {
     return get().write_file(std::move(path), content);
   }
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  /// Writes a file from temporary bytes. The awaitable owns the bytes, so it can be stored and awaited later.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
   file_system files() { return get().files(); }
-  /// \throws error{exec_errc::unsupported} if `can_suspend()` is false.
+  /// Pauses the environment, as `suspendable_environment` describes.
+  /// \throws error{exec_errc::unsupported} if `can_suspend()` is false; `resume` and `snapshot` throw it too.
   awaitable<void> pause() { return get().pause(); }
   awaitable<void> resume() { return get().resume(); }
   awaitable<std::string> snapshot() { return get().snapshot(); }
   awaitable<void> close() { return get().close(); }
 
-  /// Returns true if `start` works. Otherwise `start` throws `error{exec_errc::unsupported}`.
+  /// Returns true if `start` works; otherwise `start` throws `error{exec_errc::unsupported}`.
   bool can_start() const noexcept { return inside_ && inside_->can_start(); }
-  /// Returns true if `pause`, `resume` and `snapshot` work. Otherwise they throw `error{exec_errc::unsupported}`.
+  /// Returns true if `pause`, `resume` and `snapshot` work; otherwise they throw `error{exec_errc::unsupported}`.
   bool can_suspend() const noexcept { return inside_ && inside_->can_suspend(); }
 
  private:
@@ -136,13 +140,15 @@ class any_environment {
   std::unique_ptr<interface> inside_;
 };
 
-/// Any provider, chosen at run time; copies share the recipe. A provider converts to it: `any_provider choose() {
-/// return local(); }`. Layers stack on it: `any_provider{local()} | timeout(5s)`. (Braces, not parentheses:
-/// `any_provider p(local())` declares a function.)
+/// A provider whose type is chosen at run time. Copies share the contained provider. Every provider converts to it:
+/// `any_provider choose() { return local(); }`. Layers can wrap it: `any_provider{local()} | timeout(5s)`. Write
+/// braces, because `any_provider p(local())` declares a function.
 class any_provider {
  public:
-  // The constraint must not test whether P can be copied. If P has a constructor from any_provider, that test would
-  // depend on itself.
+  // The constraint does not test that P can be copied. If P had a constructor from any_provider, that test would depend
+  // on its own result.
+
+  /// Contains a provider of any type.
   template <class P>
     requires(!std::same_as<P, any_provider> && code_exec_environment<environment_of<P>>)
   any_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {
@@ -151,13 +157,15 @@ class any_provider {
                   "copied behind a std::shared_ptr, or make it in open()");
   }
 
-  /// Explains in one sentence what is missing, if `open()` yields no environment.
+  /// Stops the compilation, with an error message that explains what is missing, if `open()` does not return an
+  /// environment.
   template <class P>
     requires(!std::same_as<P, any_provider> && !code_exec_environment<environment_of<P>>)
   any_provider(P) {
     detail::explain_provider<P>();
   }
 
+  /// Opens an environment with the contained provider. Throws the exceptions of that provider.
   awaitable<any_environment> open() const { return inside_->open(); }
 
  private:

@@ -5,8 +5,8 @@
 #include <cofferdam/version.hpp>
 
 // A standard header must come before the first Asio header. Asio 1.22 tests macros of the standard library to find out
-// if aligned allocation exists. If an Asio header is the first header of a file, these macros are not defined yet. That
-// file would then free coroutine frames by another function than the one that allocated them.
+// if aligned allocation exists. If an Asio header is the first header of a file, these macros are not defined yet, and
+// Asio uses another function in that file to free coroutine frames than the rest of the program uses to allocate them.
 // clang-format off
 #include <cstddef>
 
@@ -15,12 +15,14 @@
 #include <asio/version.hpp>
 // clang-format on
 
-// The only file that tests the versions of Asio and of the compiler. All other files use the names below.
-
-// Many classes with coroutines are templates over an unused parameter: `x` is `basic_x<>`. Without optimisation, g++
-// compiles every coroutine in a header, even unused ones, and everything that the coroutine calls. It compiles a
-// template only when the template is used. Some functions have `template <class = void>` for the same reason. A
-// function in a header that is not a template must not call these functions: the call would use them.
+// This header includes the Asio headers for coroutines. It is the only file of the library that tests the versions of
+// Asio and of the compiler. All other files use the names that it defines.
+//
+// Many classes with coroutine members are templates with an unused parameter: `x` is an alias of `basic_x<>`. The
+// reason is the compile time. Without optimisation, g++ compiles every coroutine that a header defines, even an unused
+// one, and everything that the coroutine calls. If the coroutine is in a template, g++ compiles it only when the
+// program uses it. Some functions have `template <class = void>` for the same reason. A function in a header that is
+// not a template must not call such a function, because the call would make g++ compile it.
 
 #if !defined(ASIO_STANDALONE)
 #error \
@@ -41,8 +43,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The return type of all asynchronous operations. Lazy, awaited once, and run by the executor of the awaiting
-/// coroutine.
+/// The return type of all asynchronous operations. The operation starts when the program awaits the object, and an
+/// object can be awaited once. The operation runs on the executor of the awaiting coroutine.
 template <class T>
 using awaitable = asio::awaitable<T>;
 
@@ -54,7 +56,8 @@ inline constexpr asio::experimental::deferred_t deferred{};
 inline constexpr asio::deferred_t deferred{};
 #endif
 
-/// True for g++ before 13, which destroys a temporary lambda with by-value captures twice inside an awaited expression.
+/// True if the compiler is g++ before 13. Inside an awaited expression, that compiler destroys a temporary lambda with
+/// by-value captures twice.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
 inline constexpr bool destroys_temporaries_twice = true;
 #else

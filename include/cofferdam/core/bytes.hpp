@@ -13,37 +13,39 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Owned raw bytes: a file's content, a command's output. No encoding is implied.
+/// Bytes that the object owns: the content of a file, or the output of a command. They have no particular encoding.
 using bytes = std::vector<std::byte>;
 
-/// A view of raw bytes. If a coroutine takes a view, the caller keeps the bytes alive until the awaitable completes.
+/// A view of bytes that another object owns. If a coroutine takes a view, the caller keeps the bytes alive until the
+/// awaitable completes.
 using bytes_view = std::span<const std::byte>;
 
-/// Returns a view of the bytes of a text. It is valid as long as the characters of `text`.
+/// Returns the characters of `text` as bytes, without a copy. The view is valid as long as these characters.
 inline bytes_view as_bytes(std::string_view text) noexcept {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// Copies the bytes of a temporary text, because a view would outlive the text. `write_file` of the library's
-/// environments keeps such temporary bytes until its awaitable completes.
+/// Returns a copy of the characters of a temporary text as bytes, because a view of them would dangle. The result can
+/// be passed to `write_file` of this library's environments, which keeps it until the awaitable completes.
 template <std::same_as<std::string> Text>
 bytes as_bytes(Text&& text) {
   const bytes_view view = as_bytes(std::string_view(text));
   return {view.begin(), view.end()};
 }
 
-/// Returns the bytes as characters, without a copy and unchecked: not necessarily UTF-8.
+/// Returns the bytes as characters, without a copy. The bytes are not checked, so the text may be invalid UTF-8. The
+/// view is valid as long as the bytes.
 inline std::string_view as_text(bytes_view content) noexcept {
   return {reinterpret_cast<const char*>(content.data()), content.size()};
 }
 
-/// Copies temporary bytes as characters, because a view would outlive the bytes.
+/// Returns a copy of temporary bytes as characters, because a view of them would dangle.
 template <std::same_as<bytes> Bytes>
 std::string as_text(Bytes&& content) {
   return std::string(as_text(bytes_view(content)));
 }
 
-/// Copies the bytes of a text.
+/// Returns a copy of the characters of a text as bytes.
 inline bytes to_bytes(std::string_view text) {
   const bytes_view view = as_bytes(text);
   return {view.begin(), view.end()};

@@ -29,19 +29,21 @@ struct awaited<awaitable<T>> {
 template <class A, class T>
 concept awaitable_of = std::same_as<A, awaitable<T>>;
 
-/// A type that runs commands and holds files: the four members that a backend has to provide.
+/// An object that runs commands and holds files. The files are in a directory of the environment, the workspace. A
+/// backend provides four members:
 ///
 /// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception.
-/// * `read_file(path, max_bytes)` yields the whole file. Throws `exec_errc::too_large` if the file has more than
-/// `max_bytes` bytes.
-/// * `write_file(path, content)` writes the whole file or nothing, and makes missing folders. The caller keeps
-///   `content` until the awaitable completes. `write_text` and `write_bytes` own their content. The environments of
-///   this library also own a temporary `bytes`, such as `as_bytes` of a temporary text.
+/// * `read_file(path, max_bytes)` returns the whole file. It throws `exec_errc::too_large` if the file has more than
+///   `max_bytes` bytes.
+/// * `write_file(path, content)` writes the whole file or nothing, and creates missing directories. The caller keeps
+///   `content` alive until the awaitable completes. The environments of this library also accept temporary `bytes`,
+///   which the awaitable then owns. `write_text` and `write_bytes` own the content with any environment.
 /// * `close()` ends all running commands and releases all resources. A second call does nothing.
 ///
-/// Paths are relative to the workspace, `/`-separated, UTF-8 or any other bytes but NUL. An environment may run many
-/// commands at once, and may be moved only while none runs. The environments of this library may be used from several
-/// threads. Other environments document what they allow. Generic code uses an environment on one strand only.
+/// Paths are relative to the workspace and separated by `/`. They may contain any bytes except NUL, and are usually
+/// UTF-8. An environment may run many commands at the same time. It may be moved only while no operation runs. The
+/// environments of this library may be used from several threads; other environments document their own rules. Generic
+/// code must use an environment on one strand only.
 template <class E>
 concept code_exec_environment = requires(E& e, command c, std::string path, bytes_view content, std::size_t max_bytes) {
   { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
@@ -50,12 +52,12 @@ concept code_exec_environment = requires(E& e, command c, std::string path, byte
   { e.close() } -> awaitable_of<void>;
 };
 
-/// The environment type that a provider's `open()` yields.
+/// The type of the environment that `open()` of a provider returns.
 template <class P>
 using environment_of = typename detail::awaited<decltype(std::declval<const P&>().open())>::type;
 
-/// A copyable recipe for an environment. Each call of `open()` yields a new environment, or throws and leaves nothing
-/// behind. A provider holds no process, no socket and no file.
+/// A recipe that opens environments and can be copied. Each call of `open()` returns a new environment, or throws and
+/// leaves nothing behind. A provider owns no process, socket or open file.
 template <class P>
 concept code_exec_provider = std::copy_constructible<P> && code_exec_environment<environment_of<P>>;
 
@@ -78,23 +80,23 @@ concept has_close = requires(E& e) {
   { e.close() } -> awaitable_of<void>;
 };
 
-// Converts to the type of any parameter.
+// An argument that converts to any type, for tests of members whose parameter type is unknown.
 struct any_argument {
   template <class T>
   operator T() const;
 };
 
-/// A recipe for a runner of code: `open()` yields an object with a member `run_code`.
+/// A recipe for a runner of code: `open()` returns an object with a member `run_code`.
 template <class P>
 concept opens_runner = requires(environment_of<P>& runner) { runner.run_code(any_argument()); };
 
-/// A type that was meant as a provider of environments: `open()` yields an object with some of the members of an
-/// environment.
+/// A type that looks like a provider of environments: `open()` returns an object with at least one of the members
+/// `run_command`, `read_file` and `write_file`.
 template <class P>
 concept opens_part_of_environment =
     has_run_command<environment_of<P>> || has_read_file<environment_of<P>> || has_write_file<environment_of<P>>;
 
-/// Stops the compilation, with one sentence for each member that `E` lacks.
+/// Stops the compilation, with one error message for each member that `E` lacks.
 template <class E>
 constexpr void explain_environment() noexcept {
   static_assert(has_run_command<E>,
@@ -109,7 +111,7 @@ constexpr void explain_environment() noexcept {
   static_assert(has_close<E>, "cofferdam: the environment has no usable member close; write awaitable<void> close()");
 }
 
-/// Stops the compilation, with a sentence that explains why `P` is not a provider.
+/// Stops the compilation, with an error message that explains why `P` is not a provider.
 template <class P>
 constexpr void explain_provider() noexcept {
   if constexpr (opens_runner<P>) {

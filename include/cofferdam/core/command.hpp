@@ -21,8 +21,9 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// The words of `argv`, from a container or a list in braces. The constructor takes the words in braces one by one,
-/// because g++ before 13 cannot make a `std::initializer_list` of strings inside an awaited expression.
+/// The parameter type of `argv`: a program and its arguments, from a vector or from a list in braces. The constructor
+/// takes the words of a list one by one, because g++ before 13 cannot create a `std::initializer_list` of strings
+/// inside an awaited expression.
 class word_list {
  public:
   word_list(std::vector<std::string> words) : words_(std::move(words)) {}
@@ -40,10 +41,11 @@ class word_list {
 
 }  // namespace detail
 
-/// For `command::timeout`: no time limit. A command without any timeout gets the default of its backend.
+/// A value for `command::timeout` that means no time limit. A command on which `timeout` was not called has the default
+/// limit of its backend.
 inline constexpr std::chrono::milliseconds no_timeout = std::chrono::milliseconds::max();
 
-/// The size of a terminal, in characters.
+/// The size of a terminal, in rows and columns of characters.
 class terminal_size {
  public:
   terminal_size(std::uint16_t rows, std::uint16_t columns) noexcept : rows_(rows), columns_(columns) {}
@@ -55,19 +57,21 @@ class terminal_size {
   std::uint16_t columns_;
 };
 
-/// The treatment of processes that still run when their command has ended.
+/// The policy for processes that still run when the command that started them has ended.
 enum class background_policy {
-  kill,  ///< they end with the command
-  keep,  ///< they continue until they end, are ended, or their environment is closed
+  kill,  ///< the processes are ended when the command ends
+  keep,  ///< the processes continue until they exit, are ended, or the environment is closed
 };
 
-/// A command: a line for a shell, or a program and its arguments without a shell; and its settings.
+/// A command and its settings. The command is either a line for a shell, or a program and its arguments, which run
+/// without a shell.
 ///
-/// A string is a line for the shell: `run_command("ls | wc -l")`. Text that is not yours is passed as a word:
-/// `run_command(argv("cat", name))`, or quoted by `shell_quote(name)`.
+/// A string is a line for the shell: `run_command("ls | wc -l")`. Never put text from a model or a user into such a
+/// line unquoted. Pass it as an argument, `run_command(argv("cat", name))`, or quote it with `shell_quote(name)`.
 ///
-/// Setters can be chained: `shell("make").timeout(10s).working_directory("src")`. A value: copyable, and holds only
-/// strings. The backend checks the words; wrong words give a result with an error.
+/// Setters can be chained: `shell("make").timeout(10s).working_directory("src")`. A command is a value that owns its
+/// strings and can be copied. The backend checks the words when it runs the command. If they are invalid, the result
+/// has `error_kind::invalid_argument`.
 class command {
  public:
   /// One environment variable of the command.
@@ -82,34 +86,35 @@ class command {
     std::string value_;
   };
 
-  /// An empty command. Every backend returns `error_kind::invalid_argument` for it.
+  /// Makes an empty command. Every backend returns `error_kind::invalid_argument` for it.
   command() = default;
 
-  /// Makes a command from a line for the shell, as `shell(line)` does. A template, so that two words in braces are not
-  /// the ends of one.
+  /// Makes a command from a line for the shell, as `shell(line)` does. The constructor is a template, because otherwise
+  /// two words in braces would be read as two iterators of one string.
   template <class Line>
     requires(!std::derived_from<std::remove_cvref_t<Line>, command> && std::convertible_to<Line, std::string_view>)
   command(Line&& line) : is_shell_(true), line_(std::string_view(std::forward<Line>(line))) {}
   command(std::nullptr_t) = delete;
-  /// Words in braces belong to `argv`.
+  /// Deleted, so that a list of words in braces does not compile as a shell line. Write `argv({"ls", "-l"})`.
   command(std::initializer_list<std::string_view>) = delete;
 
-  /// Returns true if this is a line for a shell, and false if it is a list of words.
+  /// Returns true if the command is a line for the shell, and false if it is a list of words.
   bool is_shell() const noexcept { return is_shell_; }
   /// Returns the line for the shell; empty if `is_shell()` is false.
   const std::string& line() const noexcept { return line_; }
   /// Returns the program and its arguments; empty if `is_shell()` is true.
   const std::vector<std::string>& words() const noexcept { return words_; }
 
-  /// Replaces the program and its arguments by these words, which run without a shell. Keeps all other settings. For
-  /// layers.
+  /// Replaces the shell line, or the program and its arguments, by these words, which run without a shell. Keeps all
+  /// other settings. This function is for layers (middleware).
   void become_argv(std::vector<std::string> words) {
     is_shell_ = false;
     line_.clear();
     words_ = std::move(words);
   }
 
-  /// Sets a time limit, counted from the start. At the limit the command and all its processes are ended.
+  /// Sets the time limit, counted from the start of the command. When it expires, the command and all processes that it
+  /// started are ended.
   /// \param limit  more than zero, or `no_timeout`.
   /// \throws error{exec_errc::invalid_argument} if `limit` is zero or less.
   command& timeout(std::chrono::milliseconds limit) & {
@@ -119,14 +124,15 @@ class command {
     return *this;
   }
   [[nodiscard]] command timeout(std::chrono::milliseconds limit) && { return std::move(timeout(limit)); }
-  /// Returns the time limit, if one was set.
+  /// Returns the time limit; no value if none was set.
   std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
-  /// Lowers the time limit to `limit`, or sets it if none was set. Never raises it.
+  /// Lowers the time limit to `limit` if the current limit is longer. Sets it to `limit` if none was set.
   void shorten_timeout(std::chrono::milliseconds limit) {
     if (!timeout_ || *timeout_ > limit) timeout(limit);
   }
 
-  /// Sets the directory in which the command starts, relative to the workspace (default: the workspace itself).
+  /// Sets the directory in which the command starts, as a path relative to the workspace. The default is the workspace
+  /// itself.
   command& working_directory(std::string path) & {
     working_directory_ = std::move(path);
     return *this;
@@ -134,9 +140,12 @@ class command {
   [[nodiscard]] command working_directory(std::string path) && { return std::move(working_directory(std::move(path))); }
   const std::string& working_directory() const noexcept { return working_directory_; }
 
-  /// Adds an environment variable, or replaces it. Other variables come from the environment, never from the host.
-  /// \throws error{exec_errc::invalid_argument} if the name is empty or has `=`, NUL or a line break, or if the value
-  ///     has NUL; error{exec_errc::too_large} if the setting has 128 KiB or more, which Linux cannot pass to a program.
+  /// Adds an environment variable, or replaces its value. The command gets its other variables from the environment it
+  /// runs in, never from the host program.
+  /// \throws error{exec_errc::invalid_argument} if the name is empty or contains `=`, NUL or a line break, or if the
+  ///     value contains NUL.
+  /// \throws error{exec_errc::too_large} if the name and the value together have more than 131071 bytes, the limit of
+  ///     Linux.
   command& variable(std::string name, std::string value) & {
     if (name.empty() || name.find_first_of(std::string_view("=\0\n\r", 4)) != std::string::npos)
       throw error(exec_errc::invalid_argument,
@@ -160,7 +169,7 @@ class command {
   }
   const std::vector<variable_setting>& variables() const noexcept { return variables_; }
 
-  /// Sets the content of standard input. Without this, standard input is `/dev/null`.
+  /// Sets the content of standard input. If it is not set, standard input is `/dev/null`.
   command& input(bytes content) & {
     input_ = std::move(content);
     return *this;
@@ -169,10 +178,12 @@ class command {
   command& input(std::string_view text) & { return input(to_bytes(text)); }
   [[nodiscard]] command input(std::string_view text) && { return std::move(input(to_bytes(text))); }
   const std::optional<bytes>& input() const noexcept { return input_; }
-  /// Moves the input out. For backends, to avoid a second copy.
+  /// Moves the content of standard input out of the command; empty if none was set. Backends use this function to avoid
+  /// a copy.
   bytes take_input() { return input_ ? std::move(*input_) : bytes(); }
 
-  /// Keeps standard input open for `process::write_input`. Works only with `start`; `run_command` refuses it.
+  /// Keeps standard input open for `process::write_input`. Only `start` supports this; `run_command` refuses such a
+  /// command.
   command& open_input() & {
     has_open_input_ = true;
     return *this;
@@ -180,11 +191,11 @@ class command {
   [[nodiscard]] command open_input() && { return std::move(open_input()); }
   bool has_open_input() const noexcept { return has_open_input_; }
 
-  /// Runs the command in a terminal (PTY) instead of pipes. Its output and error output both arrive in `out()`. Line
-  /// editing, ^C and window size work. At the end of the input the terminal sends ^D; call `open_input()` to type into
-  /// it.
-  /// \param rows, columns  1 to 65535.
-  /// \throws error{exec_errc::invalid_argument} if the size is zero.
+  /// Runs the command in a pseudo-terminal instead of with pipes. Line editing, ^C and the window size work as in a
+  /// terminal. The command's standard output and standard error both arrive in `out()`. At the end of the input, the
+  /// terminal sends ^D; call `open_input()` to write more input while the command runs.
+  /// \param rows, columns  the size of the terminal in characters, each 1 to 65535.
+  /// \throws error{exec_errc::invalid_argument} if a number is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {
     if (rows == 0 || columns == 0)
       throw error(exec_errc::invalid_argument, "command: a terminal has at least one row and one column");
@@ -194,13 +205,14 @@ class command {
   [[nodiscard]] command terminal(std::uint16_t rows, std::uint16_t columns) && {
     return std::move(terminal(rows, columns));
   }
-  /// Returns the initial size of the terminal; no value if the command has pipes.
+  /// Returns the initial size of the terminal; no value if the command runs with pipes.
   const std::optional<terminal_size>& terminal() const noexcept { return terminal_; }
 
-  /// Sets the treatment of processes that still run when the command has ended, for example a server. Default:
-  /// `background_policy::kill`. If such processes are kept, the result has `left_running()`, and their later output is
-  /// discarded. The environment can list and end them (`local_environment::background`). A backend that cannot keep
-  /// them throws error{exec_errc::unsupported}.
+  /// Sets the policy for processes that still run when the command has ended, for example a server. The default is
+  /// `background_policy::kill`. With `background_policy::keep`, `left_running()` of the result is true if such
+  /// processes exist, and their later output is discarded. The environment can list and end them, for example with
+  /// `local_environment::background`. If a backend cannot keep processes, running the command throws
+  /// error{exec_errc::unsupported}.
   command& background(background_policy policy) & {
     background_ = policy;
     return *this;
@@ -208,8 +220,9 @@ class command {
   [[nodiscard]] command background(background_policy policy) && { return std::move(background(policy)); }
   background_policy background() const noexcept { return background_; }
 
-  /// Sets the number of bytes that the result keeps of each output stream: half from its start, half from its end. All
-  /// bytes are counted, even those that are not kept. Zero keeps nothing. Default: `default_kept_output`.
+  /// Sets the maximum number of bytes that the result keeps of each output stream. If a stream is longer, half of the
+  /// kept bytes come from its start and half from its end. The result counts all bytes, also those that it does not
+  /// keep. 0 keeps nothing. The default is `default_kept_output`.
   command& keep_output(std::size_t bytes_per_stream) & {
     kept_output_ = bytes_per_stream;
     return *this;
@@ -218,14 +231,15 @@ class command {
     return std::move(keep_output(bytes_per_stream));
   }
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
-  /// Lowers the number of kept bytes to `max_bytes`, or sets it if none was set.
+  /// Lowers the maximum number of kept bytes to `max_bytes` if the current maximum is higher. Sets it if none was set.
   void reduce_kept_output(std::size_t max_bytes) {
     if (!kept_output_ || *kept_output_ > max_bytes) kept_output_ = max_bytes;
   }
 
-  /// The maximum size of a single argument or variable in Linux (MAX_ARG_STRLEN, execve(2)), including its NUL.
+  /// The maximum size in bytes of a single argument or variable in Linux, including its NUL (MAX_ARG_STRLEN,
+  /// execve(2)).
   static constexpr std::size_t max_string = 128 * 1024;
-  /// The default number of bytes that a result keeps of each stream.
+  /// The default number of bytes that a result keeps of each output stream.
   static constexpr std::size_t default_kept_output = 1024 * 1024;
 
  private:
@@ -245,8 +259,9 @@ class command {
   std::optional<terminal_size> terminal_;
 };
 
-/// Makes a command from a line for the shell of the environment (bash if it exists, else sh): `shell("ls | wc -l")`.
-/// \param line  any text. If it has a NUL byte, the backend returns `error_kind::invalid_argument`.
+/// Makes a command from a line for the shell of the environment, which is bash if it is installed and sh otherwise:
+/// `shell("ls | wc -l")`.
+/// \param line  any text. If it contains a NUL byte, the backend returns `error_kind::invalid_argument`.
 inline command shell(std::string line) {
   command result;
   result.is_shell_ = true;
@@ -254,7 +269,8 @@ inline command shell(std::string line) {
   return result;
 }
 
-/// Returns `text` as one word of a shell line, whatever characters it has: `shell("grep -c " + shell_quote(word))`.
+/// Quotes `text` so that the shell reads it as one word, whatever characters it contains: `shell("grep -c " +
+/// shell_quote(word))`.
 inline std::string shell_quote(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -266,15 +282,15 @@ inline std::string shell_quote(std::string_view text) {
   return quoted + "'";
 }
 
-/// Makes a command from a program and its arguments, in a `std::vector<std::string>` or in braces: `argv({"ls",
-/// "-l"})`. It runs without a shell.
+/// Makes a command from a program and its arguments, given as a `std::vector<std::string>` or in braces: `argv({"ls",
+/// "-l"})`. The command runs without a shell.
 inline command argv(detail::word_list words) {
   command result;
   result.words_ = words.take();
   return result;
 }
 
-/// Makes a command from a program and its arguments: `argv("ls", "-l")`. It runs without a shell.
+/// Makes a command from a program and its arguments: `argv("ls", "-l")`. The command runs without a shell.
 template <std::convertible_to<std::string>... Words>
   requires(sizeof...(Words) > 0)
 command argv(Words&&... words) {

@@ -20,15 +20,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The kept part of one output stream: its start, its end, and its exact length.
+/// The kept part of one output stream: its first bytes, its last bytes and its exact length. Bytes in the middle may be
+/// missing.
 class captured_output {
  public:
   captured_output() = default;
 
+  /// Makes the kept part of a stream. If no byte is missing between `head` and `tail`, `tail` is appended to `head`.
   /// \param head   the first bytes of the stream.
-  /// \param tail   the last bytes; does not overlap `head`. If no byte is missing between them, the tail is appended to
-  ///               the head.
-  /// \param total  bytes in the stream. A value below `head.size() + tail.size()` is raised to that sum.
+  /// \param tail   the last bytes of the stream; they do not overlap `head`.
+  /// \param total  the length of the stream in bytes. A value below `head.size() + tail.size()` is raised to that sum.
   captured_output(bytes head, bytes tail, std::uint64_t total)
       : head_(std::move(head)),
         tail_(std::move(tail)),
@@ -39,19 +40,19 @@ class captured_output {
     }
   }
 
-  /// Returns the first bytes, unchanged. These are all bytes if `cut()` is 0.
+  /// Returns the first bytes of the stream, unchanged. If `cut()` is 0, these are all bytes of the stream.
   const bytes& head() const& noexcept { return head_; }
   bytes head() && { return std::move(head_); }
-  /// Returns the last bytes, unchanged. Empty if `cut()` is 0.
+  /// Returns the last bytes of the stream, unchanged; empty if `cut()` is 0.
   const bytes& tail() const& noexcept { return tail_; }
   bytes tail() && { return std::move(tail_); }
-  /// Returns the number of bytes in the stream, kept or not.
+  /// Returns the number of bytes in the whole stream, including the bytes that were not kept.
   std::uint64_t total() const noexcept { return total_; }
   /// Returns the number of bytes that are missing between `head()` and `tail()`.
   std::uint64_t cut() const noexcept { return total_ - head_.size() - tail_.size(); }
 
-  /// Returns the text to show: head, a marker if bytes are missing, tail. The text is valid UTF-8. Each broken sequence
-  /// becomes one U+FFFD, as in the WHATWG decoder. A sequence that was broken only by the cut is left out.
+  /// Returns the stream as valid UTF-8: the head, then, if bytes are missing, a marker and the tail. Each invalid
+  /// sequence becomes one U+FFFD, as in the WHATWG decoder. A character that was split by the missing part is left out.
   std::string text() const {
     std::string result;
     const std::size_t expected = head_.size() + tail_.size();
@@ -61,7 +62,7 @@ class captured_output {
     return result;
   }
 
-  /// Returns the part of `text()` before the marker; all of it if no byte is missing.
+  /// Returns the part of `text()` before the marker; the whole text if no byte is missing.
   std::string head_text() const {
     std::string result;
     append_head_text(result);
@@ -75,14 +76,15 @@ class captured_output {
     return result;
   }
 
-  /// Returns the number of broken sequences that `text()` replaces.
+  /// Returns the number of invalid UTF-8 sequences that `text()` replaces.
   std::size_t repairs() const {
     std::string scratch;
     return append_text(scratch);
   }
 
-  /// Returns the marker that `text()` puts between head and tail. A guest can print the same words. So test `cut()`
-  /// instead of the text; `format_result` shows the cut in a form that no output can imitate.
+  /// Returns the marker that `text()` puts between head and tail. A command can print the same words, so test `cut()`
+  /// and do not search the text for the marker. `format_result` shows missing text in a form that no output can
+  /// imitate.
   static std::string cut_marker(std::uint64_t cut, std::uint64_t total) {
     return "\n[... " + std::to_string(cut) + " of " + std::to_string(total) + " bytes left out ...]\n";
   }
@@ -109,23 +111,24 @@ class captured_output {
   std::uint64_t total_ = 0;
 };
 
-/// The kinds of isolation.
+/// The aspects of a command's isolation that an `isolation_report` describes. "Guest" means the processes of the
+/// command, "host" the machine and program that started it.
 enum class isolation_kind {
   process_tree,    ///< the processes that are certain to end with the command
   host_death,      ///< the processes that end if the host program is killed
-  files,           ///< the host files that the guest can reach
-  network,         ///< the addresses that the guest can connect to
-  signals,         ///< the processes that the guest can signal
+  files,           ///< the files of the host that the guest can access
+  network,         ///< the network addresses that the guest can connect to
+  signals,         ///< the processes that the guest can send signals to
   system_calls,    ///< the system calls that the guest may make
   memory,          ///< the memory that the guest may use
   process_count,   ///< the number of processes that the guest may start
-  secrets,         ///< the host program's memory, environment and descriptors: can the guest read them
+  secrets,         ///< the access of the guest to the memory, variables and descriptors of the host program
   processor_time,  ///< the processor time that the guest may use
   disk,            ///< the disk space that the guest may use
   open_files,      ///< the number of files that the guest may have open
 };
 
-/// Returns the name of a kind of isolation, as reports show it.
+/// Returns the name of an aspect of isolation, as reports show it.
 inline std::string_view to_string(isolation_kind which) noexcept {
   switch (which) {
     case isolation_kind::process_tree: return "process_tree";
@@ -144,18 +147,20 @@ inline std::string_view to_string(isolation_kind which) noexcept {
   return "unknown";
 }
 
-/// The isolation of a command. "none" means none: a backend sets only what it enforces itself.
+/// The isolation of a command: a few words for each aspect. "none" means that the backend does not enforce this aspect
+/// itself.
 class isolation_report {
  public:
+  /// The number of aspects in `isolation_kind`.
   static constexpr std::size_t count = 12;
 
-  /// Returns the isolation of one kind: "none", or a few words of the backend.
+  /// Returns the words of the backend for one aspect; "none" if the backend set none.
   std::string_view of(isolation_kind which) const noexcept {
     const std::string& words = states_[static_cast<std::size_t>(which)];
     return words.empty() ? std::string_view("none") : std::string_view(words);
   }
 
-  /// Sets the isolation of one kind.
+  /// Sets the words for one aspect.
   isolation_report& set(isolation_kind which, std::string words) {
     states_[static_cast<std::size_t>(which)] = std::move(words);
     return *this;
@@ -165,23 +170,25 @@ class isolation_report {
   std::array<std::string, count> states_;
 };
 
-/// The kind of a failure. `none` is also the kind of a command that ran and exited with a status other than 0.
+/// The reason why a command was refused, not started or ended early. The kind is `none` for a command that exited,
+/// whatever its exit status was. It is also `none` for a command that a signal ended, unless the signal enforced a
+/// limit.
 enum class error_kind {
   none,
-  timeout,                 ///< ended at its time limit
-  command_not_allowed,     ///< refused by an allowlist, before anything started
-  absolute_path_detected,  ///< refused by the path advice, before anything started
-  invalid_argument,        ///< not a valid command: empty, or with a NUL byte
-  execution_error,         ///< could not be started; `cause()` has the system's error code
-  out_of_memory,           ///< ended by a memory limit
-  process_limit,           ///< ended or refused by a limit on processes
-  disk_full,               ///< ended or refused by a limit on disk space
-  file_too_large,          ///< ended by a limit on the size of a file
-  processor_time_limit,    ///< ended by a limit on processor time
+  timeout,                 ///< the command was ended at its time limit
+  command_not_allowed,     ///< an allowlist refused the command before it started
+  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace
+  invalid_argument,        ///< the command is invalid: it is empty or contains a NUL byte
+  execution_error,         ///< the command could not be started; `cause()` returns the system's error code
+  out_of_memory,           ///< a memory limit ended the command
+  process_limit,           ///< a limit on the number of processes ended or prevented the command
+  disk_full,               ///< a limit on disk space ended or prevented the command
+  file_too_large,          ///< a limit on the size of a file ended the command
+  processor_time_limit,    ///< a limit on processor time ended the command
   security_violation,      ///< a guard refused the code before it ran
 };
 
-/// Returns the kind as words for a model.
+/// Returns the name of an error kind, as a model sees it.
 inline std::string_view to_string(error_kind kind) noexcept {
   switch (kind) {
     case error_kind::none: return "none";
@@ -201,27 +208,28 @@ inline std::string_view to_string(error_kind kind) noexcept {
 }
 
 /// The outcome of a command, or the reason why it was not run. A value type. The setters are for backends and layers.
-/// Accessors of a temporary result return values, not references: `captured_output out = make().out();`.
+/// On a temporary result, `out()` and similar accessors return values instead of references, so `captured_output out =
+/// make().out();` is safe.
 ///
-/// `exit 137`, death by signal 9, a memory limit and a time limit are four different results: the first has
-/// `exit_code() == 137`, the second `term_signal() == 9`, the other two differ in `kind()`.
+/// A command that exits with status 137 has `exit_code() == 137`. A command that signal 9 ended has `term_signal() ==
+/// 9`. A command that a memory limit or a time limit ended has another `kind()`.
 class command_result {
  public:
-  /// A command that has not run: `exit_code()` is -1 and `ok()` is false.
+  /// Makes the result of a command that has not run: `exit_code()` is -1 and `ok()` is false.
   command_result() = default;
 
   /// Makes the result of a command that exited.
-  /// \param code  0 to 255.
+  /// \param code  the exit status, 0 to 255.
   static command_result exited(int code) {
     command_result result;
     result.exit_code_ = code;
     return result;
   }
 
-  /// Makes the result of a command that was not run.
+  /// Makes the result of a command that was refused and not run.
   /// \param kind    the kind of the refusal; not `error_kind::none`.
-  /// \param reason  one sentence: what happened.
-  /// \param advice  one sentence: what to do instead; may be empty.
+  /// \param reason  one sentence that explains what happened.
+  /// \param advice  one sentence that explains what to do instead; may be empty.
   static command_result refused(error_kind kind, std::string reason, std::string advice = {}) {
     command_result result;
     result.kind_ = kind;
@@ -230,17 +238,18 @@ class command_result {
     return result;
   }
 
-  /// Returns true if the command ran, was not ended by anything, and exited with 0.
+  /// Returns true if the command ran to its end and exited with status 0.
   bool ok() const noexcept { return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0; }
 
-  /// Returns the exit status, 0 to 255, or -1 if the command did not exit (a signal, a refusal, no start).
+  /// Returns the exit status, 0 to 255; -1 if the command did not exit, because it was refused, could not be started or
+  /// was ended by a signal.
   int exit_code() const noexcept { return exit_code_; }
   command_result& exit_code(int code) {
     exit_code_ = code;
     return *this;
   }
 
-  /// Returns the number of the signal that ended the command, or 0.
+  /// Returns the number of the signal that ended the command; 0 if no signal did.
   int term_signal() const noexcept { return term_signal_; }
   command_result& term_signal(int number) {
     term_signal_ = number;
@@ -261,7 +270,7 @@ class command_result {
     return *this;
   }
 
-  /// Returns advice for a model; often empty. A command that ran may have advice too.
+  /// Returns advice for a model; often empty. The result of a command that ran may have advice too.
   const std::string& advice() const& noexcept { return advice_; }
   std::string advice() && { return std::move(advice_); }
   command_result& advice(std::string sentence) {
@@ -269,14 +278,14 @@ class command_result {
     return *this;
   }
 
-  /// Returns the system's error code for `error_kind::execution_error`; otherwise an empty code.
+  /// Returns the system's error code if `kind()` is `error_kind::execution_error`; otherwise an empty code.
   std::error_code cause() const noexcept { return cause_; }
   command_result& cause(std::error_code code) {
     cause_ = code;
     return *this;
   }
 
-  /// Returns standard output.
+  /// Returns the kept part of standard output.
   const captured_output& out() const& noexcept { return out_; }
   captured_output out() && { return std::move(out_); }
   command_result& out(captured_output stream) {
@@ -284,10 +293,10 @@ class command_result {
     return *this;
   }
 
-  /// Returns standard output as UTF-8 text, with a marker in place of bytes that are left out.
+  /// Returns standard output as UTF-8 text, with a marker in place of missing bytes.
   std::string out_text() const { return out_.text(); }
 
-  /// Returns standard error.
+  /// Returns the kept part of standard error.
   const captured_output& err() const& noexcept { return err_; }
   captured_output err() && { return std::move(err_); }
   command_result& err(captured_output stream) {
@@ -295,38 +304,41 @@ class command_result {
     return *this;
   }
 
-  /// Returns standard error as UTF-8 text, with a marker in place of bytes that are left out.
+  /// Returns standard error as UTF-8 text, with a marker in place of missing bytes.
   std::string err_text() const { return err_.text(); }
 
-  /// Returns the time from the start to the end, measured by a steady clock.
+  /// Returns the time from the start of the command to its end, measured by a steady clock.
   std::chrono::nanoseconds duration() const noexcept { return duration_; }
   command_result& duration(std::chrono::nanoseconds elapsed) {
     duration_ = elapsed;
     return *this;
   }
 
-  /// Returns true if processes that the command started still run (`background_policy::keep`).
+  /// Returns true if processes that the command started still run. This is possible only with
+  /// `background_policy::keep`.
   bool left_running() const noexcept { return left_running_; }
   command_result& left_running(bool left) {
     left_running_ = left;
     return *this;
   }
 
-  /// Returns the user and system time of the command and its waited-for children, if the backend knows it.
+  /// Returns the processor time (user and system) of the command and of the children that it waited for; no value if
+  /// the backend cannot measure it.
   std::optional<std::chrono::microseconds> cpu_time() const noexcept { return cpu_time_; }
   command_result& cpu_time(std::chrono::microseconds used) {
     cpu_time_ = used;
     return *this;
   }
 
-  /// Returns the largest resident set of the command or a waited-for child, in bytes, if the backend knows it.
+  /// Returns the peak resident memory in bytes of the command or of one child that it waited for, whichever is larger;
+  /// no value if the backend cannot measure it.
   std::optional<std::uint64_t> peak_memory() const noexcept { return peak_memory_; }
   command_result& peak_memory(std::uint64_t size) {
     peak_memory_ = size;
     return *this;
   }
 
-  /// Returns the isolation of the command; all "none" if the command did not run.
+  /// Returns the isolation of the command. All aspects are "none" if the command did not run.
   const isolation_report& isolation() const& noexcept {
     static const isolation_report nothing;
     return isolation_ ? *isolation_ : nothing;

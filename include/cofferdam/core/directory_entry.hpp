@@ -14,17 +14,19 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The depth and the maximum size of a listing. A larger listing is error{exec_errc::too_large}, because the listing is
-/// in memory and the directory tree may come from an untrusted program.
+/// The depth and the maximum size of a listing. The maximum bounds the memory of the listing, because an untrusted
+/// program may have created the directory tree. A larger listing throws error{exec_errc::too_large}.
 /// \code
-/// std::vector<entry> here = co_await list(environment, "data", list_options().depth(1));
+/// std::vector<directory_entry> here = co_await list_directory(environment, "data", list_options().depth(1));
 /// \endcode
 class list_options {
  public:
   list_options() = default;
 
-  /// \param levels  1: the entries of the directory itself; 2: also the entries of its directories; and so on. Deeper
-  ///                entries are left out. 0 is error{exec_errc::invalid_argument}. Default: no limit.
+  /// Sets the maximum depth. Deeper entries are left out.
+  /// \param levels  1 lists the entries of the directory itself, 2 also the entries of its subdirectories, and so on.
+  ///                The default is no limit.
+  /// \throws error{exec_errc::invalid_argument} if `levels` is 0.
   list_options& depth(std::size_t levels) {
     if (levels == 0)
       throw error(exec_errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
@@ -32,14 +34,16 @@ class list_options {
     return *this;
   }
 
-  /// \param count  maximum number of entries, down to the depth. Default 4,000,000.
+  /// Sets the maximum number of entries, counted down to the depth.
+  /// \param count  the number of entries; default 4,000,000.
   list_options& entries(std::size_t count) {
     entries_ = count;
     return *this;
   }
 
-  /// \param max_bytes  maximum number of bytes of all paths together: a deep tree of long names has long paths.
-  ///                   Default 512 MiB.
+  /// Sets the maximum length of all paths together. In a deep tree with long names, few entries can have very long
+  /// paths.
+  /// \param max_bytes  the sum of the lengths in bytes; default 512 MiB.
   list_options& path_bytes(std::size_t max_bytes) {
     path_bytes_ = max_bytes;
     return *this;
@@ -57,28 +61,32 @@ class list_options {
 
 namespace detail {
 
-/// The remaining room of a listing.
+/// The rest of a listing's limits: the number of entries and the bytes of paths that it may still receive.
 class listing_room {
  public:
-  /// \param path  the directory, for error messages.
+  /// Starts with the limits of `options`.
+  /// \param path  the listed directory; used in error messages only.
   listing_room(const list_options& options, std::string path)
       : options_(options), path_(std::move(path)), names_(options.entries()), bytes_(options.path_bytes()) {}
 
   const std::string& path() const noexcept { return path_; }
   std::size_t names() const noexcept { return names_; }
 
-  /// \throws error{exec_errc::too_large}
+  /// Counts entries that the listing receives.
+  /// \throws error{exec_errc::too_large} if the listing would exceed its maximum number of entries.
   void take_names(std::size_t count) {
     if (count > names_) throw too_many(std::to_string(options_.entries()) + " names");
     names_ -= count;
   }
-  /// \throws error{exec_errc::too_large}
+  /// Counts the bytes of a path that the listing receives.
+  /// \throws error{exec_errc::too_large} if the listing would exceed its maximum length of paths.
   void take_path(std::string_view path) {
     if (path.size() > bytes_) throw too_many(std::to_string(options_.path_bytes()) + " bytes of paths");
     bytes_ -= path.size();
   }
 
-  /// Returns true if a path is within the depth of the listing.
+  /// Returns true if the depth of the listing includes this path.
+  /// \param path  a path relative to the listed directory.
   bool reaches(std::string_view path) const {
     if (options_.depth() > path.size()) return true;
     return static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) < options_.depth();
@@ -98,23 +106,24 @@ class listing_room {
 
 }  // namespace detail
 
-/// The type of a directory entry. A symbolic link is a `symlink`, whatever it points to.
+/// The type of a directory entry. A symbolic link is a `symlink`, whatever its target is.
 enum class file_type { regular, directory, symlink, other };
 
-/// A file, directory or other entry in the workspace.
+/// A file, a directory or another entry in the workspace.
 class directory_entry {
  public:
   directory_entry() = default;
   directory_entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
       : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
 
-  /// Returns the path: relative to the workspace for `stat`, to the listed directory for `list`. Any bytes but NUL.
+  /// Returns the path. `stat` returns a path relative to the workspace, and `list` a path relative to the listed
+  /// directory. The path may contain any bytes except NUL.
   const std::string& path() const& noexcept { return path_; }
   std::string path() && { return std::move(path_); }
   file_type type() const noexcept { return type_; }
   bool is_directory() const noexcept { return type_ == file_type::directory; }
   bool is_regular() const noexcept { return type_ == file_type::regular; }
-  /// Returns the size of a regular file in bytes; 0 for everything else.
+  /// Returns the size of a regular file in bytes; 0 for any other entry.
   std::uint64_t size() const noexcept { return size_; }
   /// Returns the permission bits, 0 to 0777.
   unsigned mode() const noexcept { return mode_; }

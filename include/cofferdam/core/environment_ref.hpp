@@ -18,13 +18,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A non-owning reference to an open environment. It forwards all operations, but `close()` does nothing, so commands
-/// in the environment continue. Made by `environment_ref`. Not a coroutine: adds no frame and no allocation.
+/// A non-owning reference to an open environment, made by `environment_ref`. It forwards all operations except
+/// `close()`, which does nothing, so the environment and its commands continue. Its functions are not coroutines, so it
+/// adds no coroutine frame and no allocation.
 /// \par Lifetime  the environment must outlive this object and must not be moved.
 template <code_exec_environment E>
 class referenced_environment {
  public:
-  /// Refers to no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   referenced_environment() = default;
   explicit referenced_environment(E& environment) noexcept : environment_(&environment) {}
 
@@ -40,7 +41,7 @@ class referenced_environment {
   awaitable<void> write_file(std::string path, bytes_view content) {
     return get().write_file(std::move(path), content);
   }
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  /// Writes a file from temporary bytes. The awaitable owns the bytes, so it can be stored and awaited later.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
@@ -75,15 +76,17 @@ class referenced_environment {
 
 namespace detail {
 
-/// An operation that the layer has lost is also lost in a reference to it.
+/// A reference to a layer is treated as a layer too. So an operation that the layer has lost is not replaced by
+/// commands.
 template <class E>
 inline constexpr bool is_layer<referenced_environment<E>> = is_layer<E>;
 
 }  // namespace detail
 
-/// A recipe that refers to an open environment instead of opening one. For recipes that close their environment:
-/// `environment_ref(environment) | python()` opens a runner, and closing the runner leaves the environment open.
-/// \par Lifetime  the environment must outlive everything that is opened with this recipe.
+/// A provider whose `open()` returns a reference to an environment that is already open. Use it with recipes that close
+/// their environment. For example, `environment_ref(environment) | python()` opens a runner, and closing the runner
+/// leaves the environment open.
+/// \par Lifetime  the environment must outlive everything that this provider opened.
 template <code_exec_environment E>
 class environment_ref {
  public:

@@ -15,26 +15,27 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 class command_result;
 
-/// The reason of a failed operation. The outcome of a command is never an `errc`: it is a `command_result`.
+/// The kind of failure that an `error` reports. A command that fails does not cause an `error`: its outcome is in its
+/// `command_result`.
 enum class exec_errc {
-  invalid_argument = 1,  ///< the call is wrong; the sentence has the bad value and the valid ones
-  cancelled,             ///< the awaiting coroutine was cancelled; the sentence has the state of its command
-  environment_closed,    ///< the environment was closed before, or while, this ran
-  provider_lost,         ///< what ran the commands is gone (a daemon, a connection, a container)
-  provider_failed,       ///< an environment could not be opened
-  unsupported,           ///< this backend cannot do that
-  not_found,             ///< no such file or directory
-  not_a_file,            ///< a directory, FIFO, device, socket or symbolic link where a regular file is needed
-  not_a_directory,       ///< something else where a directory is needed
-  already_exists,        ///< the name is taken
-  not_empty,             ///< the directory still has entries
+  invalid_argument = 1,  ///< the caller passed an invalid value; the message contains the value and the valid values
+  cancelled,             ///< the awaiting coroutine was cancelled; the message reports if the command was ended
+  environment_closed,    ///< the environment was closed before or during the operation
+  provider_lost,         ///< the service that runs the commands was lost: its daemon, connection or container
+  provider_failed,       ///< `open()` could not create an environment
+  unsupported,           ///< the backend does not support the operation
+  not_found,             ///< the file or directory does not exist
+  not_a_file,            ///< the entry is a directory, FIFO, device, socket or symbolic link, and not a regular file
+  not_a_directory,       ///< the entry is not a directory
+  already_exists,        ///< an entry with this name exists already
+  not_empty,             ///< the directory is not empty
   outside_workspace,     ///< the path leads out of the workspace
-  permission_denied,     ///< the operating system refused
-  too_large,             ///< more than the caller's limit, or than the system's
-  collision,             ///< two files would be written to one name
-  io_error,              ///< reading or writing failed; `cause()` has the system's code
-  deadlock,              ///< the operation would wait for something that waits for the operation
-  unavailable,           ///< what runs the commands is there, but did not answer or is paused: try again, or resume it
+  permission_denied,     ///< the operating system, or the `read_only` layer, refused the access
+  too_large,             ///< the data exceeds the caller's limit or a limit of the system
+  collision,             ///< two files of one transfer have the same destination
+  io_error,              ///< reading or writing failed; `cause()` returns the system's error code
+  deadlock,              ///< the operation would wait for work that itself waits for the operation
+  unavailable,           ///< the service did not answer, or the environment is paused; try again, or resume it
 };
 
 namespace detail {
@@ -69,10 +70,11 @@ class errc_words {
 
 }  // namespace detail
 
-/// The category of `errc`.
+/// Returns the `std::error_category` of `exec_errc`.
 inline const std::error_category& error_category() noexcept { return detail::category_of<detail::errc_words>(); }
 
-/// Makes `errc` usable wherever an error code is; found by argument-dependent lookup.
+/// Makes a `std::error_code` from an `exec_errc`. The standard library calls this function when it converts an
+/// `exec_errc`.
 inline std::error_code make_error_code(exec_errc value) noexcept { return {static_cast<int>(value), error_category()}; }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -82,27 +84,32 @@ struct std::is_error_code_enum<cofferdam::exec_errc> : std::true_type {};
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The exception type of the library: an `errc`, and one sentence with what happened, to what, and what to do about it.
+/// The exception type of the library. It contains an `exec_errc` and one sentence: what happened, to which object, and
+/// what the caller can do.
 ///
-/// `code()` compares with `errc`. `what()` is the sentence. `cause()` is the error code of the system, the network or
-/// the peer, if there was one. Copying does not throw.
+/// `code()` compares equal to an `exec_errc`. `what()` returns the sentence. `cause()` returns the error code of the
+/// system, the network or the remote service, if there was one. Copying an `error` does not throw.
 class error : public std::system_error {
  public:
+  /// Makes an error.
+  /// \param code      the kind of the failure.
+  /// \param sentence  one sentence in UTF-8: what happened, to which object, and what the caller can do.
+  /// \param cause     the error code of the system, the network or the remote service; empty if there is none.
   error(exec_errc code, std::string sentence, std::error_code cause = {})
       : std::system_error(make_error_code(code)),
         state_(std::make_shared<const state>(state{std::move(sentence), cause, nullptr})) {}
 
-  /// Returns the sentence. UTF-8; text from a guest or a peer is quoted and escaped.
+  /// Returns the sentence, in UTF-8. Text that came from a command or from a remote service is quoted and escaped.
   const char* what() const noexcept override { return state_->sentence.c_str(); }
 
-  /// Returns the underlying code (`errno`, an HTTP status, an Asio code), or an empty code.
+  /// Returns the underlying error code (`errno`, an HTTP status or an Asio code); empty if there was none.
   std::error_code cause() const noexcept { return state_->cause; }
 
-  /// Returns the output that had arrived before the command was lost or cancelled; null if none is known. Valid as long
-  /// as this error or a copy of it lives.
+  /// Returns the output that had arrived before the command was lost or cancelled; null if no output is known. The
+  /// pointer is valid while this error or a copy of it exists.
   const command_result* partial() const noexcept { return state_->partial.get(); }
 
-  /// Returns a copy of this error that carries the output so far.
+  /// Returns a copy of this error whose `partial()` is the given result.
   error with_partial(std::shared_ptr<const command_result> partial) const {
     error copy = *this;
     copy.state_ = std::make_shared<const state>(state{state_->sentence, state_->cause, std::move(partial)});

@@ -18,14 +18,15 @@
 #include <utility>
 #include <vector>
 
-// File operations as functions that take any environment. `co_await list(environment, ".")` is
-// `environment.files().list(".")`, and works also if the environment has no files().
+// File operations as free functions for any environment. `co_await list_directory(environment, ".")` does the same as
+// `environment.files().list(".")`. If the environment has no `files()`, the functions run commands in it instead.
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Begins an operation on an environment's files. The caller keeps the environment until the awaitable completes.
+/// Starts an operation on the files of an environment. The caller keeps the environment alive until the awaitable
+/// completes.
 template <class E, class Operation>
 auto with_files_of(E& environment, Operation operation) {
   if constexpr (file_environment<E>) {
@@ -42,16 +43,17 @@ auto with_files_of(E& environment, Operation operation) {
 
 }  // namespace detail
 
-/// Returns the entry at `path`. Does not follow a symbolic link at the end.
-/// \param path  relative to the workspace, without `..`. The caller keeps `environment` until the awaitable completes.
-/// \throws error{exec_errc::not_found} if there is none; error{exec_errc::outside_workspace},
-/// error{exec_errc::invalid_argument}.
+/// Returns the entry at `path`. If the entry is a symbolic link, returns the link, not its target.
+/// \param environment  the environment; the caller keeps it alive until the awaitable completes.
+/// \param path         a path relative to the workspace, without `..`.
+/// \throws error{exec_errc::not_found} if the entry does not exist.
+/// \throws error{exec_errc::outside_workspace} or error{exec_errc::invalid_argument} if the path is not allowed.
 template <code_exec_environment E>
 awaitable<directory_entry> stat(E& environment, std::string path) {
   return detail::with_files_of(environment, [path = std::move(path)](auto& files) { return files.stat(path); });
 }
 
-/// Returns true if an entry exists at `path`, including a dangling symbolic link.
+/// Returns true if an entry exists at `path`, even if it is a symbolic link without a target.
 template <code_exec_environment E>
 awaitable<bool> exists(E& environment, std::string path) {
   try {
@@ -63,7 +65,7 @@ awaitable<bool> exists(E& environment, std::string path) {
   co_return true;
 }
 
-/// Returns true if `path` is a directory, and false if it is a symbolic link to one.
+/// Returns true if `path` is a directory. Returns false if it is a symbolic link, even to a directory.
 template <code_exec_environment E>
 awaitable<bool> is_directory(E& environment, std::string path) {
   try {
@@ -75,11 +77,12 @@ awaitable<bool> is_directory(E& environment, std::string path) {
   co_return false;
 }
 
-/// Lists everything beneath the directory `path`, at every depth unless the options limit it, as paths relative to it,
-/// in byte order. Symbolic links are listed and not entered.
-/// \param path  "." lists the whole workspace.
-/// \throws error{exec_errc::not_found}, error{exec_errc::not_a_directory}; error{exec_errc::too_large} instead of an
-/// incomplete list.
+/// Lists everything beneath the directory `path`, at every depth unless the options limit it. The paths are relative to
+/// `path` and sorted by bytes. The list contains symbolic links, but nothing from the directories that they point to.
+/// \param path  the directory; "." is the whole workspace.
+/// \throws error{exec_errc::not_found} or error{exec_errc::not_a_directory} if `path` is not a directory.
+/// \throws error{exec_errc::too_large} if the list would exceed a limit of the options or of the environment. A list is
+///     never incomplete.
 template <code_exec_environment E>
 awaitable<std::vector<directory_entry>> list_directory(E& environment, std::string path,
                                                        list_options options = list_options()) {
@@ -87,61 +90,66 @@ awaitable<std::vector<directory_entry>> list_directory(E& environment, std::stri
                                [path = std::move(path), options](auto& files) { return files.list(path, options); });
 }
 
-/// Makes a directory and its parents; no error if it exists.
+/// Creates a directory and its missing parents. Does nothing if the directory exists.
 template <code_exec_environment E>
 awaitable<void> make_directory(E& environment, std::string path) {
   return detail::with_files_of(environment,
                                [path = std::move(path)](auto& files) { return files.make_directory(path); });
 }
 
-/// Removes a file, or a directory and its contents. Symbolic links are removed, not followed.
-/// \throws error{exec_errc::not_found} if there is no such entry.
+/// Removes a file, or a directory with its contents. Removes a symbolic link, and never its target.
+/// \throws error{exec_errc::not_found} if the entry does not exist.
 template <code_exec_environment E>
 awaitable<void> remove(E& environment, std::string path) {
   return detail::with_files_of(environment, [path = std::move(path)](auto& files) { return files.remove(path); });
 }
 
-/// Renames a file or directory; replaces a file that has the new name.
+/// Renames a file or directory. If `to` is an existing file, replaces it.
 template <code_exec_environment E>
 awaitable<void> rename(E& environment, std::string from, std::string to) {
   return detail::with_files_of(
       environment, [from = std::move(from), to = std::move(to)](auto& files) { return files.rename(from, to); });
 }
 
-/// Writes all files of a source into an environment. If the environment can, it streams them; otherwise it writes one
-/// file of at most 256 MiB at a time, and sets modes with an x bit by `chmod`. Reports each failure and goes on.
-/// \param environment, source  kept by the caller until the awaitable completes.
-/// \throws error{exec_errc::cancelled}, error{exec_errc::environment_closed}, error{exec_errc::provider_lost}.
+/// Writes all files of a source into an environment. If a file fails, the result contains the failure, and the other
+/// files are still written. If the environment has its own file operations, they may transfer the files in one stream.
+/// Otherwise the function writes one file at a time, of at most 256 MiB, and runs `chmod` for each file that has an
+/// executable bit.
+/// \param environment, source  the caller keeps both alive until the awaitable completes.
+/// \throws error{exec_errc::cancelled}, error{exec_errc::environment_closed} or error{exec_errc::provider_lost}, each
+///     of which ends the whole transfer.
 template <code_exec_environment E>
 awaitable<transfer_result> put_files(E& environment, file_source& source) {
   return detail::with_files_of(environment, [&source](auto& files) { return files.put_files(source); });
 }
 
-/// Returns regular files of an environment as a source, which must not outlive the environment. If the environment can,
-/// it streams them; otherwise it reads one file of at most 256 MiB at a time.
+/// Returns the requested regular files of an environment as a source. The environment must outlive the source. If the
+/// environment has its own file operations, they may transfer the files in one stream. Otherwise the source reads one
+/// file at a time, of at most 256 MiB.
 template <code_exec_environment E>
 awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<file_request> requests) {
   return detail::with_files_of(environment,
                                [requests = std::move(requests)](auto& files) { return files.get_files(requests); });
 }
 
-/// Reads a text file. The text is not checked to be UTF-8.
-/// \param max_bytes  maximum size in bytes; a longer file is error{exec_errc::too_large}.
+/// Reads a text file. The function does not check that the text is valid UTF-8.
+/// \param max_bytes  the maximum size of the file in bytes; default 16 MiB. A larger file throws
+///                   error{exec_errc::too_large}.
 template <code_exec_environment E>
 awaitable<std::string> read_text(E& environment, std::string path, std::size_t max_bytes = 16 * 1024 * 1024) {
   bytes content = co_await environment.read_file(std::move(path), max_bytes);
   co_return std::string(as_text(content));
 }
 
-/// Writes a text file, whole or not at all. The awaitable owns the text, so it can be kept and awaited later.
-/// \param environment  kept by the caller until the awaitable completes.
+/// Writes a text file, whole or not at all. The awaitable owns the text, so it can be stored and awaited later.
+/// \param environment  the caller keeps it alive until the awaitable completes.
 template <code_exec_environment E>
 awaitable<void> write_text(E& environment, std::string path, std::string text) {
   co_await environment.write_file(std::move(path), as_bytes(text));
 }
 
-/// Writes a file, whole or not at all. The awaitable owns the content.
-/// \param environment  kept by the caller until the awaitable completes.
+/// Writes a file, whole or not at all. The awaitable owns the content, so it can be stored and awaited later.
+/// \param environment  the caller keeps it alive until the awaitable completes.
 template <code_exec_environment E>
 awaitable<void> write_bytes(E& environment, std::string path, bytes content) {
   co_await environment.write_file(std::move(path), content);

@@ -15,18 +15,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The head of one file in a stream of files.
+/// The description of one file in a sequence of files: its paths, type, size and mode. The content follows separately.
 class file_header {
  public:
-  /// \param source       the path on the sending side, for reports only.
-  /// \param destination  the path relative to the root of the receiving side.
-  /// \param type         a regular file or a directory.
-  /// \param size         bytes, as known at the start. The content that follows may be longer or shorter.
-  /// \param mode         permission bits, 0 to 0777.
+  /// Describes a file whose content follows.
+  /// \param source       the path on the sending side; used for reports only.
+  /// \param destination  the path on the receiving side, relative to the destination directory.
+  /// \param type         the type of the entry: a regular file or a directory.
+  /// \param size         the size in bytes when the transfer started. The content that follows may be longer or
+  ///                     shorter.
+  /// \param mode         the permission bits, 0 to 0777.
   file_header(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
       : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
 
-  /// A file that cannot be sent. The receiver reports the failure and requests the next file.
+  /// Describes a file that cannot be sent. The receiver reports the failure and continues with the next file.
+  /// \param source   the path on the sending side.
+  /// \param failure  the error that prevents the transfer.
   file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
 
   const std::string& source() const noexcept { return source_; }
@@ -45,12 +49,13 @@ class file_header {
   std::optional<error> failure_;
 };
 
-/// A part of a regular file on this machine.
+/// A part of an open regular file on this machine.
 class file_range {
  public:
+  /// Refers to a part of the file behind a descriptor. `offset` and `size` are in bytes.
   file_range(int descriptor, std::uint64_t offset, std::uint64_t size)
       : descriptor_(descriptor), offset_(offset), size_(size) {}
-  /// Returns a descriptor that is open for reading. The source of this range keeps it open.
+  /// Returns a descriptor that is open for reading. The `file_source` that returned this range keeps it open.
   int descriptor() const noexcept { return descriptor_; }
   std::uint64_t offset() const noexcept { return offset_; }
   std::uint64_t size() const noexcept { return size_; }
@@ -61,7 +66,8 @@ class file_range {
   std::uint64_t size_;
 };
 
-/// A sequence of files, read by the receiver one after another. Holds at most one piece of one file in memory.
+/// A sequence of files that a receiver reads one after another. The implementations of the library hold at most one
+/// piece of one file in memory, except the source for an environment that reads only whole files.
 class file_source {
  public:
   file_source() = default;
@@ -69,25 +75,26 @@ class file_source {
   file_source& operator=(const file_source&) = delete;
   virtual ~file_source() = default;
 
-  /// Moves on to the next file, and skips the unread rest of the current file. Returns no value at the end.
+  /// Moves to the next file and returns its description. Skips the unread rest of the current file. Returns no value
+  /// after the last file.
   virtual awaitable<std::optional<file_header>> next() = 0;
-  /// Returns at most `max_bytes` bytes of the current file; empty at its end. Throws `error` if the file cannot be read
-  /// further: the file has failed, and `next()` continues with the next file.
+  /// Returns the next bytes of the current file, at most `max_bytes`; empty at the end of the file. Throws `error` if
+  /// reading fails. The transfer of this file has then failed, and `next()` moves to the next file.
   virtual awaitable<bytes> read(std::size_t max_bytes) = 0;
-  /// Returns the unread rest of the current file as a range of a descriptor, for a receiver that can send it directly.
-  /// The range counts as read, and its descriptor stays open until `next()`. Returns no value if the rest is not in a
-  /// descriptor. Throws as `read`.
+  /// Returns the unread rest of the current file as a part of an open file, for a receiver that can send from a
+  /// descriptor without a copy. The rest then counts as read. The descriptor stays open until the next call of
+  /// `next()`. Returns no value if the content does not come from an open file. Throws `error` as `read` does.
   virtual std::optional<file_range> take_range() { return std::nullopt; }
 };
 
-/// A file to fetch, and its name on the receiving side: for `get_files`.
+/// A request of `get_files`: the file to fetch, and its name on the receiving side.
 class file_request {
  public:
   file_request(std::string path, std::string destination)
       : path_(std::move(path)), destination_(std::move(destination)) {}
-  /// Returns the path of a regular file, relative to the workspace.
+  /// Returns the path of the requested regular file, relative to the workspace.
   const std::string& path() const noexcept { return path_; }
-  /// Returns the value for `file_header::destination`.
+  /// Returns the path on the receiving side, which becomes `file_header::destination`.
   const std::string& destination() const noexcept { return destination_; }
 
  private:

@@ -18,19 +18,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The files of an environment: a value that shares the environment's state. It stays valid when the environment is
-/// moved; after the environment is closed or destroyed, operations throw `error{exec_errc::environment_closed}`.
+/// The file operations of an environment. A `file_system` is a value that refers to the environment's files; copies
+/// refer to the same files. It stays valid when the environment is moved. After the environment was closed or
+/// destroyed, operations throw `error{exec_errc::environment_closed}`.
 ///
 ///     file_system files = environment.files();
-///     std::vector<entry> all = co_await files.list(".");
+///     std::vector<directory_entry> all = co_await files.list(".");
 ///
-/// Paths are relative to the workspace, without `..`; error{exec_errc::outside_workspace} and
-/// error{exec_errc::invalid_argument} for others. Copies share the same files.
-/// \par Threads  as the environment.
+/// Paths are relative to the workspace and must not contain `..`. For other paths, operations throw
+/// error{exec_errc::outside_workspace} or error{exec_errc::invalid_argument}.
+/// \par Threads  the rules of the environment apply.
 class file_system {
  public:
-  /// The interface for a backend or a layer with file operations of its own. Each member means the same as in
-  /// `file_system`. `file_system_adaptor` implements all members by one hook.
+  /// The interface that a backend or a layer implements to provide its own file operations. Each member does what the
+  /// member of the same name in `file_system` does. `file_system_adaptor` implements all members in terms of one
+  /// function.
   class implementation {
    public:
     implementation() = default;
@@ -46,43 +48,48 @@ class file_system {
     virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
   };
 
-  /// Has no files: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   file_system() = default;
   explicit file_system(std::shared_ptr<implementation> files) noexcept : files_(std::move(files)) {}
 
-  /// Returns the entry at `path`. Does not follow a symbolic link at the end.
-  /// \throws error{exec_errc::not_found}.
+  /// Returns the entry at `path`. If the entry is a symbolic link, returns the link, not its target.
+  /// \throws error{exec_errc::not_found} if the entry does not exist.
   awaitable<directory_entry> stat(std::string path) const { return get().stat(std::move(path)); }
 
-  /// Returns everything beneath the directory `path`, to the depth in the options, as paths relative to it, in byte
-  /// order. Lists symbolic links, and does not enter them.
-  /// \param path  "." lists the whole workspace.
-  /// \throws error{exec_errc::not_found}, error{exec_errc::not_a_directory}; error{exec_errc::too_large} instead of an
-  ///     incomplete list, as soon as the limit is reached.
+  /// Lists everything beneath the directory `path`, down to the depth in the options. The paths are relative to `path`
+  /// and sorted by bytes. The list contains symbolic links, but nothing from the directories that they point to.
+  /// \param path  the directory; "." is the whole workspace.
+  /// \throws error{exec_errc::not_found} or error{exec_errc::not_a_directory} if `path` is not a directory.
+  /// \throws error{exec_errc::too_large} if the list would exceed a limit of the options or of the environment. A list
+  ///     is never incomplete.
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) const {
     return get().list(std::move(path), options);
   }
 
-  /// Makes a directory and its parents. Does nothing if it exists.
+  /// Creates a directory and its missing parents. Does nothing if the directory exists.
   awaitable<void> make_directory(std::string path) const { return get().make_directory(std::move(path)); }
 
-  /// Removes a file, or a directory and its contents. Removes symbolic links, and does not follow them.
-  /// \throws error{exec_errc::not_found}.
+  /// Removes a file, or a directory with its contents. Removes a symbolic link, and never its target.
+  /// \throws error{exec_errc::not_found} if the entry does not exist.
   awaitable<void> remove(std::string path) const { return get().remove(std::move(path)); }
 
-  /// Renames a file or directory. Replaces a file that has the new name.
+  /// Renames a file or directory. If `to` is an existing file, replaces it.
   awaitable<void> rename(std::string from, std::string to) const {
     return get().rename(std::move(from), std::move(to));
   }
 
-  /// Writes all files of a source, in one trip if the environment can: each whole or not at all, with its mode, in
-  /// folders that are made if they are missing. Reports each failure and goes on.
-  /// \param source  kept by the caller until the awaitable completes.
-  /// \throws error{exec_errc::cancelled}, error{exec_errc::environment_closed}, error{exec_errc::provider_lost}.
+  /// Writes all files of a source into the workspace. Each file is written whole or not at all; missing directories are
+  /// created. If a file fails, the result contains the failure, and the other files are still written. Some
+  /// environments transfer all files in one stream. The permission bits are set too; an environment without file
+  /// operations of its own sets them only for executable files.
+  /// \param source  the files; the caller keeps the source alive until the awaitable completes.
+  /// \throws error{exec_errc::cancelled}, error{exec_errc::environment_closed} or error{exec_errc::provider_lost}, each
+  ///     of which ends the whole transfer.
   awaitable<transfer_result> put_files(file_source& source) const { return get().put_files(source); }
 
-  /// Returns a source of regular files, in the order of the requests: streamed if the environment can.
-  /// \par Lifetime  the source must not outlive the environment.
+  /// Returns the requested regular files as a source, in the order of the requests. Some environments transfer all
+  /// files in one stream.
+  /// \par Lifetime  the environment must outlive the source.
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) const {
     return get().get_files(std::move(requests));
   }
@@ -97,20 +104,22 @@ class file_system {
   std::shared_ptr<implementation> files_;
 };
 
-/// An environment with file operations of its own: `files()` yields them. For an environment with the four members
-/// only, `provider | layer`, `with` and `any_environment` add `files()`, made of commands.
+/// An environment with a member `files()`, which returns its `file_system`. If an environment has only the four members
+/// of `code_exec_environment`, then `provider | layer`, `with` and `any_environment` add a `files()` that works by
+/// commands in the environment.
 template <class E>
 concept file_environment = code_exec_environment<E> && requires(E& e) {
   { e.files() } -> std::same_as<file_system>;
 };
 
-/// Writes all operations of a `file_system` by one hook of `Derived`:
+/// A base class that implements all operations of a `file_system` in terms of one member function of `Derived`:
 ///
 ///     template <class Operation>
 ///     auto call(Operation operation);
 ///
-/// `operation(files)` begins the operation on `files`, which is a `file_system` or anything with its members, and
-/// yields an awaitable; `call` yields one of the same type. `Derived` may override single operations.
+/// `call` receives a callable. `operation(files)` starts the operation on `files`, which is a `file_system` or an
+/// object with the same members, and returns an awaitable. `call` returns an awaitable of the same type. `Derived` may
+/// override single operations.
 /// \tparam Base  the interface: `file_system::implementation` or a class derived from it.
 template <class Derived, class Base = file_system::implementation>
 class file_system_adaptor : public Base {
@@ -143,8 +152,9 @@ class file_system_adaptor : public Base {
 
 namespace detail {
 
-/// Keeps files until an operation on them has ended.
-/// \param operation  yields an awaitable of `files`; it may be a coroutine that refers to them.
+/// Runs an operation on `files`, and keeps `files` alive until the operation has ended.
+/// \param operation  a callable that takes `files` by reference and returns an awaitable; it may be a coroutine that
+///                   refers to `files`.
 template <class Files, class Operation>
 auto on_kept(Files files, Operation operation) -> std::invoke_result_t<Operation&, Files&> {
   using result = typename awaited<std::invoke_result_t<Operation&, Files&>>::type;
@@ -156,7 +166,8 @@ auto on_kept(Files files, Operation operation) -> std::invoke_result_t<Operation
   }
 }
 
-/// Makes files, and keeps them until an operation on them has ended. An exception of `make` is thrown on await.
+/// Calls `make` to create an object with file operations, runs an operation on it, and keeps it alive until the
+/// operation has ended. If `make` throws, the exception is thrown when the awaitable is awaited.
 template <class Make, class Operation>
 auto on_made(Make make, Operation operation) -> std::invoke_result_t<Operation&, std::invoke_result_t<Make&>&> {
   using files = std::invoke_result_t<Make&>;

@@ -16,20 +16,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Options of `format_result`.
+/// The options of `format_result`.
 class format_options {
  public:
   format_options() = default;
 
-  /// Sets the number of characters (code points) shown of each stream: half from its start, half from its end. Counted
-  /// before escaping, and without the marker for missing text. 0 shows only the marker.
+  /// Sets the maximum number of characters (code points) to show of each output stream. If a stream is longer, half of
+  /// the shown characters come from its start and half from its end. Characters are counted before escaping; the marker
+  /// for missing text is not counted. 0 shows only the marker. The default is `default_limit`.
   format_options& limit(std::size_t characters) noexcept {
     limit_ = characters;
     return *this;
   }
   std::size_t limit() const noexcept { return limit_; }
 
-  /// The default number of characters shown of each stream.
+  /// The default number of characters to show of each output stream.
   static constexpr std::size_t default_limit = 20'000;
 
  private:
@@ -38,8 +39,8 @@ class format_options {
 
 namespace detail {
 
-/// Returns the name of a signal, such as `SIGKILL` for 9; the number if the signal has no name, such as a real-time
-/// signal.
+/// Returns the name of a signal, such as `SIGKILL` for 9. For a signal without a name, such as a real-time signal,
+/// returns the number.
 inline std::string signal_name(int number) {
   switch (number) {
     case SIGHUP: return "SIGHUP";
@@ -73,13 +74,15 @@ inline std::string signal_name(int number) {
   }
 }
 
+/// Returns the number of code points in a text.
 /// \param utf8  valid UTF-8.
 inline std::size_t count_code_points(std::string_view utf8) noexcept {
   return static_cast<std::size_t>(
       std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-/// Returns the offset of the code point number `count` in valid UTF-8; the size of the text if it has fewer.
+/// Returns the byte offset of the code point with the index `count` (the first is 0) in valid UTF-8; the size of the
+/// text if it has too few code points.
 inline std::size_t offset_of_code_point(std::string_view utf8, std::size_t count) noexcept {
   std::size_t offset = 0;
   while (offset < utf8.size()) {
@@ -100,13 +103,15 @@ inline void append_escaped(std::string& out, std::string_view text) {
   }
 }
 
-/// Fields of a rendered result: each is `<name>text</name>` and a line break. No value can end its field early.
+/// The fields of a rendered result. Each field is `<name>text</name>` and a line break. Values are escaped, so that no
+/// value can end its field.
 class result_fields {
  public:
   explicit result_fields(std::size_t limit) : limit_(limit) {}
 
-  /// \param text  a sentence of the library, which may quote any bytes of a guest. It has its own bound, not that of
-  ///              the streams.
+  /// Adds a field with a sentence of the library.
+  /// \param text  the sentence. It may quote bytes from a command, so it is escaped as well. At most `default_limit`
+  ///              characters are shown, whatever the limit for output streams is.
   void add(std::string_view name, std::string_view text) {
     add(name, format_options::default_limit, printable_text(text), {}, text.size(), false);
   }
@@ -119,7 +124,8 @@ class result_fields {
   std::string take() { return "<shell_results>\n" + out_ + "</shell_results>"; }
 
  private:
-  // `start` is the whole text unless `is_cut`. The marker is a tag: `<` in guest text is escaped, so no output has one.
+  // If `is_cut` is false, `start` is the whole text and `end` is empty. The marker for missing text is a tag. `<` is
+  // escaped in all values, so no output can contain this tag.
   void add(std::string_view name, std::size_t limit, std::string_view start, std::string_view end, std::uint64_t total,
            bool is_cut) {
     out_.append("<").append(name).append(">");
@@ -153,7 +159,7 @@ class result_fields {
 
 }  // namespace detail
 
-/// Renders a result for a model to read:
+/// Renders the result of a command as text for a model:
 ///
 /// ```
 /// <shell_results>
@@ -163,15 +169,18 @@ class result_fields {
 /// </shell_results>
 /// ```
 ///
-/// A command that a signal ended has `<signal>SIGKILL</signal>` in place of the exit code. If the result has an
-/// `error_kind`, the kind replaces these fields, followed by `<details>` (the reason), `<advice>` if any, and each
-/// stream that is not empty. A command that ran has `<advice>` last, if any.
+/// If a signal ended the command, `<signal>SIGKILL</signal>` takes the place of the exit code. `<advice>` follows last
+/// if the result has advice.
 ///
-/// Values are shown through `printable_text`. If text is missing because of the limit or the collector, its place is
-/// marked by `<cut>part of the text is left out here; it had 1048576 bytes in all</cut>`, on a line of its own. `&`,
-/// `<` and `>` are escaped in every value, so that no output can end its field, begin another or fake that mark.
-/// \return      valid UTF-8 without control characters but line feeds and tabs; no line end at its end.
-/// \par Cost    linear in what was kept.
+/// If `kind()` is not `error_kind::none`, the text contains `<error_kind>`, `<details>` (the reason), `<advice>` if
+/// there is any, and each output stream that is not empty. It then contains no exit code and no signal.
+///
+/// All values pass through `printable_text`. If text is missing, because of the limit here or because the result did
+/// not keep it, a line such as `<cut>part of the text is left out here; it had 1048576 bytes in all</cut>` takes its
+/// place. `&`, `<` and `>` are escaped in all values. So no output can end its field, begin another field or imitate
+/// the `<cut>` line.
+/// \return      valid UTF-8, without control characters other than line feed and tab. It does not end in a line break.
+/// \par Cost    linear in the kept output.
 /// \par Source  Stirrup's `format_result`, without its defects.
 inline std::string format_result(const command_result& result, format_options options = format_options()) {
   detail::result_fields fields(options.limit());

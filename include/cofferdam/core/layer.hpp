@@ -22,15 +22,15 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// True if a layer inherits the member from its base. A layer with its own member loses the operations that would
-/// bypass it, until the layer defines these too.
+/// True if the layer `D` inherits the member `run_command` from its base. A layer that defines its own member loses the
+/// operations of the base that would bypass that member, until the layer defines these operations too.
 template <class D, class Base>
 concept inherits_run_command =
     requires { requires std::same_as<decltype(&D::run_command), awaitable<command_result> (Base::*)(command)>; };
 template <class D, class Base>
 concept inherits_read_file =
     requires { requires std::same_as<decltype(&D::read_file), awaitable<bytes> (Base::*)(std::string, std::size_t)>; };
-// A pointer to a member of D itself does not convert to a pointer to a member of its base.
+// If D defines its own member, a pointer to that member does not convert to a pointer to a member of the base class.
 template <class D, class Base>
 concept inherits_write_file =
     requires(awaitable<void> (Base::*inherited)(std::string, bytes_view)) { inherited = &D::write_file; };
@@ -40,30 +40,32 @@ inline awaitable<process> ready_process(command_result result) { co_return proce
 
 }  // namespace detail
 
-/// The base class of middleware: an environment that wraps another one.
+/// The base class of layers (middleware): a layer is an environment that wraps another environment.
 ///
-/// A layer defines one hook, `std::optional<command_result> admit(command&)`, which may edit the command or refuse it
-/// with a result. `run_command` and `start` both call the hook. All other operations are forwarded. Nothing here is a
-/// coroutine: a layer with only this hook adds no frame and no allocation.
+/// A layer defines one function, `std::optional<command_result> admit(command&)`. It may change the command, or refuse
+/// it by returning a result. `run_command` and `start` both call `admit`. All other operations are forwarded to the
+/// wrapped environment. The base class has no coroutines, so a layer that only defines `admit` adds no coroutine frame
+/// and no allocation.
 ///
-/// A layer that must await defines the operations themselves. A layer that defines `run_command` loses `start` until it
-/// defines `start` too. A layer that defines `read_file` or `write_file` loses `files()` until it defines `files()`. So
-/// a forgotten operation cannot bypass the layer. `file_system_adaptor` helps with `files()`; `read_only` is an
-/// example.
+/// A layer that must await something defines the operations themselves. If a layer defines `run_command`, it has no
+/// `start` unless it defines `start` too. If it defines `read_file` or `write_file`, it has no `files()` unless it
+/// defines `files()` too. So an operation that the author forgot cannot bypass the layer. `file_system_adaptor` helps
+/// with `files()`; `read_only` is an example.
 ///
-/// If a layer has `awaitable<void> prepare()`, the provider's `open()` awaits it once. If it throws, the environment is
-/// closed.
+/// If a layer has a member `awaitable<void> prepare()`, `open()` of the provider awaits it once. If `prepare` throws,
+/// `open()` closes the environment and throws the exception.
 template <class Derived, code_exec_environment Inner>
 class layer : public detail::layer_tag {
  public:
-  /// Wraps no open environment, if `Inner` has a default constructor: operations throw
-  /// `error{exec_errc::environment_closed}`.
+  /// Makes a layer without an open environment. Operations throw `error{exec_errc::environment_closed}`. Present if
+  /// `Inner` has a default constructor.
   layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns.
   explicit layer(Inner inner) : inner_(std::move(inner)) {}
 
-  /// Admits every command. A layer hides this member with its own.
+  /// Admits every command. A layer defines its own `admit`, which hides this function.
   std::optional<command_result> admit(command&) { return std::nullopt; }
 
   awaitable<command_result> run_command(command c) {
@@ -84,7 +86,7 @@ class layer : public detail::layer_tag {
   awaitable<void> write_file(std::string path, bytes_view content) {
     return inner_.write_file(std::move(path), content);
   }
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  /// Writes a file from temporary bytes. The awaitable owns the bytes, so it can be stored and awaited later.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(derived(), std::move(path), std::move(content));
@@ -116,14 +118,14 @@ class layer : public detail::layer_tag {
     return inner_.snapshot();
   }
 
-  /// Returns true if `start` works. Present if the wrapped environment knows this only at run time.
+  /// Returns true if `start` works. This member is present if the wrapped environment has a member `can_start`.
   bool can_start() const noexcept
     requires requires(const Inner& inner) { inner.can_start(); }
   {
     return inner_.can_start();
   }
-  /// Returns true if `pause`, `resume` and `snapshot` work. Present if the wrapped environment knows this only at run
-  /// time.
+  /// Returns true if `pause`, `resume` and `snapshot` work. This member is present if the wrapped environment has a
+  /// member `can_suspend`.
   bool can_suspend() const noexcept
     requires requires(const Inner& inner) { inner.can_suspend(); }
   {
@@ -133,7 +135,7 @@ class layer : public detail::layer_tag {
   awaitable<void> close() { return inner_.close(); }
 
  protected:
-  /// Returns the wrapped environment. Never public: no caller can bypass a layer.
+  /// Returns the wrapped environment. Do not make it public, because callers could then bypass the layer.
   Inner& inner() noexcept { return inner_; }
 
  private:
@@ -142,19 +144,20 @@ class layer : public detail::layer_tag {
   Inner inner_;
 };
 
-/// The base class of a layer's recipe. The recipe has one member, `attach(inner)`, which returns the wrapped
-/// environment (or the wrapped runner of code). The constraint on `attach` defines what the recipe fits around.
+/// The base class of a layer's recipe, the object on the right of `provider | recipe`. A recipe has a member
+/// `attach(inner)`, which returns a layer around the environment or the runner `inner`. The constraint of `attach`
+/// decides which types the recipe can wrap.
 class pipeable {};
 
 namespace detail {
 
-/// A type that a layer may wrap.
+/// A type that a layer can wrap: it has a member `close()`.
 template <class E>
 concept closable = requires(E& inner) {
   { inner.close() } -> awaitable_of<void>;
 };
 
-/// A recipe for a type that a layer may wrap. Every `code_exec_provider` is one.
+/// A provider of objects that a layer can wrap. Every `code_exec_provider` is one.
 template <class P>
 concept opens_closable =
     code_exec_provider<P> ||
@@ -172,11 +175,11 @@ concept prepares = requires(E& environment) {
 
 }  // namespace detail
 
-/// A recipe that fits around an environment or a runner of type `E`.
+/// A layer's recipe that can wrap an environment or a runner of type `E`.
 template <class L, class E>
 concept layer_for = std::derived_from<L, pipeable> && std::copy_constructible<L> && detail::attaches<L, E>;
 
-/// The type of `provider | recipe`: a provider whose environments (or runners) are wrapped.
+/// The type of `provider | recipe`: a provider that wraps each environment or runner that it opens.
 template <detail::opens_closable Provider, layer_for<detail::opened_by<Provider>> Recipe>
 class layered_provider {
  public:
@@ -184,7 +187,7 @@ class layered_provider {
 
   layered_provider(Provider provider, Recipe recipe) : provider_(std::move(provider)), recipe_(std::move(recipe)) {}
 
-  /// Opens the provider and wraps its environment.
+  /// Opens an environment or a runner and wraps it.
   awaitable<environment> open() const { return open_with(provider_, recipe_); }
 
  private:
@@ -212,7 +215,7 @@ class layered_provider {
   Recipe recipe_;
 };
 
-/// Two recipes as one: `allow_commands("ls") | timeout(5s)`. The first is the inner one.
+/// Two joined recipes, such as `allow_commands("ls") | timeout(5s)`. The first recipe makes the inner layer.
 template <std::derived_from<pipeable> Inner, std::derived_from<pipeable> Outer>
 class combined_layers : public pipeable {
  public:
@@ -235,25 +238,27 @@ inline constexpr bool is_combined<combined_layers<Inner, Outer>> = true;
 
 }  // namespace detail
 
-/// Wraps every environment of a provider. The recipe on the right is the outer one: it sees a command first.
+/// Returns a provider that wraps each environment it opens. The recipe farthest to the right makes the outermost layer,
+/// which receives a command first.
 template <detail::opens_closable Provider, layer_for<detail::opened_by<Provider>> Recipe>
 layered_provider<Provider, Recipe> operator|(Provider provider, Recipe recipe) {
   return {std::move(provider), std::move(recipe)};
 }
 
-/// Joins two recipes.
+/// Joins two recipes into one, whose inner layer is made by the left one.
 template <std::derived_from<pipeable> Inner, std::derived_from<pipeable> Outer>
 combined_layers<Inner, Outer> operator|(Inner inner, Outer outer) {
   return {std::move(inner), std::move(outer)};
 }
 
-/// Wraps every environment of a provider in both of two joined recipes.
+/// Returns a provider that wraps each environment in the layers of both joined recipes.
 template <detail::opens_closable Provider, class Inner, class Outer>
 auto operator|(Provider provider, combined_layers<Inner, Outer> recipes) {
   return std::move(provider) | recipes.inner() | recipes.outer();
 }
 
-/// Explains that the order is wrong: a recipe wraps the provider on its left.
+/// Stops the compilation, with an error message about the order: the provider comes first, and the recipe that wraps it
+/// comes second.
 template <std::derived_from<pipeable> Recipe, detail::opens_closable Provider>
 Provider operator|(const Recipe&, const Provider& provider) {
   static_assert(!detail::opens_closable<Provider>,
@@ -261,7 +266,7 @@ Provider operator|(const Recipe&, const Provider& provider) {
   return provider;
 }
 
-/// Explains the right order, if a recipe does not fit around the provider on its left.
+/// Stops the compilation, with an error message that explains why the recipe cannot wrap what the provider opens.
 template <detail::opens_closable Provider, std::derived_from<pipeable> Recipe>
   requires(!layer_for<Recipe, detail::opened_by<Provider>> && !detail::is_combined<Recipe>)
 Provider operator|(const Provider& provider, const Recipe&) {
@@ -276,7 +281,7 @@ Provider operator|(const Provider& provider, const Recipe&) {
   return provider;
 }
 
-/// Refuses a provider whose environment lacks a member, in a sentence that names the member.
+/// Stops the compilation, with an error message that names the member that the provider's environment lacks.
 template <class Provider, std::derived_from<pipeable> Recipe>
   requires(!std::derived_from<Provider, pipeable> && detail::opens_part_of_environment<Provider> &&
            !code_exec_provider<Provider>)
@@ -284,8 +289,8 @@ void operator|(const Provider&, const Recipe&) {
   detail::explain_provider<Provider>();
 }
 
-/// Wraps an open environment: `std::move(environment) | allow_commands("ls")`. Closing the result closes the
-/// environment.
+/// Wraps an environment that is already open: `std::move(environment) | allow_commands("ls")`. Closing the result
+/// closes the environment.
 template <detail::closable Environment, layer_for<detail::completed_t<Environment>> Recipe>
   requires(!detail::prepares<
            decltype(std::declval<const Recipe&>().attach(std::declval<detail::completed_t<Environment>>()))>)

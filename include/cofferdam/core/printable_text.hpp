@@ -14,20 +14,21 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Returns true if a code point must be escaped: it moves, hides or reorders what a terminal or a model reads.
+/// Returns true if a code point must be escaped, because it moves, hides or reorders the text that a terminal or a
+/// model reads.
 constexpr bool is_misleading(char32_t c) noexcept {
   if (c < 0x20) return c != U'\n' && c != U'\t';
   if (c < 0x7F) return false;
   if (c <= 0x9F) return true;                                 // DEL and the 8-bit controls
-  if (c == 0x61C || c == 0x200E || c == 0x200F) return true;  // bidi marks
-  if (c >= 0x2028 && c <= 0x202E) return true;                // line and paragraph separators, bidi overrides
-  if (c >= 0x2066 && c <= 0x206F) return true;                // bidi isolates, deprecated format controls
-  if (c >= 0xFFF9 && c <= 0xFFFB) return true;                // hidden annotations
-  // tags: letters that are invisible to people and that a model reads
+  if (c == 0x61C || c == 0x200E || c == 0x200F) return true;  // bidirectional marks
+  if (c >= 0x2028 && c <= 0x202E) return true;                // line and paragraph separators, bidirectional overrides
+  if (c >= 0x2066 && c <= 0x206F) return true;                // bidirectional isolates, deprecated format controls
+  if (c >= 0xFFF9 && c <= 0xFFFB) return true;                // interlinear annotations, whose text is hidden
+  // tag characters: invisible to people, but read by models
   return c >= 0xE0000 && c <= 0xE007F;
 }
 
-/// The escape of a code point: the shortest of `\x1b`, `\u202e`, `\U000e0041` that holds it.
+/// The escape sequence of a code point, in the shortest form that fits: `\x1b`, `\u202e` or `\U000e0041`.
 class code_point_escape {
  public:
   explicit constexpr code_point_escape(char32_t c) noexcept {
@@ -56,11 +57,13 @@ class code_point_escape {
   std::size_t size_ = 0;
 };
 
-/// A control sequence (ECMA-48, 5.4) without its `ESC [`: parameters, intermediates, one final byte.
+/// A parsed terminal control sequence without its leading `ESC [`: parameters, intermediate bytes and one final byte
+/// (ECMA-48, 5.4).
 class control_sequence {
  public:
   static constexpr std::size_t longest = 64;
 
+  /// Parses the sequence at the start of `text`.
   /// \param text  the text after `ESC [`.
   explicit constexpr control_sequence(std::string_view text) noexcept {
     const auto take_while = [&](unsigned char from, unsigned char to) {
@@ -74,10 +77,10 @@ class control_sequence {
     final_ = text[size_++];
   }
 
-  /// Returns the last byte; NUL if this is no control sequence.
+  /// Returns the final byte; NUL if the text does not start with a valid control sequence.
   constexpr char final_byte() const noexcept { return final_; }
   constexpr std::size_t size() const noexcept { return size_; }
-  /// Returns true if the sequence is a private one of a terminal maker, not one of the standard.
+  /// Returns true if the standard reserves the sequence for private use by terminal makers.
   constexpr bool is_private() const noexcept {
     return !intermediates_.empty() || (!parameters_.empty() && is_between(parameters_.front(), 0x3C, 0x3F));
   }
@@ -106,24 +109,27 @@ class control_sequence {
   char final_ = '\0';
 };
 
-/// Returns the length of an OSC 8 hyperlink mark after its `ESC ]`, end included; 0 if there is none.
+/// Returns the length of an OSC 8 hyperlink mark, without its leading `ESC ]` and including its end; 0 if `text` does
+/// not start with one.
 constexpr std::size_t hyperlink_size(std::string_view text) noexcept {
   if (!text.starts_with("8;")) return 0;
   for (std::size_t i = 2; i < text.size(); ++i) {
     if (text[i] == '\a') return i + 1;
     if (text.substr(i).starts_with("\x1b\\")) return i + 2;
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte > 0x7E) return 0;  // also bounds the scan: no byte is scanned for two marks
+    if (byte < 0x20 || byte > 0x7E) return 0;  // this also keeps the time linear: a byte is never scanned for two marks
   }
   return 0;
 }
 
-/// One pass over a text, shown as on a terminal of unlimited width. The current line is at the end of `out_` while the
-/// cursor only moves forward. The first step back moves the line into `cells_`, where code points can be overwritten.
+/// A simulated terminal with one line of unlimited width, for one pass over a text. While the cursor only moves
+/// forward, the current line is at the end of `out_`. When the cursor first moves back, the line is moved to `cells_`,
+/// where single code points can be overwritten.
 class line_screen {
  public:
   explicit line_screen(std::size_t size_hint) { out_.reserve(size_hint); }
 
+  /// Writes text that needs no escape.
   /// \param text  printable ASCII, tabs and newlines.
   void write_plain(std::string_view text) {
     while (going_back_ && !text.empty()) {
@@ -155,8 +161,8 @@ class line_screen {
     start_going_back();
     cursor_ -= std::min(count, cursor_);
   }
-  /// Moves the cursor right. Past the end of the line it moves by one blank at most, so that the result stays in
-  /// proportion to the input.
+  /// Moves the cursor right. Past the end of the line it adds at most one blank, whatever `count` is, so that a short
+  /// input cannot produce a long result.
   void right(std::size_t count) {
     const std::size_t rest = going_back_ ? cells_.size() - cursor_ : 0;
     if (going_back_) cursor_ += std::min(count, rest);
@@ -170,7 +176,8 @@ class line_screen {
     cursor_ = 0;
     out_.resize(line_start_);
   }
-  /// Moves to another line. The screen has only one line, so this begins a new one, and written text is never lost.
+  /// Handles a move of the cursor to another line. The simulated terminal has only one line, so the move starts a new
+  /// line if the current line is not empty. So text that was written is never lost.
   void leave_line() {
     if (going_back_ ? !cells_.empty() : out_.size() != line_start_) end_line();
   }
@@ -220,19 +227,20 @@ class line_screen {
   std::string out_;
   std::size_t line_start_ = 0;
   bool going_back_ = false;
-  std::u32string cells_;  // the current line, once the cursor has moved back
+  std::u32string cells_;  // the code points of the current line, after the cursor moved back
   std::size_t cursor_ = 0;
 };
 
-/// Executes the control sequence, or leaves it alone.
-/// \return  false if it has to be shown.
+/// Executes a control sequence if it is harmless.
+/// \return  true if the sequence was executed or can be dropped, and false if its characters must be shown.
 inline bool apply(const control_sequence& sequence, line_screen& screen) {
   const char final_byte = sequence.final_byte();
-  if (sequence.is_private()) {  // ESC[?25l: modes such as "hide the cursor"
+  if (sequence.is_private()) {  // for example ESC[?25l, which hides the cursor
     return !sequence.has_intermediates() && sequence.parameters().front() == '?' &&
            (final_byte == 'h' || final_byte == 'l');
   }
-  // Colours; save and restore the cursor; scrolling; tab stops and modes. Then: up, down, to a place.
+  // Dropped without effect: colours (m), saving and restoring the cursor (s, u), scrolling (S, T, r), tab stops (g) and
+  // modes (h, l). The second list has the moves to another line.
   if (std::string_view("msuSTrghl").find(final_byte) != std::string_view::npos) return true;
   if (std::string_view("ABEFHfd").find(final_byte) != std::string_view::npos) {
     screen.leave_line();
@@ -254,8 +262,9 @@ inline bool apply(const control_sequence& sequence, line_screen& screen) {
   }
 }
 
-/// Executes the harmless escape sequence after an ESC, and returns its length including the ESC; 0 if the ESC has to be
-/// shown.
+/// Executes the escape sequence that follows an ESC, if it is harmless. Returns the length of the sequence without the
+/// ESC; 0 if the ESC must be shown.
+/// \param text  the text after the ESC.
 inline std::size_t apply_escape(std::string_view text, line_screen& screen) {
   if (text.empty()) return 0;
   switch (text.front()) {
@@ -267,35 +276,37 @@ inline std::size_t apply_escape(std::string_view text, line_screen& screen) {
       const std::size_t size = hyperlink_size(text.substr(1));
       return size == 0 ? 0 : 1 + size;
     }
-    case '(': return text.size() > 1 && text[1] == 'B' ? 2 : 0;  // plain ASCII letters: `tput sgr0` prints this
+    case '(': return text.size() > 1 && text[1] == 'B' ? 2 : 0;  // `tput sgr0` prints this: select ASCII
     case '7':
     case '8':
     case '=':
-    case '>': return 1;  // save and restore the cursor, keypad modes
+    case '>': return 1;  // save and restore the cursor, and keypad modes: dropped
     case 'D':
     case 'E':
-    case 'M': screen.leave_line(); return 1;  // down, next line, up
+    case 'M': screen.leave_line(); return 1;  // the cursor moves down, to the next line, or up
     default: return 0;
   }
 }
 
 }  // namespace detail
 
-/// Returns a text as a terminal would show it, without anything that a terminal or a model could misread.
+/// Returns the text that a terminal would show, without anything that could mislead a terminal or a model.
 ///
-/// * Each line is in its final state: `\r` and backspace move back, and later text overwrites, so only the last state
-///   of a progress bar is left. `\r\n` ends a line. Each code point, also a tab, counts as one column.
-/// * Removed: colours, cursor shapes and modes (`ESC[?25l`), the wrapping of OSC 8 hyperlinks (their text stays).
-/// * Executed: moves and erasures within the line. A move to another line begins a new line, so that no text is lost.
-///   Erasing the screen does nothing. After the erasure of a whole line, text continues at the start of the line.
-/// * Escaped, as `\x1b`, `\u009b`, `\U000e0041`: all other sequences (titles, clipboard writes, DCS, ...), all other
-///   control characters, DEL, 8-bit controls, bidirectional controls, U+2028, U+2029 and invisible tag characters.
+/// * Each line has its final state. `\r` and backspace move the cursor back, and later text overwrites earlier text. So
+///   only the last state of a progress bar remains. `\r\n` ends a line. Each code point counts as one column, even a
+///   tab.
+/// * Removed: colours, cursor shapes, modes (`ESC[?25l`), and the marks of OSC 8 hyperlinks, whose text stays.
+/// * Executed: cursor moves and erasures within the line. A move to another line starts a new line, so no text is lost.
+///   Erasing the screen has no effect. After a whole line is erased, text continues at the start of that line.
+/// * Escaped as `\x1b`, `\u009b` or `\U000e0041`: all other sequences (such as titles, clipboard writes and DCS), all
+///   other control characters, DEL, 8-bit controls, bidirectional controls, U+2028, U+2029 and invisible tag
+///   characters.
 ///
-/// The result is a display, not an encoding: a guest can print a backslash too. `captured_output` has the bytes
-/// themselves.
-/// \param utf8  a text; broken sequences become U+FFFD.
+/// The original bytes cannot be recovered from the result, because a command can print a backslash itself.
+/// `captured_output` contains the original bytes.
+/// \param utf8  the text; invalid sequences become U+FFFD.
 /// \return      valid UTF-8, at most four times as long as `utf8`.
-/// \par Cost    linear in time; besides the result at most one line, of four bytes a code point.
+/// \par Cost    linear time; besides the result, memory for one line with four bytes a code point.
 /// \par Source  ECMA-48, 5th edition (control functions); Unicode UAX 9 (bidirectional controls).
 inline std::string printable_text(std::string_view utf8) {
   detail::line_screen screen(utf8.size());
@@ -324,20 +335,22 @@ inline std::string printable_text(std::string_view utf8) {
   return screen.take();
 }
 
-/// Escapes a text from a guest or a peer for one line of a log or an error: all invisible characters are escaped.
+/// Returns text from an untrusted source in a form for one line of a log or an error message. All invisible characters
+/// are escaped.
 ///
 /// The escapes are those of `printable_text`, and also `\n`, `\r`, `\t`, `\\`, `\"`, and `\xff` for a byte that is not
-/// UTF-8. The result cannot end double quotes around it, and an escape differs from the same characters typed by the
-/// guest.
-/// \param text  any bytes.
-/// \param max_characters  characters of the result, at least 3; a longer one ends in `...`, never inside an escape.
-/// \return               valid UTF-8, no control character in it.
-/// \par Cost             linear in `max_characters`, however long `text` is.
+/// valid UTF-8. Backslashes and double quotes are escaped, so the result cannot end a quotation around it, and the text
+/// cannot imitate an escape.
+/// \param text            any bytes.
+/// \param max_characters  the maximum length of the result in characters, at least 3; default 200. A longer text is cut
+///                        and ends in `...`; the cut is never inside an escape.
+/// \return                valid UTF-8 without control characters.
+/// \par Cost              linear in `max_characters`, however long `text` is.
 inline std::string one_line(std::string_view text, std::size_t max_characters = 200) {
   max_characters = std::max<std::size_t>(max_characters, 3);
   std::string result;
   std::size_t characters = 0;
-  std::size_t room_for_dots = 0;  // the longest part of `result` that leaves room for the dots
+  std::size_t room_for_dots = 0;  // the size of the longest start of `result` that leaves room for the dots
   while (!text.empty()) {
     const detail::utf8_unit unit = detail::decode_utf8(text);
     const char32_t c = unit.code_point();

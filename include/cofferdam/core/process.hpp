@@ -15,13 +15,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A command that has ended while a process that it started still runs (`background_policy::keep`).
+/// A command that has ended, but left a process running (`background_policy::keep`).
 class background_command {
  public:
   background_command(std::uint32_t number, std::string program) : number_(number), program_(std::move(program)) {}
-  /// Returns the number of the command in its environment. This is not a process number.
+  /// Returns the number of the command in its environment. This is not a process ID.
   std::uint32_t number() const noexcept { return number_; }
-  /// Returns the program or the shell line, cut to one line.
+  /// Returns the program, or the shell line cut to one line.
   const std::string& program() const noexcept { return program_; }
 
  private:
@@ -32,19 +32,20 @@ class background_command {
 /// One of the two output streams of a command.
 enum class output_stream { out, err };
 
-/// A piece of a command's output, as it arrived: it may end inside a character or a line.
+/// A piece of a command's output, as it arrived. A piece may end inside a character or a line. An empty piece means the
+/// end of the output.
 class output_chunk {
  public:
-  /// The end of the output.
+  /// Makes an empty piece, which means the end of the output.
   output_chunk() = default;
   output_chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
 
   output_stream stream() const noexcept { return stream_; }
   const bytes& data() const& noexcept { return data_; }
   bytes data() && { return std::move(data_); }
-  /// Returns true at the end of the output.
+  /// Returns true if this piece means the end of the output.
   bool end() const noexcept { return data_.empty(); }
-  /// Returns false at the end of the output: `while (chunk piece = co_await process.read())`.
+  /// Returns false if this piece means the end of the output: `while (output_chunk piece = co_await process.read())`.
   explicit operator bool() const noexcept { return !end(); }
 
  private:
@@ -52,18 +53,20 @@ class output_chunk {
   bytes data_;
 };
 
-/// A running command. One type for all backends, so that layers can return one and backends can be swapped.
+/// A running command. All backends use this type, so that layers can return it and a program can change its backend.
 ///
-/// Unread output is not lost. If its pipe is full, the command waits (back-pressure), and `wait()` reads the rest.
-/// `out()` and `err()` of the result hold all output, read or not. The destructor ends the command, without waiting for
-/// its end; so does closing the environment. `read`, `write_input` and `signal` may be under way at the same time, each
-/// once.
-/// \par Threads  any, if the backend documents this for its environments, as all backends of the library do; one
-///               `read`, `write_input` and `wait` at a time. Otherwise only the environment's executor.
+/// Unread output is not lost. If the output pipe is full, the command waits until the program reads; `wait()` reads the
+/// rest. `out()` and `err()` of the result contain the output that was read before, too.
+///
+/// The destructor and the closing of the environment end the command. The destructor does not wait for its end. One
+/// `read`, one `write_input` and one `signal` may be under way at the same time.
+/// \par Threads  any, if the backend allows this for its environments, as all backends of the library do. Even then, at
+///               most one `read`, one `write_input` and one `wait` may be under way at a time. With other backends, use
+///               the process only on the environment's executor.
 class process {
  public:
-  /// The interface that a backend implements to offer `start`. Each member means the same as in `process`. The
-  /// destructor ends the command.
+  /// The interface that a backend implements to support `start`. Each member does what the member of the same name in
+  /// `process` does. The destructor ends the command.
   class implementation {
    public:
     implementation() = default;
@@ -76,55 +79,63 @@ class process {
     virtual awaitable<void> signal(int number) = 0;
     virtual awaitable<void> resize(std::uint16_t, std::uint16_t);
     virtual awaitable<command_result> wait() = 0;
-    /// Returns the result, and may move it. Only `signal` is called after this.
+    /// Returns the result as `wait` does, but may move it out of the object. After this call only `signal` is called.
     virtual awaitable<command_result> take_result() { return wait(); }
     virtual std::shared_ptr<const isolation_report> isolation() const { return nullptr; }
   };
 
-  /// Holds no process: every operation throws `error{exec_errc::invalid_argument}`.
+  /// Makes an object without a process. Every operation throws `error{exec_errc::invalid_argument}`.
   process() = default;
+  /// Makes a process from the implementation of a backend. The pointer must not be null.
   explicit process(std::unique_ptr<implementation> running) : running_(std::move(running)) {}
 
-  /// Makes a process that has ended with this result and has no output to read. A layer returns it for a refused
-  /// command.
+  /// Makes a process that has already ended with this result and has no output to read. A layer returns such a process
+  /// for a command that it refuses.
   static process finished(command_result result);
 
-  /// Returns the next piece of output of either stream, at most 64 KiB; an empty chunk at the end.
-  /// \par Cancellation  terminal: ends the wait only, loses no byte; throws `error{exec_errc::cancelled}`.
+  /// Returns the next piece of output of either stream, at most 64 KiB; an empty piece at the end of the output.
+  /// \par Cancellation  terminal: ends this call, not the command, and loses no byte; throws
+  ///                    `error{exec_errc::cancelled}`.
   awaitable<output_chunk> read() { return get().read(); }
 
-  /// Writes all of `data` to the command's standard input; needs `command::open_input()`.
-  /// \param data  kept by the caller until the awaitable completes.
-  /// \throws error{exec_errc::io_error} if the command has closed its input or ended; error{exec_errc::unsupported} if
-  ///     its input was not left open.
-  /// \par Cancellation  terminal: some of `data` may have been written; throws `error{exec_errc::cancelled}`.
+  /// Writes all of `data` to the command's standard input. The command must have been started with
+  /// `command::open_input()`.
+  /// \param data  the bytes; the caller keeps them alive until the awaitable completes.
+  /// \throws error{exec_errc::io_error} if the command has ended or closed its standard input.
+  /// \throws error{exec_errc::unsupported} if the command was started without `open_input()`.
+  /// \par Cancellation  terminal: throws `error{exec_errc::cancelled}`; a part of `data` may have been written.
   awaitable<void> write_input(bytes_view data) { return get().write_input(data); }
-  /// Takes temporary bytes, such as `as_bytes` of a temporary text. The awaitable owns them.
+  /// Writes temporary bytes, such as `as_bytes` of a temporary text. The awaitable owns the bytes.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_input(Bytes&& data) {
     return write_owned(get(), std::move(data));
   }
 
-  /// Ends the command's standard input. Does nothing the second time.
+  /// Closes the command's standard input, so that the command reads its end. A second call does nothing.
   awaitable<void> close_input() { return get().close_input(); }
 
-  /// Sends a signal to the command and its process group. Does nothing once the command has ended.
-  /// \param number  as in `<csignal>`.
+  /// Sends a signal to the command and its process group. Does nothing if the command has ended.
+  /// \param number  the number of the signal, as in `<csignal>`.
   awaitable<void> signal(int number) { return get().signal(number); }
 
-  /// Changes the size of the command's terminal; the command gets SIGWINCH. Does nothing if the command has ended.
-  /// \throws error{exec_errc::unsupported} if the command has no terminal; error{exec_errc::invalid_argument} if the
-  ///     size is zero.
+  /// Changes the size of the command's terminal, and sends SIGWINCH to the command. Does nothing if the command has
+  /// ended.
+  /// \param rows, columns  the new size in characters, each 1 to 65535.
+  /// \throws error{exec_errc::unsupported} if the command has no terminal.
+  /// \throws error{exec_errc::invalid_argument} if a number is zero.
   awaitable<void> resize(std::uint16_t rows, std::uint16_t columns);
 
-  /// Waits for the end and reads the rest of the output. A second call returns the same result.
-  /// \par Cancellation  terminal: ends the command and all it started, then throws `error{exec_errc::cancelled}`.
+  /// Waits for the end of the command and reads the rest of its output. Returns the result. A second call returns the
+  /// same result.
+  /// \par Cancellation  terminal: ends the command and all processes that it started, then throws
+  ///                    `error{exec_errc::cancelled}`.
   awaitable<command_result> wait() & { return get().wait(); }
-  /// Waits as above, as the last operation, and moves the output out: `co_await std::move(running).wait()`.
+  /// Waits for the end of the command and moves the result out, which avoids a copy of the output: `co_await
+  /// std::move(running).wait()`. Do not use the process afterwards.
   awaitable<command_result> wait() && { return get().take_result(); }
 
-  /// Returns the isolation of the command, as `command_result` will have it; null if it is unknown while the command
-  /// runs.
+  /// Returns the isolation report that the `command_result` will contain; null if the backend cannot provide it while
+  /// the command runs.
   std::shared_ptr<const isolation_report> isolation() const { return get().isolation(); }
 
  private:

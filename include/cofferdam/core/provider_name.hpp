@@ -13,14 +13,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The name of a provider, as programs take it from their users: a kind, and after a colon what the kind needs:
+/// The name of a provider as the user of a program types it: a kind, and for some kinds a colon and a value. Examples:
 /// "local", "docker:python:3.12-slim", "e2b:base".
 class provider_name {
  public:
-  /// Splits a name at its first colon.
-  /// \param kinds  the valid kinds, each followed by a colon and a word for what it takes, if it takes something:
-  ///               `{"local", "docker:IMAGE"}`. Whatever follows the colon may be left out of the name.
-  /// \throws error{exec_errc::invalid_argument} for any other kind, with the valid ones.
+  /// Splits a name at its first colon and checks its kind.
+  /// \param kinds  the valid kinds. A kind that takes a value is followed by a colon and a word that describes the
+  ///               value: `{"local", "docker:IMAGE"}`. The colon and the value are optional in `text`.
+  /// \throws error{exec_errc::invalid_argument} if the kind is not in `kinds`, if a kind without a value is followed by
+  ///     a colon, or if no value follows the colon.
   static provider_name parse(std::string_view text, std::initializer_list<std::string_view> kinds) {
     const std::size_t colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);
@@ -36,7 +37,7 @@ class provider_name {
 
   /// Returns the part before the colon.
   const std::string& kind() const noexcept { return kind_; }
-  /// Returns the part after the colon, or `usual` if there is none.
+  /// Returns the value after the colon; `usual` if the name has no value.
   std::string value_or(std::string usual) const { return value_.empty() ? std::move(usual) : value_; }
 
  private:

@@ -13,22 +13,23 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// The end of a program's coroutine.
+/// The outcome of the coroutine that `run` or `run_value` ran.
 class run_outcome {
  public:
   std::exception_ptr failure;
   bool has_ended = false;
-  int signal = 0;  ///< SIGINT or SIGTERM if one has cancelled it, or 0
+  int signal = 0;  ///< the signal that cancelled the coroutine, SIGINT or SIGTERM; 0 if none did
 };
 
-/// Runs a loop until it has no work left.
+/// Runs `work` on a new event loop until the loop has no work left.
 run_outcome run_loop(awaitable<void> work);
 
-/// Returns the exit status of a program: 1 after a failure, 128 and the signal's number if that ended it. Prints one
-/// sentence on standard error after a failure.
+/// Returns the exit status of the program: `value` if the coroutine succeeded, 128 plus the signal's number if a signal
+/// ended the coroutine, and 1 after any other failure. Prints the failure on standard error, unless it is the
+/// cancellation that the signal caused.
 int exit_status(const run_outcome& end, int value) noexcept;
 
-/// Stores what a coroutine returns.
+/// Awaits a coroutine and stores its result in `into`.
 template <class T>
 awaitable<void> store(awaitable<T> work, std::optional<T>& into) {
   T value = co_await std::move(work);
@@ -37,25 +38,29 @@ awaitable<void> store(awaitable<T> work, std::optional<T>& into) {
 
 }  // namespace detail
 
-/// Runs a coroutine as the whole of a program, on a loop of its own, and returns the exit status for `main`:
+/// Runs a coroutine as the whole program, on a new event loop. Returns the exit status for `main`:
 ///
 ///     int main() { return cofferdam::run(hello()); }
 ///
-/// The status is 0, or 1 after an exception, of which one sentence is printed on standard error. SIGINT and SIGTERM
-/// cancel the coroutine once: environments close in order, and the status is 130 or 143. A second signal has its
-/// default action, so it ends the program at once. A signal that the program ignores stays ignored, and the actions for
-/// both are restored at the end. SIGCHLD is not touched.
+/// The status is 0 if the coroutine succeeds. It is 1 if the coroutine throws; the exception's message is then printed
+/// on standard error.
 ///
-/// Returns when the loop has no work left. Once the coroutine has ended, both signals have their default actions. Must
-/// not be called inside a coroutine, nor twice at a time in a program.
+/// The first SIGINT or SIGTERM cancels the coroutine, so that it can close its environments; the status is then 130 or
+/// 143. A second signal has its default action and ends the program at once. If the program ignores one of these
+/// signals, `run` leaves it ignored. The program's own handlers for both signals are restored at the end. `run` does
+/// not change the handling of SIGCHLD.
+///
+/// Returns when the event loop has no work left. This can be later than the end of the coroutine; both signals have
+/// their default actions in between. Do not call this function inside a coroutine, or twice at the same time in one
+/// program.
 int run(awaitable<void> work);
 
-/// Runs a coroutine as the whole of a program; its value is the exit status. Otherwise as above.
+/// Runs a coroutine as the whole program, as the other `run` does. The value of the coroutine is the exit status.
 int run(awaitable<int> work);
 
-/// Runs a coroutine on a loop of its own and returns its value, which must not refer to the loop, as environments and
-/// runners do.
-/// \throws what the coroutine throws; SIGINT and SIGTERM cancel it, as above.
+/// Runs a coroutine on a new event loop and returns its value. The value must not refer to the event loop, which no
+/// longer exists then. For example, the value must not be an environment or a runner.
+/// \throws  the exception of the coroutine. SIGINT and SIGTERM cancel the coroutine, as with `run`.
 template <class T>
 T run_value(awaitable<T> work) {
   std::optional<T> value;

@@ -21,14 +21,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Memory for secrets. Core dumps leave it out (MADV_DONTDUMP, madvise(2)), and it is wiped when it is freed.
+// Strings and buffers for secrets, such as API keys. Their memory is left out of core dumps (MADV_DONTDUMP, madvise(2))
+// and is overwritten with zeros when it is freed.
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Allocates pages from the system and hands out parts of them. The program has one pool, which is never destroyed,
-/// because parts of it may still be in use.
+/// A pool of memory for secrets. It maps pages and gives out parts of them. The program has one pool, which is never
+/// destroyed, because secrets in static objects may still use it at the end of the program.
 class secret_pool {
  public:
   static secret_pool& instance() {
@@ -38,6 +39,8 @@ class secret_pool {
   secret_pool(const secret_pool&) = delete;
   secret_pool& operator=(const secret_pool&) = delete;
 
+  /// Allocates memory for a secret.
+  /// \throws std::bad_alloc if the system has no memory.
   void* take(std::size_t size) {
     const std::size_t which = class_of(size);
     if (which == classes) return map(size);
@@ -47,6 +50,8 @@ class secret_pool {
     free_[which] = first->next;
     return first;
   }
+  /// Overwrites memory from `take` with zeros and frees it.
+  /// \param size  the size that was passed to `take`.
   void give(void* memory, std::size_t size) noexcept {
     ::explicit_bzero(memory, size);
     const std::size_t which = class_of(size);
@@ -63,7 +68,7 @@ class secret_pool {
     part* next;
   };
   static constexpr std::size_t smallest = 64;
-  static constexpr std::size_t classes = 8;  // up to 8 KiB
+  static constexpr std::size_t classes = 8;  // block sizes from 64 bytes to 8 KiB, doubling
   static constexpr std::size_t chunk = std::size_t{64} * 1024;
 
   secret_pool() = default;
@@ -81,7 +86,7 @@ class secret_pool {
     if (whole < size) throw std::bad_alloc();
     void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
-    ::madvise(memory, whole, MADV_DONTDUMP);  // best effort: without support, core dumps include this memory
+    ::madvise(memory, whole, MADV_DONTDUMP);  // if the kernel does not support this, core dumps contain the memory
     return memory;
   }
   void refill(std::size_t which) {
@@ -94,14 +99,15 @@ class secret_pool {
   std::array<part*, classes> free_{};
 };
 
-/// Wipes a text, including the unused part of its memory.
+/// Overwrites a text and the unused part of its memory with zeros, and makes it empty.
 inline void wipe(std::string& text) noexcept {
   text.resize(text.capacity());
   ::explicit_bzero(text.data(), text.size());
   text.clear();
 }
 
-/// Leaves the pages of this text, and everything else in these pages, out of core dumps.
+/// Leaves the memory of this text out of core dumps. Whole pages are left out, so other data in the same pages is
+/// missing too.
 inline void keep_out_of_core_dumps(std::string_view text) noexcept {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(text.data()) / page * page;
@@ -111,9 +117,9 @@ inline void keep_out_of_core_dumps(std::string_view text) noexcept {
 
 }  // namespace detail
 
-/// An allocator of memory that core dumps leave out and that is wiped when it is freed.
+/// An allocator of memory that is left out of core dumps and is overwritten with zeros when it is freed.
 /// \par Threads  any.
-/// \par Cost  up to 8 KiB a lock and a list; beyond that a few system calls.
+/// \par Cost     up to 8 KiB: locking a mutex and taking a block from a list; above 8 KiB: a few system calls.
 template <class T>
 class secret_allocator {
  public:
@@ -135,17 +141,19 @@ class secret_allocator {
   }
 };
 
-/// A buffer for data that contains a secret. Not a `basic_string`, which keeps a short text inside the object.
+/// A buffer for bytes that contain a secret. It is not a `basic_string`, because that stores a short text inside the
+/// object instead of in allocated memory.
 using secret_bytes = std::vector<char, secret_allocator<char>>;
 
-/// A key, a token or another secret text. It cannot be printed or compared by accident; only `reveal()` returns the
-/// text. Core dumps leave its memory out. That does not hold for the text from which the caller made it. Copies share
-/// the text.
-/// \par Threads  const members from any.
+/// A secret text, such as a key or a token. It has no output operator and no comparison, so it cannot be printed by
+/// accident; only `reveal()` returns the text. Its memory is left out of core dumps. Copies share the text.
+/// \par Threads  const members may be called from any thread.
 class secret_string {
  public:
   secret_string() = default;
-  /// Copies the text and wipes the argument: `secret_string(std::move(key))`.
+  /// Copies `text` into protected memory and overwrites `text` with zeros. Move the secret in,
+  /// `secret_string(std::move(key))`, so that no copy of it remains. The memory of the original text was not protected,
+  /// so a core dump made before this call can contain it.
   explicit secret_string(std::string text)
       : text_(text.empty() ? nullptr : std::make_shared<const secret_bytes>(text.begin(), text.end())) {
     detail::wipe(text);
@@ -153,7 +161,8 @@ class secret_string {
 
   bool empty() const noexcept { return !text_; }
   std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
-  /// Returns a view of the text, valid while this object or a copy exists. Do not show it, and keep no copy.
+  /// Returns a view of the secret text. The view is valid while this object or a copy exists. Do not print or copy the
+  /// text.
   std::string_view reveal() const noexcept {
     return text_ ? std::string_view(text_->data(), text_->size()) : std::string_view();
   }
@@ -162,15 +171,16 @@ class secret_string {
   std::shared_ptr<const secret_bytes> text_;
 };
 
-/// Removes secrets from the messages of a peer, before any other use: a service may quote the key that it refuses.
+/// Replaces secrets in messages of a remote service, which may quote the key that it refuses. Pass every message
+/// through `clean` before any other use.
 class redactor {
  public:
-  /// Adds a secret. Secrets of fewer than 4 bytes are ignored; no service issues such short ones.
+  /// Adds a secret to replace. A secret of fewer than 4 bytes is ignored, because no service issues such short secrets.
   void hide(const secret_string& secret) {
     if (secret.size() >= 4) hidden_.push_back(secret);
   }
 
-  /// Returns the text, with `[redacted]` in place of each secret.
+  /// Returns the text with `[redacted]` in place of each added secret.
   std::string clean(std::string_view text) const {
     std::string safe(text);
     for (const secret_string& secret : hidden_) {

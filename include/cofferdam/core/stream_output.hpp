@@ -22,11 +22,12 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+/// Ends a running command and waits for its end. Throws no `error`.
 inline awaitable<void> kill_and_wait(process& running) {
   try {
     co_await running.signal(SIGKILL);
     co_await running.wait();
-  } catch (const error&) {  // an earlier failure is already reported to the caller
+  } catch (const error&) {  // the caller already receives an earlier failure
   }
 }
 
@@ -55,7 +56,8 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
   try {
     co_await with_cleanup_after_failure(reads, kills);
   } catch (const error& reason) {
-    // A cancelled read() leaves the command running. The command has been ended since then.
+    // A cancelled `read()` does not end the command. The clean-up above has ended it since then, so the message reports
+    // that.
     if (!running || is_of_listener || reason.code() != exec_errc::cancelled) throw;
     throw error(exec_errc::cancelled, cancelled, reason.cause());
   } catch (const std::system_error& reason) {
@@ -67,15 +69,16 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
 
 }  // namespace detail
 
-/// Runs a command and hands over each piece of its output as it comes.
+/// Runs a command and calls `on_output` with each piece of its output as the piece arrives.
 ///
-/// While `on_output` works, the command waits once its pipe is full. Where `on_output` throws, the command is ended and
-/// the exception arrives here.
-/// \param environment  kept by the caller until the awaitable completes.
-/// \param on_output    called with `const output_chunk&`, never with an empty one. A named callable is copied; a lambda
-///                     that captures by value is named first (g++ before 13 refuses a temporary one).
-/// \return             what `run_command` would return.
-/// \par Cancellation   terminal: the command is ended, then `error{exec_errc::cancelled}`.
+/// While `on_output` runs, nothing reads the output, so the command waits when its pipe is full. If `on_output` throws,
+/// the command is ended and the exception is thrown to the caller.
+/// \param environment  the environment that runs the command; the caller keeps it alive until the awaitable completes.
+/// \param on_output    a callable that takes a `const output_chunk&`; it is never called with an empty piece. A named
+///                     callable is copied. With g++ before 13, a lambda that captures by value must be stored in a
+///                     variable first.
+/// \return             the result that `run_command` would return.
+/// \par Cancellation   terminal: the command is ended, then `error{exec_errc::cancelled}` is thrown.
 template <streaming_environment E, class OnOutput>
   requires std::invocable<std::decay_t<OnOutput>&, const output_chunk&>
 awaitable<command_result> stream_output(E& environment, command c, OnOutput&& on_output) {

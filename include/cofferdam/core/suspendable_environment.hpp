@@ -8,11 +8,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// An environment that can be paused.
+/// An environment that can be paused and saved.
 ///
-/// * `pause()` stops all its processes and keeps their state; `resume()` continues them. Commands wait meanwhile.
-/// * `snapshot()` keeps a copy of the file system and returns its name, from which the backend's provider can open it
-///   again.
+/// * `pause()` stops all processes of the environment and keeps their state. Commands wait until `resume()` continues
+///   the processes.
+/// * `snapshot()` saves a copy of the file system and returns the name of the copy. The provider of the backend can
+///   open new environments from this name.
 template <class E>
 concept suspendable_environment = code_exec_environment<E> && requires(E& e) {
   { e.pause() } -> awaitable_of<void>;
@@ -20,8 +21,9 @@ concept suspendable_environment = code_exec_environment<E> && requires(E& e) {
   { e.snapshot() } -> awaitable_of<std::string>;
 };
 
-/// Returns true if `pause`, `resume` and `snapshot` work. An environment that learns this at run time has a member
-/// `bool can_suspend() const`; the three throw `error{exec_errc::unsupported}` if that returns false.
+/// Returns true if `pause`, `resume` and `snapshot` work in this environment. Some types, such as `any_environment`,
+/// support them only in some environments. Such a type has a member `bool can_suspend() const`. If `can_suspend()`
+/// returns false, the three operations throw `error{exec_errc::unsupported}`.
 template <code_exec_environment E>
 bool can_suspend(const E& environment) noexcept {
   if constexpr (!suspendable_environment<E>) {

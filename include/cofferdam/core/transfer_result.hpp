@@ -17,10 +17,11 @@ class transferred_file {
  public:
   transferred_file(std::string source, std::string destination, std::uint64_t size)
       : source_(std::move(source)), destination_(std::move(destination)), size_(size) {}
-  /// Returns the source path, as the sending side names it.
+  /// Returns the path on the sending side.
   const std::string& source() const& noexcept { return source_; }
   std::string source() && { return std::move(source_); }
-  /// Returns the destination path: relative to the workspace in an environment, a host path on the host.
+  /// Returns the path on the receiving side. In an environment it is relative to the workspace; on the host it is a
+  /// path of the host.
   const std::string& destination() const& noexcept { return destination_; }
   std::string destination() && { return std::move(destination_); }
   /// Returns the size in bytes.
@@ -32,7 +33,7 @@ class transferred_file {
   std::uint64_t size_;
 };
 
-/// A file that was not transferred, and the error.
+/// A file that was not transferred, and the error that prevented it.
 class failed_file {
  public:
   failed_file(std::string source, error reason) : source_(std::move(source)), reason_(std::move(reason)) {}
@@ -46,8 +47,8 @@ class failed_file {
   error reason_;
 };
 
-/// The result of a transfer: one entry for each file. A failure of one file does not stop the others; it is only
-/// reported here.
+/// The result of a transfer, with one entry for each file. If a file fails, the other files are still transferred, and
+/// the failure is reported only here.
 class [[nodiscard]] transfer_result {
  public:
   /// Returns true if no file failed.
@@ -57,8 +58,8 @@ class [[nodiscard]] transfer_result {
   const std::vector<failed_file>& failed() const& noexcept { return failed_; }
   std::vector<failed_file> failed() && { return std::move(failed_); }
 
-  /// Throws the first failure, if any; the sentence has the number of further failures.
-  /// \param doing  begins the sentence.
+  /// Throws the first failure, if any file failed. The message also contains the number of other failed files.
+  /// \param doing  the name of the operation, with which the message begins.
   void throw_if_failed(std::string_view doing = "transfer") const {
     if (ok()) return;
     const error& first = failed_.front().reason();

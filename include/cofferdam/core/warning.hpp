@@ -11,7 +11,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A handler of warnings. Gets one sentence without a line break, on the thread that found the problem. Must not throw.
+/// A function that receives the warnings of the library. The library calls it with one sentence without a line break,
+/// on the thread that found the problem. The function must not throw.
 using warning_handler = void (*)(std::string_view sentence);
 
 namespace detail {
@@ -30,10 +31,10 @@ inline void warn(std::string_view sentence) { current_warning_handler().load()(s
 
 }  // namespace detail
 
-/// Sets the handler of the library's warnings for the whole program, as `std::set_terminate` does. The default prints
-/// them to standard error.
-/// \param handler  null restores the default.
-/// \return         the previous handler.
+/// Sets the function that receives the library's warnings in the whole program. The default function prints them to
+/// standard error.
+/// \param handler  the new function; null restores the default.
+/// \return         the previous function.
 inline warning_handler set_warning_handler(warning_handler handler) noexcept {
   return detail::current_warning_handler().exchange(handler != nullptr ? handler : &detail::print_warning);
 }

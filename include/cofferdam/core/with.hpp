@@ -15,12 +15,12 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// A recipe that `with` opens: a provider of environments, or a recipe for a runner of code.
+/// A type that `with` can open: a provider of environments, or a recipe for a runner of code.
 template <class P>
 concept recipe =
     code_exec_provider<P> || (opens_runner<P> && std::copy_constructible<P> && has_close<environment_of<P>>);
 
-/// Stops the compilation, with a sentence that explains why `P` is not a recipe.
+/// Stops the compilation, with an error message that explains why `P` is not a recipe.
 template <class P>
 constexpr void explain_recipe() noexcept {
   if constexpr (opens_runner<P>) {
@@ -40,21 +40,21 @@ constexpr void explain_recipe() noexcept {
 
 }  // namespace detail
 
-/// Opens an environment or a runner of code, runs `body(opened)`, closes it in every case, and returns the result of
-/// the body. Prefer this to calling `open()` and `close()`.
+/// Opens an environment or a runner of code, runs `body(opened)`, closes the environment or runner in every case, and
+/// returns the result of the body. Prefer this function to calling `open()` and `close()`.
 ///
-/// **Capture by reference in a body written on the spot** (`[&](auto& env) -> awaitable<void> {…}`). A body that
-/// captures by value must be a named object: g++ before 13 would destroy the captures of a temporary twice, so a
-/// temporary does not compile there.
+/// **Capture by reference in a lambda that you write inside the call** (`[&](auto& env) -> awaitable<void> {…}`). If a
+/// lambda captures by value, store it in a variable first and pass the variable. With g++ before 13, the call does not
+/// compile otherwise, because that compiler would destroy the captures of a temporary lambda twice.
 ///
-/// The environment or runner keeps its address while the body runs. If the body and the closing both throw, the
-/// body's exception is thrown.
+/// The environment or runner keeps its address while the body runs. If both the body and `close()` throw, `with` throws
+/// the exception of the body.
 /// \param recipe      a provider of environments such as `local()`, or a recipe for a runner such as `local() |
-///                    python()`; by value: temporaries are welcome.
-/// \param body        takes a reference to the environment or runner, yields `awaitable<T>`; T is void or movable. A
-///                    named one is copied; pass `std::ref(body)` to use it in place.
-/// \throws            what `open()`, the body or `close()` throws.
-/// \par Cancellation  is passed to `open()` and to the body; closing is not cancelled.
+///                    python()`.
+/// \param body        a callable that takes a reference to the environment or runner and returns `awaitable<T>`; `T` is
+///                    void or movable. `with` copies a named callable; pass `std::ref(body)` to avoid the copy.
+/// \throws            the exceptions of `open()`, the body and `close()`.
+/// \par Cancellation  a cancellation reaches `open()` and the body. It does not stop `close()`.
 /// \par Example       examples/quickstart.cpp
 template <detail::recipe Recipe, class Body>
   requires detail::body_for<Body, detail::opened_by<Recipe>>
@@ -64,7 +64,7 @@ auto with(Recipe recipe, Body&& body) -> detail::body_result<Body, detail::opene
                                                         std::decay_t<Body>(std::forward<Body>(body)));
 }
 
-/// Explains in one sentence what is missing, if the recipe or the body cannot be used.
+/// Stops the compilation, with an error message that explains why `with` cannot use this recipe or body.
 template <class Recipe, class Body>
   requires(!detail::recipe<Recipe> || !detail::body_for<Body, detail::opened_by<Recipe>>)
 awaitable<void> with(const Recipe&, Body&&) {

@@ -11,18 +11,18 @@
 #include <string_view>
 #include <vector>
 
-// Checks the text of a path only. os/directory.hpp resolves it.
+// This header checks paths as text, without looking at any file. os/directory.hpp opens files beneath a directory.
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The longest path Linux takes in one call, without its NUL (PATH_MAX, limits.h).
+/// The maximum length in bytes of a path in one Linux system call, without its NUL (PATH_MAX, limits.h).
 inline constexpr std::size_t max_path = 4095;
-/// The longest single name in a path (NAME_MAX, limits.h).
+/// The maximum length in bytes of one name in a path (NAME_MAX, limits.h).
 inline constexpr std::size_t max_name = 255;
 
 namespace detail {
 
-/// The components of a path, empty ones and `.` left out.
+/// Returns the components of a path, without empty components and without `.`.
 inline std::vector<std::string_view> path_components(std::string_view path) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0; at < path.size();) {
@@ -34,7 +34,7 @@ inline std::vector<std::string_view> path_components(std::string_view path) {
   return parts;
 }
 
-/// Returns a path for an error message: quoted, escaped and shortened.
+/// Returns a path in the form for error messages: in quotes, escaped, and cut after 200 bytes.
 inline std::string shown_path(std::string_view path) {
   constexpr std::size_t max_shown = 200;
   if (path.size() <= max_shown) return "'" + one_line(path) + "'";
@@ -52,16 +52,19 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 
 }  // namespace detail
 
-/// Normalizes a path in the workspace; "." is the workspace itself. `./a//b/` becomes `a/b`.
+/// Normalizes a path in the workspace: `./a//b/` becomes `a/b`. The path "." is the workspace itself.
 ///
-/// Lexical: looks at no file, follows no link. `~` is a name like any other. A path that passes may still lead out
-/// through a symbolic link; `directory` refuses that when the file is opened.
-/// \param  path  `/`-separated, any bytes but NUL. Relative to the workspace, or absolute and beneath `root`.
-/// \param  root  the absolute path of the workspace as the guest sees it; empty if there is none. Compared component by
-///               component: `/w-evil/x` is not beneath `/w`.
-/// \throws       error{exec_errc::invalid_argument}: empty, a NUL byte, more than 4095 bytes, a name of more than 255.
-///               error{exec_errc::outside_workspace}: a `..` component, even a harmless one; absolute, not beneath
-///               `root`.
+/// The function works on the text only. It looks at no file and follows no link, and `~` has no special meaning. An
+/// accepted path can still lead out of the workspace through a symbolic link; `directory` refuses such a path when it
+/// opens the file.
+/// \param  path  a path separated by `/`, in any bytes except NUL. It is relative to the workspace, or absolute and
+///               beneath `root`.
+/// \param  root  the absolute path of the workspace inside the environment; empty if absolute paths are not allowed.
+///               Whole components are compared, so `/w-evil/x` is not beneath `/w`.
+/// \throws       error{exec_errc::invalid_argument} if the path is empty, contains NUL, has more than 4095 bytes, or
+///               contains a name of more than 255 bytes.
+/// \throws       error{exec_errc::outside_workspace} if the path contains `..`, even where it is harmless, or if it is
+///               absolute and not beneath `root`.
 /// \par Source   path_resolution(7).
 inline std::string workspace_path_or_root(std::string_view path, std::string_view root = {}) {
   if (path.empty())
@@ -100,8 +103,9 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
   return clean;
 }
 
-/// Normalizes a path, and refuses the workspace itself.
-/// \throws       as `workspace_path_or_root`; also error{exec_errc::invalid_argument} for `.` and equal paths.
+/// Normalizes a path as `workspace_path_or_root` does, but refuses the workspace itself.
+/// \throws       the errors of `workspace_path_or_root`; error{exec_errc::invalid_argument} also if the path is the
+///               workspace itself, for example `.` or `./`.
 inline std::string workspace_path(std::string_view path, std::string_view root = {}) {
   std::string clean = workspace_path_or_root(path, root);
   if (clean == ".")

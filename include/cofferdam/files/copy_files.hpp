@@ -19,14 +19,15 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Copies files from one environment into another: `co_await copy_files(from, to, files("plots/*.png").into("in"))`.
 ///
-/// Destination names are as for `upload`: a file keeps its own name, not its folders. The rest is as for `upload` too.
-/// The bytes pass through this program in pieces and are not stored on the host.
+/// The destination path of a file is determined as for `upload`: it has the name of the file, but not its folders.
+/// Replacing of existing files and handling of failures are also as for `upload`. The bytes pass through this program
+/// in pieces and are not stored on the host.
 ///
-/// \param  from  the caller keeps it until the awaitable completes.
-/// \param  to    likewise; may be the same environment.
-/// \param  set   paths in the workspace of `from`.
+/// \param  from  the source. The caller keeps it until the awaitable completes.
+/// \param  to    the destination. The caller keeps it until the awaitable completes. May be the same environment.
+/// \param  set   selects files of the workspace of `from`. `file_set` documents names, links and limits.
 /// \return       the transferred files, in the set's order, and the failures.
-/// \throws       as `upload`. Errors in the set are thrown before anything is written.
+/// \throws       the errors of `upload`. If the set is invalid, the error is thrown before anything is written.
 /// \par Cancellation  terminal: files that were written completely stay.
 /// \par Lifetime      the set is moved in.
 /// \par Source        Stirrup's `upload_files` with a `source_env`.

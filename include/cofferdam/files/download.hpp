@@ -22,7 +22,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Does the work of `download`. `ignores_case` returns true if a folder ignores case; tests replace it.
+/// Copies files of an environment to the host; see `download`.
+/// \param folder_ignores_case  returns true if a folder of the host ignores the case of names. Tests replace it.
 template <code_exec_environment E>
 awaitable<transfer_result> download_files(E& environment, file_set set, std::filesystem::path destination,
                                           bool (*folder_ignores_case)(const std::filesystem::path&)) {
@@ -50,19 +51,20 @@ awaitable<transfer_result> download_files(E& environment, file_set set, std::fil
 
 /// Copies files of an environment to the host: `co_await download(env, files("report.md", "plots/*.png"), "out")`.
 ///
-/// Each file keeps its whole path in the workspace: `plots/a.png` becomes `out/plots/a.png`. The destination is made if
-/// it is missing, and kept open while files are written beneath it, so that no name and no link in the workspace leads
-/// out of it. Each file is written whole or not at all, and replaces a file of the same name. The permission bits 0777
-/// are kept. A file that cannot be read or written is a failure in the result, and the rest goes on.
+/// Each file keeps its whole path in the workspace: `plots/a.png` becomes `out/plots/a.png`. The destination directory
+/// is made if it is missing. It is kept open while files are written beneath it, so that no name and no symbolic link
+/// in the workspace can lead to a place outside the destination. Each file is written whole or not at all, and replaces
+/// a file of the same name. The permission bits 0777 are kept. A file that cannot be read or written is a failure in
+/// the result, and the other files are still transferred.
 ///
 /// \param  environment  the caller keeps it until the awaitable completes.
-/// \param  set          paths in the workspace. `file_set` documents names, links and limits.
-/// \param  destination  a directory of the host, absolute or from the current directory.
+/// \param  set          selects files of the workspace. `file_set` documents names, links and limits.
+/// \param  destination  a directory of the host, absolute or relative to the current directory.
 /// \return              the transferred files, in the set's order, and the failures. Destinations are host paths.
-/// \throws              error{exec_errc::collision} if two files would get one name, also if two names differ only in
-///                      case and the destination ignores case; error{exec_errc::too_large} if the set exceeds its
-///                      limits. Both are thrown before anything is written. Errors of the destination directory;
-///                      error{exec_errc::cancelled}, error{exec_errc::environment_closed},
+/// \throws              error{exec_errc::collision} if two files would be written to one path, or to paths that differ
+///                      only in case while the destination ignores case; error{exec_errc::too_large} if the set exceeds
+///                      its limits. Both are thrown before anything is written. Errors of opening or making the
+///                      destination directory. error{exec_errc::cancelled}, error{exec_errc::environment_closed},
 ///                      error{exec_errc::provider_lost}.
 /// \par Cancellation    terminal: files that were written completely stay.
 /// \par Lifetime        the set is moved in.

@@ -19,18 +19,21 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Copies files of the host into an environment: `co_await upload(env, files("data.csv", "logs/**/*.txt").into("in"))`.
 ///
-/// First all files are looked up; then each file is written whole or not at all. A name without a file, a pattern
-/// without a match and a file that cannot be read or written are failures in the result, and the rest goes on. Existing
-/// files are replaced. FIFOs, sockets and devices are failures; nothing blocks. Big files are streamed in small pieces,
-/// and other work on the executor runs between them. An environment that only writes whole files (no `put_files`) gets
-/// at most 256 MiB per file, and modes with an x bit by a `chmod` command.
+/// All files are looked up before the first file is written. Each file is written whole or not at all, and replaces an
+/// existing file. The result contains a failure for each name without a file, each pattern without a match, and each
+/// file that cannot be read or written; the other files are still transferred. A FIFO, a socket or a device is such a
+/// failure, so that the transfer cannot block.
+///
+/// Large files are streamed in small pieces, and other work on the executor runs between the pieces. If the environment
+/// has no `put_files` and can only write whole files, a file may have at most 256 MiB, and executable files get their
+/// mode by a `chmod` command.
 ///
 /// \param  environment  the caller keeps it until the awaitable completes.
-/// \param  set          host paths. `file_set` documents names, links and limits.
+/// \param  set          selects files of the host. `file_set` documents names, links and limits.
 /// \return              the transferred files, in the set's order, and the failures.
-/// \throws              error{exec_errc::collision} if two files would get one name, and error{exec_errc::too_large} if
-///                      the set exceeds its limits. Both are thrown before anything is written.
-///                      error{exec_errc::cancelled}, error{exec_errc::environment_closed},
+/// \throws              error{exec_errc::collision} if two files would be written to one path;
+///                      error{exec_errc::too_large} if the set exceeds its limits. Both are thrown before anything is
+///                      written. error{exec_errc::cancelled}, error{exec_errc::environment_closed},
 ///                      error{exec_errc::provider_lost}.
 /// \par Cancellation    terminal: files that were written completely stay.
 /// \par Lifetime        the set is moved in.

@@ -27,44 +27,47 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A tool that an agent can copy for each session, or a callable that makes one over the session's environment.
+/// A type that can be a tool of an agent: either a tool that can be copied for each session, or a callable that makes a
+/// tool for the environment of a session.
 template <class T>
 concept agent_tool =
     tools::tool_maker<T> || (tools::tool<std::remove_cvref_t<T>> && std::copy_constructible<std::remove_cvref_t<T>>);
 
-/// A model, its tools and its limits: a copyable recipe without any state. A `session` does the work.
+/// A recipe for an agent: a model, its tools and its limits. It is copyable and has no state of its own; an
+/// `agent_session` does the work.
 ///
 ///     agent helper(chat_completions_client(executor, chat_completions_options("gpt-5-mini")), tide);
 ///     helper.max_turns(20).instructions("Answer in German.");
 ///
-/// Without tools in the constructor or by `tool` the tools are `code_exec`, `read_file`, `write_file`, `list_files` and
-/// `view_image`. If no tool ends the work, `finish` is added.
-/// \par Threads  sessions of one agent may run at once, on the model's executor, a strand on pools.
+/// If no tools are added, the tools are `code_exec`, `read_file`, `write_file`, `list_files` and `view_image`. If no
+/// tool ends the work, the tool `finish` is added.
+/// \par Threads  several sessions of one agent may run at once, on the model's executor. If several threads run this
+///               executor, it must be a strand.
 class agent {
  public:
-  /// Makes a tool over a session's environment, which outlives the tool.
+  /// A callable that makes a tool for the environment of a session. The environment outlives the tool.
   using tool_maker = std::function<tools::any_tool(any_environment& environment)>;
 
-  /// \param given  tools as for `tool`: `agent(model, tide, [](any_environment& env) { return tools::code_exec(env);
-  ///               })`.
+  /// \param given  tools and callables, as for `tool`:
+  ///               `agent(model, tide, [](any_environment& env) { return tools::code_exec(env); })`.
   template <chat_model M, class... Tools>
     requires((agent_tool<Tools> && ...))
   explicit agent(M model, Tools&&... given) : model_(as_any(std::move(model))) {
     (tool(std::forward<Tools>(given)), ...);
   }
 
-  /// Adds a `tools::function`, or another tool that can be copied. Each session has a copy. The first added tool
-  /// replaces the default ones.
+  /// Adds a `tools::function` or another tool that can be copied. Each session gets a copy of the tool. The first tool
+  /// that is added replaces the default tools.
   template <tools::tool T>
     requires std::copy_constructible<T>
   agent& tool(T new_tool) {
     makers_.push_back([new_tool = std::move(new_tool)](any_environment&) { return tools::any_tool(new_tool); });
     return *this;
   }
-  /// Adds a tool over the environment of a session: `helper.tool([](any_environment& env) { return
-  /// tools::code_exec(env); })`.
-  /// \param make  called once for each session. g++ before 13 refuses a temporary lambda that captures by value: name
-  ///              it first.
+  /// Adds a tool that works in the environment of a session:
+  /// `helper.tool([](any_environment& env) { return tools::code_exec(env); })`.
+  /// \param make  a callable that makes the tool; it is called once for each session. g++ 12 does not compile a
+  ///              temporary lambda that captures by value: give the lambda a name first.
   template <tools::tool_maker Make>
   agent& tool(Make&& make) {
     detail::require_safe_callable<Make>();
@@ -77,44 +80,46 @@ class agent {
     });
     return *this;
   }
-  /// Adds instructions to the system message.
+  /// Sets instructions that are added to the system message.
   agent& instructions(std::string text) {
     instructions_ = std::move(text);
     return *this;
   }
-  /// Sets the maximum number of turns in one run. Default 30; at least 1.
+  /// Sets the maximum number of turns (requests to the model) in one run. At least 1. Default: 30.
   agent& max_turns(std::size_t count) {
     if (count == 0) throw error(exec_errc::invalid_argument, "agent: max_turns has to be at least 1");
     max_turns_ = count;
     return *this;
   }
-  /// Sets the number of remaining turns at which the model gets a warning. Default: a fifth of `max_turns`.
+  /// Sets from how many remaining turns on the model gets a warning. Default: a fifth of `max_turns`, at least 1.
   agent& warn_from(std::size_t turns_left) {
     warn_from_ = turns_left;
     return *this;
   }
-  /// Sets the size of the model's context in tokens. If it is known, the conversation is summarised when 70 % are used;
-  /// otherwise when the service reports that the conversation is too long.
+  /// Sets the size of the model's context, in tokens. If the size is set, the conversation is summarised when 70 % of
+  /// it are used. Otherwise the conversation is shortened only when the service reports that it is too long.
   agent& context_window(std::uint64_t tokens) {
     context_window_ = tokens;
     return *this;
   }
-  /// Ends a run that has used more tokens than this, input and output together.
+  /// Sets the number of tokens, input and output together, after which a run is ended. Default: no limit.
   agent& token_budget(std::uint64_t tokens) {
     token_budget_ = tokens;
     return *this;
   }
-  /// Limits the tokens of each answer. Default: the limit of the model.
+  /// Sets the maximum number of tokens of each answer. Default: the limit of the model.
   agent& max_output_tokens(std::uint64_t max_tokens) {
     max_output_tokens_ = max_tokens;
     return *this;
   }
-  /// Ends a run at an answer without a tool call; its text is the reason.
+  /// Ends a run as finished when an answer has no tool call; the text of the answer is the reason. Default: the model
+  /// is requested to continue.
   agent& text_is_finish() {
     text_is_finish_ = true;
     return *this;
   }
-  /// Sets how many calls of read-only tools run at once. Default 4; 1: one after another.
+  /// Sets how many calls of read-only tools in one answer run at the same time. Default: 4; with 1 the calls run one
+  /// after another.
   agent& parallel_reads(std::size_t max_calls) {
     parallel_reads_ = std::max<std::size_t>(max_calls, 1);
     return *this;
@@ -130,8 +135,8 @@ class agent {
   bool is_text_finish() const noexcept { return text_is_finish_; }
   std::size_t parallel_reads() const noexcept { return parallel_reads_; }
 
-  /// Makes the tools for one session.
-  /// \param environment  outlives them, and must not be moved.
+  /// Makes the tools of one session.
+  /// \param environment  the environment of the session. It must outlive the tools, and must not be moved.
   std::vector<tools::any_tool> make_tools(any_environment& environment) const {
     std::vector<tools::any_tool> tool_list;
     for (const tool_maker& each : makers_) tool_list.push_back(each(environment));

@@ -19,29 +19,31 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The kind of an event in a session.
+/// The kind of an event in an agent's session. The comments list the members of `agent_event` that are set for each
+/// kind.
 enum class agent_event_kind {
   turn,         ///< a request to the model begins; `turn()`
-  text,         ///< a piece of its answer; `text()`
-  reasoning,    ///< a piece of its reasoning; `text()`
-  tool_begun,   ///< a tool is called; `name()`, `call_id()`, `text()`: the arguments as the model wrote them
-  tool_output,  ///< a piece of the tool's output; `stream()`, `text()`: any bytes
-  tool_ended,   ///< the tool has answered; `success()`, `duration()`, `text()`: the answer
-  shortened,    ///< the conversation was too long for the model; `text()`: the way in which it was shortened
-  saved,        ///< a file was saved in the output directory; `text()`: its host path, `size()`
-  not_saved,    ///< a file was not saved; `name()`: its path in the workspace, `text()`: the reason
+  text,         ///< a piece of the model's answer; `text()`
+  reasoning,    ///< a piece of the model's reasoning; `text()`
+  tool_begun,   ///< a tool is called; `name()`, `call_id()`; `text()` has the arguments as the model wrote them
+  tool_output,  ///< a piece of the tool's output; `name()`, `call_id()`, `stream()`; `text()` may have any bytes
+  tool_ended,   ///< the tool has returned; `name()`, `call_id()`, `success()`, `duration()`; `text()` has its result
+  shortened,    ///< the conversation was too long for the model; `text()` describes how it was shortened
+  saved,        ///< a file was copied to the host; `name()`: path in the workspace, `text()`: host path, `size()`
+  not_saved,    ///< a file was not copied; `name()` has its path in the workspace, `text()` the reason
 };
 
-/// An event in a session. Its texts are valid while the listener runs.
+/// An event in an agent's session. Its texts are valid only until the listener returns.
 ///
-/// Texts from the model or a tool are unchanged, including control characters: use `printable_text` for terminals.
+/// Texts from the model or a tool are passed on unchanged, including control characters. Use `printable_text` before
+/// you print them on a terminal.
 class agent_event {
  public:
   explicit agent_event(agent_event_kind kind, std::string_view text = {}) : kind_(kind), text_(text) {}
 
   agent_event_kind kind() const noexcept { return kind_; }
   std::string_view text() const noexcept { return text_; }
-  /// From 1.
+  /// Returns the number of the turn, counted from 1.
   std::size_t turn() const noexcept { return turn_; }
   agent_event& turn(std::size_t number) {
     turn_ = number;
@@ -72,7 +74,7 @@ class agent_event {
     stream_ = which;
     return *this;
   }
-  /// Bytes.
+  /// Returns the size of the file in bytes.
   std::uint64_t size() const noexcept { return size_; }
   agent_event& size(std::uint64_t byte_count) {
     size_ = byte_count;
@@ -91,41 +93,44 @@ class agent_event {
   bool success_ = false;
 };
 
-/// Receives the events of a session, on the session's executor. Must not throw, and must not call the session.
+/// A callable that receives the events of a session, on the executor of the session. It must not throw, and must not
+/// call the session.
 using agent_listener = std::function<void(const agent_event& what)>;
 
-/// The reason for the end of a run.
+/// The reason why a run has ended.
 enum class agent_end {
-  finished,      ///< the model called a tool that ends the work, and that succeeded
+  finished,      ///< the model has called a tool that ends the work, and the tool has succeeded
   max_turns,     ///< the maximum number of turns was reached
   token_budget,  ///< the token budget was used up
   no_calls,      ///< three answers in a row had no tool call
-  same_mistake,  ///< the same invalid call was sent five times
+  same_mistake,  ///< the model has sent the same invalid call five times
 };
 
-/// The statistics of one tool.
+/// Statistics of the calls of one tool.
 class tool_account {
  public:
   std::size_t calls = 0;
-  std::size_t failures = 0;  ///< of `calls`: those that failed
+  std::size_t failures = 0;  ///< the number of calls that have failed; they are included in `calls`
   std::chrono::nanoseconds time{};
 };
 
-/// The result of a run. A value.
+/// The result of a run of an agent. A value type.
 class agent_result {
  public:
   agent_result() = default;
 
   agent_end end = agent_end::max_turns;
-  /// The model's explanation: the argument `reason` of its last call, or its text. Untrusted.
+  /// The model's explanation of the result: the argument `reason` of the call that ended the work, or the text of its
+  /// last answer. Untrusted.
   std::string reason;
-  /// The arguments of the call that ended the work; otherwise empty.
+  /// The arguments of the call that ended the work; empty if no call has ended it.
   boost::json::object arguments;
-  /// The files in the output directory, and the failed ones; see `session::save_unfinished`.
+  /// The files that were copied to the output directory, and the files that could not be copied. See
+  /// `agent_session::save_unfinished`.
   transfer_result saved;
   std::size_t turns = 0;
   chat_usage usage;
-  /// The time spent waiting for the model.
+  /// The time for which the run has waited for the model.
   std::chrono::nanoseconds model_time{};
   std::map<std::string, tool_account> tools;
 

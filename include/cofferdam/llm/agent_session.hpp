@@ -30,19 +30,23 @@ namespace detail {
 class session_state;
 }  // namespace detail
 
-/// An agent at work in one environment: the conversation, input and output files, and all other state of the work.
+/// The work of an agent in one environment. A session has the conversation, the input and output files, and all other
+/// state.
 ///
 ///     co_await with(docker::from_image("python:3.12"), [&](auto& env) -> awaitable<void> {
-///       session work(helper, env);
+///       agent_session work(helper, env);
 ///       work.input_files(files("data.csv")).output_dir("out").on_event(show);
 ///       agent_result result = co_await work.run("Plot the data.");
 ///     });
 ///
-/// Each turn sends the conversation to the model, executes its tool calls (calls that end the work come last), and adds
-/// the answers to the conversation. The failure of a tool, a call of an unknown tool and arguments that are not JSON
-/// are answers too. Files that the model names at the end are copied to the output directory.
-/// \par Lifetime  the environment outlives it. Neither copied nor moved. The agent is copied.
-/// \par Threads   the model's executor, a strand on pools; the environment may have another. One `run` at a time.
+/// Each turn sends the conversation to the model, executes the tool calls of its answer, and adds their results to the
+/// conversation. Calls that end the work are executed last. If a tool fails, a tool does not exist, or arguments are
+/// not JSON, the model gets an error text as the result, and the run continues. Files that the model names at the end
+/// of the work are copied to the output directory.
+/// \par Lifetime  the environment must outlive the session. A session cannot be copied or moved. It has its own copy of
+///                the agent.
+/// \par Threads   a session runs on the model's executor, which must be a strand if several threads run it. The
+///                environment may have another executor. Only one `run` at a time.
 /// \par Source    Stirrup's agent session and loop, without their defects.
 class agent_session {
  public:
@@ -52,20 +56,23 @@ class agent_session {
   agent_session(const agent_session&) = delete;
   agent_session& operator=(const agent_session&) = delete;
 
-  /// Sets the files that are copied in before the first run. The model gets their paths in the workspace.
+  /// Sets the files that are copied into the environment before the first run. The model gets a list of their paths in
+  /// the workspace.
   agent_session& input_files(file_set set);
-  /// Sets the directory of the host for finished files; it is made if it is missing. Without it no file is copied out,
-  /// and a model that finishes with files causes a warning (`set_warning_handler`).
+  /// Sets the host directory to which finished files are copied. It is created if it does not exist. Without an output
+  /// directory no file is copied. If the model then names finished files, a warning is issued (`set_warning_handler`).
   agent_session& output_dir(std::filesystem::path directory);
-  /// Copies the workspace to `unfinished/` in the output directory when a run ends and the work is not finished: the
-  /// turns or tokens have run out, or the model made no progress. The input files are copied, too; names at the top of
-  /// the workspace that begin with a dot are not. A run that throws copies nothing.
-  /// \param max_bytes  of all files together. A larger workspace is not copied, and the result reports this.
+  /// Copies the workspace to the folder `unfinished/` in the output directory if a run ends before the work is
+  /// finished. This happens if the turns or tokens are used up, or the model makes no progress. The copy includes the
+  /// input files. It leaves out files and folders at the top of the workspace whose names begin with a dot. If a run
+  /// throws an exception, nothing is copied.
+  /// \param max_bytes  the maximum size of all files together, in bytes. Default: 1 GiB. A larger workspace is not
+  ///                   copied, and the result reports this.
   agent_session& save_unfinished(std::uint64_t max_bytes = std::uint64_t{1} << 30U);
-  /// Sets a listener for events, called as they happen. g++ before 13 refuses a temporary lambda that captures by
-  /// value: name it first.
+  /// Sets a callable that receives the events of the session as they happen. g++ 12 does not compile a temporary lambda
+  /// that captures by value: give the lambda a name first.
   agent_session& on_event(detail::callable_argument<void(const agent_event& what)> listener);
-  /// Adds a tool for this session: `work.tool(tools::run_python(runner))`.
+  /// Adds a tool to this session only: `work.tool(tools::run_python(runner))`.
   template <tools::tool T>
   agent_session& tool(T new_tool) {
     if constexpr (std::same_as<T, tools::any_tool>) {
@@ -76,27 +83,29 @@ class agent_session {
     return *this;
   }
 
-  /// Lets the model work on a task until the task is done or a limit is reached. A later call continues the
-  /// conversation.
-  /// \param task  for the model; may be empty in a conversation that is resumed.
-  /// \throws      error{exec_errc::invalid_argument} if a run is under way, if two tools have the same name, or without
-  ///              a task; error{exec_errc::io_error} if an input file could not be copied in; the exceptions of the
-  ///              model, if the conversation cannot be shortened enough or an answer is cut off twice;
-  ///              error{exec_errc::provider_lost}, error{exec_errc::environment_closed}. The history is whole then and
-  ///              can be saved.
-  /// \par Cancellation  terminal: ends the request or the tool that is under way; error{exec_errc::cancelled}. The
-  ///                    history is whole, and another `run` goes on.
+  /// Lets the model work on a task until the task is finished or a limit is reached. A later call continues the same
+  /// conversation. After an exception the history is consistent and can be saved.
+  /// \param task  the text of the task for the model. It may be empty if the session has been resumed or has run
+  ///              before.
+  /// \throws error{exec_errc::invalid_argument} if a run is already under way, two tools have the same name, or there
+  ///     is no task.
+  /// \throws error{exec_errc::io_error} if an input file could not be copied.
+  /// \throws error{exec_errc::provider_lost} or error{exec_errc::environment_closed} if the environment can no longer
+  ///     be used.
+  /// \throws the exceptions of the model, for example if the conversation cannot be shortened enough.
+  /// \par Cancellation  terminal. The request or the tool that is under way is ended, and `run` throws
+  ///                    error{exec_errc::cancelled}. The history is consistent, and another `run` can continue.
   awaitable<agent_result> run(std::string task);
 
-  /// Returns the conversation. During a run only a listener may read it.
+  /// Returns the conversation so far. While `run` is under way, only an event listener may read it.
   const std::vector<chat_message>& history() const noexcept;
-  /// Returns the tokens that all runs have used.
+  /// Returns the number of tokens that all runs of this session have used.
   const chat_usage& usage() const noexcept;
 
-  /// Returns the conversation as JSON, with its images, for `resume`. Files of the environment are not included.
+  /// Returns the conversation, including its images, as JSON for `resume`. Files of the environment are not included.
   boost::json::object save() const;
-  /// Continues a conversation that `save` returned. Call it before the first run.
-  /// \throws error{exec_errc::invalid_argument} for other JSON.
+  /// Restores a conversation that `save` has returned. Call this before the first run.
+  /// \throws error{exec_errc::invalid_argument} if the JSON does not come from `save`.
   agent_session& resume(const boost::json::value& saved);
 
  private:

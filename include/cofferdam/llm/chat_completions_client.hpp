@@ -48,7 +48,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// The state that a `chat_completions_client` and its requests share.
+/// The state that copies of a `chat_completions_client` and their requests share.
 class completions_core {
  public:
   completions_core(asio::any_io_executor executor, chat_completions_options options)
@@ -61,10 +61,12 @@ class completions_core {
       if (each.value().size() >= 16) redactor_.hide(secret_string(each.value()));
     if (key.empty()) return;
     std::string text("Bearer ");
-    text.reserve(text.size() + key.size());  // keeps the text in one place, which is wiped
+    // Prevents a reallocation, which would leave an unwiped copy of the key in freed memory.
+    text.reserve(text.size() + key.size());
     text += key;
     authorization_ = secret_string(std::move(text));
-    // Detects a key with a line break now instead of at the first request; the sentence does not show the key.
+    // Detects a key with a line break here instead of at the first request. The message of the error does not contain
+    // the key.
     http_request probe;
     probe.secret_field("Authorization", authorization_);
   }
@@ -128,7 +130,8 @@ class completions_core {
  private:
   static chat_completions_options resolved(chat_completions_options options) {
     options.resolve([](const char* name) {
-      const char* const value = std::getenv(name);  // every program reads its configuration like this
+      // std::getenv is safe as long as no other thread changes the variables.
+      const char* const value = std::getenv(name);
       if (value != nullptr && std::string_view(name).ends_with("_API_KEY")) keep_out_of_core_dumps(value);
       return std::string(value == nullptr ? "" : value);
     });
@@ -151,16 +154,16 @@ class completions_core {
   secret_string authorization_;
 };
 
-/// The result of one attempt.
+/// The result of one attempt to get an answer.
 class completion_attempt {
  public:
   std::optional<chat_reply> reply;
-  std::optional<error> failure;                   ///< set if there is no reply
-  bool may_repeat = false;                        ///< another attempt may succeed
-  std::optional<std::chrono::milliseconds> wait;  ///< the wait that the service requests
+  std::optional<error> failure;                   ///< present if there is no reply
+  bool may_repeat = false;                        ///< true if another attempt may succeed
+  std::optional<std::chrono::milliseconds> wait;  ///< the pause before a retry that the service requests
 };
 
-/// Passes the body of an answer to `take`, piece by piece.
+/// Passes the body of a response to the callable `take`, piece by piece.
 template <class Take>
 awaitable<void> read_pieces(http_exchange& answer, Take& take) {
   std::array<std::byte, 16 * 1024> piece;
@@ -172,7 +175,7 @@ awaitable<void> read_pieces(http_exchange& answer, Take& take) {
 }
 
 /// Reads a streamed answer.
-/// \param told  set as soon as the listener has received a piece.
+/// \param told  is set to true when the listener has received a piece, after which the request must not be repeated.
 inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> core, http_exchange& answer,
                                            const chat_request& what, bool& told) {
   const std::string peer = core->peer();
@@ -264,7 +267,8 @@ inline awaitable<completion_attempt> attempt_completion(std::shared_ptr<completi
     constexpr std::size_t max_complaint = 256 * 1024;
     const bytes text = co_await answer.read_all(max_complaint);
     service_complaint complaint = service_complaint::read(core->clean(as_text(text)));
-    complaint.message = core->clean(complaint.message);  // again, after JSON's escapes were decoded
+    // The message is cleaned again, because JSON escapes could have hidden a secret from the first time.
+    complaint.message = core->clean(complaint.message);
     const int status = answer.status();
     const chat_errc why = classify(status, complaint);
     result.failure = chat_failure(why, complaint_sentence(peer, status, why, complaint));
@@ -332,16 +336,21 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// A client of the protocol that most services and local servers support: `POST {base URL}/chat/completions`. Models
 /// `chat_model`.
 ///
-/// Streams if the request has an `on_delta`; a server that cannot stream may send a whole answer. Images of tool
-/// messages are sent in a user message, because services accept them only there. A call without an answer gets an
-/// answer that states this, and answers without a call are left out. A temporary failure (408, 409, 429, 5xx, a lost
-/// connection) leads to a retry, after the wait that the service requests, but not once the listener has received a
-/// piece.
-/// \throws            from the constructor error{exec_errc::invalid_argument} for an invalid base URL, key or header;
-///                    `chat` throws `chat_failure`s. No sentence contains the key, even if the service repeats it.
-/// \par Cancellation  terminal: the connection is closed; error{exec_errc::cancelled}. Usable afterwards.
-/// \par Lifetime      copies share the connections. Requests that are under way keep what they need.
-/// \par Threads       the executor it was made with, a strand on pools; many requests at a time.
+/// If the request has an `on_delta`, the client requests a streamed answer; a server that cannot stream may send a
+/// whole answer. The service gets a valid conversation in any case. Images of tool messages are moved to a user
+/// message, because services accept images only there. A tool call without a result gets a result that states this, and
+/// results without a call are left out.
+///
+/// After a temporary failure (status 408, 409, 429 or 5xx, or a lost connection) the request is repeated, after the
+/// pause that the service requests. It is not repeated after the listener has received a piece.
+/// \throws            the constructor throws error{exec_errc::invalid_argument} if the base URL, the key or a header
+///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
+///                    if the service repeats it.
+/// \par Cancellation  terminal. The connection is closed, and `chat` throws error{exec_errc::cancelled}. The client can
+///                    be used afterwards.
+/// \par Lifetime      copies share the connections. A request that is under way keeps all that it needs alive.
+/// \par Threads       the client is used on the executor that the constructor got. If several threads run this
+///                    executor, it must be a strand. Many requests may be under way at the same time.
 /// \par Source        OpenAI's API reference, "Chat Completions".
 class chat_completions_client {
  public:
@@ -350,11 +359,11 @@ class chat_completions_client {
 
   awaitable<chat_reply> chat(chat_request request) { return detail::complete_in_time(core_, std::move(request)); }
 
-  /// Returns the base URL of requests: `https://api.openai.com/v1`. Contains no secret.
+  /// Returns the base URL of the service, for example `https://api.openai.com/v1`. It contains no secret.
   std::string base_url() const { return core_->peer(); }
   const std::string& model() const noexcept { return core_->options().model(); }
 
-  /// Closes all connections; requests under way fail. Does nothing the second time.
+  /// Closes all connections, so that requests that are under way fail. A second call does nothing.
   awaitable<void> close() { return core_->client().close(); }
 
  private:

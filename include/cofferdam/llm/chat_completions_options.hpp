@@ -20,106 +20,111 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The settings of a `chat_completions_client`: service, model, limits:
+/// Options of a `chat_completions_client`: the service, the model and limits.
 ///
-///     chat_completions_options("gpt-5-mini")                                        // from the environment
-///     chat_completions_options("qwen3").base_url("http://localhost:11434/v1")       // a server of one's own
+///     chat_completions_options("gpt-5-mini")                                        // service and key from the
+///     environment
+///     chat_completions_options("qwen3").base_url("http://localhost:11434/v1")       // a local server
 ///
-/// Other settings come from the environment, as with the official clients: `OPENAI_API_KEY`, `OPENAI_BASE_URL`,
-/// `OPENAI_ORG_ID`, `OPENAI_PROJECT_ID`, `OPENAI_CUSTOM_HEADERS` (lines of `Name: value`). If neither a key nor a URL
-/// is given and `OPENROUTER_API_KEY` is set, the service is OpenRouter. An empty variable counts as unset. A key from
-/// the environment is used only for the URL that belongs to it: a `base_url` that is set here gets only a key that is
-/// set here, unless `key_from_environment()` was called.
+/// As with OpenAI's clients, some settings come from environment variables: `OPENAI_API_KEY`, `OPENAI_BASE_URL`,
+/// `OPENAI_ORG_ID`, `OPENAI_PROJECT_ID`, `OPENAI_CUSTOM_HEADERS` (lines of `Name: value`). If there is neither a key
+/// nor a URL, and `OPENROUTER_API_KEY` is set, the service is OpenRouter. An empty variable counts as not set. A key
+/// from the environment is never sent to a URL that was set by `base_url`, unless `key_from_environment()` was called:
+/// such a URL gets only a key that was set by `api_key`.
 /// \par Source  OpenAI's API reference, "Chat Completions".
 class chat_completions_options {
  public:
-  /// \param model  its name at the service; not empty.
+  /// \param model  the name of the model at the service; must not be empty.
   explicit chat_completions_options(std::string model) : model_(std::move(model)) {
     if (model_.empty()) throw error(exec_errc::invalid_argument, "chat_completions_options: the model has no name");
   }
 
-  /// Sets the base URL, usually up to and including `/v1`; `/chat/completions` is appended.
+  /// Sets the base URL of the service, usually up to and including `/v1`. The client appends `/chat/completions`.
   chat_completions_options& base_url(std::string url) {
     base_url_ = std::move(url);
     return *this;
   }
-  /// Sets the key, which is sent as a bearer token, and never shown. Empty: none is sent.
+  /// Sets the API key. It is sent as a bearer token and never appears in messages. If it is empty, no key is sent.
   chat_completions_options& api_key(std::string key) {
     api_key_ = secret_string(std::move(key));
     return *this;
   }
-  /// Sends the environment's key to the URL of `base_url`.
+  /// Permits to send the key from the environment to a URL that was set by `base_url`.
   chat_completions_options& key_from_environment() {
     key_from_environment_ = true;
     return *this;
   }
-  /// Adds a field to each request.
-  /// \throws as `http_field`.
+  /// Sets a header field that is sent with each request.
+  /// \throws error{exec_errc::invalid_argument} if the name or the value is not valid in HTTP.
   chat_completions_options& header(std::string name, std::string value) {
     headers_.set(std::move(name), std::move(value));
     return *this;
   }
-  /// Sets members of each request's body, which override ours: `{"reasoning_effort": "high"}`.
+  /// Sets members that are added to the JSON body of each request, such as `{"reasoning_effort": "high"}`. They replace
+  /// members of the same name.
   chat_completions_options& extra_body(boost::json::object members) {
     extra_body_ = std::move(members);
     return *this;
   }
-  /// Sets the maximum number of tokens of an answer, for requests without a limit.
+  /// Sets the maximum number of tokens of an answer, for requests that do not set it. Default: the limit of the
+  /// service.
   chat_completions_options& max_output_tokens(std::uint64_t max_tokens) {
     max_output_ = max_tokens;
     return *this;
   }
-  /// Sets the name of the token limit in requests. Default: "max_completion_tokens"; older servers use "max_tokens".
+  /// Sets the name of the member for the token limit in requests. Default: "max_completion_tokens". Older servers need
+  /// "max_tokens".
   chat_completions_options& token_limit_field(std::string name) {
     token_limit_field_ = std::move(name);
     return *this;
   }
-  /// Sets the role of system messages. Default "system"; some models need "developer".
+  /// Sets the role of system messages in requests. Default: "system". Some models need "developer".
   chat_completions_options& system_role(std::string name) {
     system_role_ = std::move(name);
     return *this;
   }
-  /// Sends the model's earlier reasoning back as `reasoning_content`, for services that need it.
+  /// Sends the earlier reasoning of the model back to the service, as `reasoning_content`. Some services need this.
   chat_completions_options& send_reasoning() {
     send_reasoning_ = true;
     return *this;
   }
-  /// Leaves `parallel_tool_calls` out, which some servers refuse.
+  /// Leaves the member `parallel_tool_calls` out of requests, because some servers refuse it.
   chat_completions_options& without_parallel_tool_calls_field() {
     parallel_field_ = false;
     return *this;
   }
-  /// Sets the maximum number of retries after a temporary failure. Default 2.
+  /// Sets the maximum number of retries after a temporary failure. Default: 2.
   chat_completions_options& max_retries(unsigned times) {
     max_retries_ = times;
     return *this;
   }
-  /// Sets the pause before the first retry; it doubles up to 8 s. Default 500 ms.
+  /// Sets the pause before the first retry. It is doubled for each further retry, up to 8 s. Default: 500 ms.
   chat_completions_options& retry_pause(std::chrono::milliseconds first) {
     retry_pause_ = first;
     return *this;
   }
-  /// Sets the maximum wait that a service may request before a retry; a longer one fails at once. Default 120 s.
+  /// Sets the longest pause before a retry that is acceptable. If the service requests a longer one, the request fails
+  /// at once. Default: 120 s.
   chat_completions_options& max_wait(std::chrono::milliseconds limit) {
     max_wait_ = limit;
     return *this;
   }
-  /// Limits the time for an answer, including retries. Default 10 minutes; more than zero.
+  /// Sets the time limit for a whole answer, including retries. More than zero. Default: 10 minutes.
   chat_completions_options& timeout(std::chrono::milliseconds limit) {
     timeout_ = positive(limit);
     return *this;
   }
-  /// Limits the time between two pieces of a streamed answer. Default 120 s; more than zero.
+  /// Sets the maximum time between two pieces of a streamed answer. More than zero. Default: 120 s.
   chat_completions_options& idle_timeout(std::chrono::milliseconds limit) {
     idle_timeout_ = positive(limit);
     return *this;
   }
-  /// Sets how TLS servers are verified.
+  /// Sets how the certificates of TLS servers are verified. Default: with the certificates of the system.
   chat_completions_options& tls(tls_settings settings) {
     tls_ = std::move(settings);
     return *this;
   }
-  /// Limits the size of an answer in bytes. Default 16 MiB.
+  /// Sets the maximum size of an answer, in bytes. Default: 16 MiB.
   chat_completions_options& max_answer(std::size_t max_bytes) {
     max_answer_ = max_bytes;
     return *this;
@@ -141,8 +146,9 @@ class chat_completions_options {
   const tls_settings& tls() const noexcept { return tls_; }
   std::size_t max_answer() const noexcept { return max_answer_; }
 
-  /// Returns the URL, the key and the fields, also from the environment. Called once, by the client.
-  /// \param variable  returns an environment variable, empty if it is not set.
+  /// Completes the URL, the key and the header fields from environment variables. The client calls this once.
+  /// \param variable  a callable that takes the name of an environment variable and returns its value, or an empty text
+  ///                  if the variable is not set.
   template <class Variable>
   void resolve(Variable&& variable) {
     const bool own_url = base_url_.has_value();
@@ -164,7 +170,7 @@ class chat_completions_options {
     base_url_ = std::move(url);
     api_key_ = std::move(key);
   }
-  /// Available after `resolve`.
+  /// Returns the base URL. Call this only after `resolve`.
   const std::string& resolved_url() const { return base_url_.value(); }
   std::string_view resolved_key() const { return api_key_.value().reveal(); }
 

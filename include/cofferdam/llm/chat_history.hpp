@@ -46,8 +46,8 @@ inline error broken_history(const std::string& why) {
 
 }  // namespace detail
 
-/// Returns a conversation as JSON, including images: an array with an object for each message, `{"role": ..., "parts":
-/// [...]}`. Invalid UTF-8 is repaired.
+/// Converts a conversation, including its images, to JSON: an array with one object for each message,
+/// `{"role": ..., "parts": [...]}`. Invalid UTF-8 is repaired.
 inline boost::json::array history_to_json(const std::vector<chat_message>& messages) {
   boost::json::array history;
   for (const chat_message& each : messages) {
@@ -84,8 +84,8 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
   return history;
 }
 
-/// Parses the output of `history_to_json`.
-/// \throws error{exec_errc::invalid_argument} for anything else.
+/// Converts the JSON of `history_to_json` back to a conversation.
+/// \throws error{exec_errc::invalid_argument} if the JSON does not have that form.
 inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
   const boost::json::array* const entries = saved.if_array();
   if (entries == nullptr) throw detail::broken_history("it is no array");

@@ -13,24 +13,25 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The author of a message.
+/// The author of a message in a conversation with a model.
 enum class chat_role {
   system,     ///< general instructions for the model
-  user,       ///< the task, and other messages on behalf of the user
+  user,       ///< the task, and other messages in the name of the user
   assistant,  ///< the model
-  tool,       ///< the answer to one of its calls
+  tool,       ///< the result of a tool call of the model
 };
 
-/// A piece of a message: text, or an image. Copies share the image's bytes.
+/// A part of a message: a text or an image. Copies share the bytes of the image.
 class chat_part {
  public:
-  /// An empty text.
+  /// Makes an empty text.
   chat_part() = default;
-  /// \param text  UTF-8.
+  /// \param text  the text, UTF-8.
   explicit chat_part(std::string text) : text_(std::move(text)) {}
 
-  /// \param content    the file, undecoded.
-  /// \param mime_type  such as "image/png".
+  /// Makes an image.
+  /// \param content    the bytes of the image file, for example of a PNG file.
+  /// \param mime_type  the type of the file, such as "image/png".
   static chat_part image(bytes content, std::string mime_type) {
     chat_part part;
     part.mime_type_ = std::move(mime_type);
@@ -39,11 +40,12 @@ class chat_part {
   }
 
   bool is_image() const noexcept { return content_ != nullptr; }
-  /// Empty for an image.
+  /// Returns the text; empty if this is an image.
   const std::string& text() const noexcept { return text_; }
-  /// Empty for a text.
+  /// Returns the MIME type of the image; empty if this is a text.
   const std::string& mime_type() const noexcept { return mime_type_; }
-  /// Returns the image's file; empty for a text. Lives as long as a copy of this object.
+  /// Returns the bytes of the image file; empty if this is a text. The view is valid as long as a copy of this object
+  /// exists.
   bytes_view content() const noexcept { return content_ ? bytes_view(*content_) : bytes_view(); }
 
  private:
@@ -52,17 +54,18 @@ class chat_part {
   std::shared_ptr<const bytes> content_;
 };
 
-/// A tool call, as the model wrote it.
+/// A call of a tool, as the model wrote it.
 class chat_tool_call {
  public:
   chat_tool_call() = default;
   chat_tool_call(std::string id, std::string name, std::string arguments)
       : id_(std::move(id)), name_(std::move(name)), arguments_(std::move(arguments)) {}
 
-  /// Returns the id to which the answer refers; unique in its message.
+  /// Returns the id of the call. It is unique in its message, and the result of the call refers to it.
   const std::string& id() const noexcept { return id_; }
   const std::string& name() const noexcept { return name_; }
-  /// Returns the arguments, normally JSON text. Untrusted: may be empty, incomplete or not JSON.
+  /// Returns the arguments, which are normally JSON text. They are untrusted: the text may be empty, incomplete or not
+  /// JSON.
   const std::string& arguments() const noexcept { return arguments_; }
 
  private:
@@ -71,10 +74,10 @@ class chat_tool_call {
   std::string arguments_;
 };
 
-/// One message of a conversation. A value.
+/// One message of a conversation. A value type.
 class chat_message {
  public:
-  /// An empty message of the user.
+  /// Makes an empty message of the user.
   chat_message() = default;
   chat_message(chat_role role, std::string text) : role_(role) {
     if (!text.empty()) parts_.emplace_back(std::move(text));
@@ -83,7 +86,8 @@ class chat_message {
   static chat_message system(std::string text) { return {chat_role::system, std::move(text)}; }
   static chat_message user(std::string text) { return {chat_role::user, std::move(text)}; }
   static chat_message assistant(std::string text) { return {chat_role::assistant, std::move(text)}; }
-  /// Makes the answer to a call. It may have images: a client moves them to a place that its service accepts.
+  /// Makes a message with the result of a tool call. Images may be added to it: the client moves them to a message in
+  /// which the service accepts images.
   static chat_message tool(std::string call_id, std::string text) {
     chat_message message(chat_role::tool, std::move(text));
     message.call_id_ = std::move(call_id);
@@ -98,14 +102,14 @@ class chat_message {
     return *this;
   }
   [[nodiscard]] chat_message add(chat_part part) && { return std::move(add(std::move(part))); }
-  /// Returns all its texts, joined.
+  /// Returns all texts of the message, joined without separators.
   std::string text() const {
     std::string joined;
     for (const chat_part& each : parts_) joined += each.text();
     return joined;
   }
 
-  /// Returns the tool calls of the model, in its order.
+  /// Returns the tool calls in a message of the assistant, in the order of the model.
   const std::vector<chat_tool_call>& tool_calls() const noexcept { return calls_; }
   chat_message& call(chat_tool_call tool_call) & {
     calls_.push_back(std::move(tool_call));
@@ -113,16 +117,17 @@ class chat_message {
   }
   [[nodiscard]] chat_message call(chat_tool_call tool_call) && { return std::move(call(std::move(tool_call))); }
 
-  /// Returns the id of the answered call, in a message of the tool role.
+  /// Returns the id of the call whose result this message has; empty unless the role is `tool`.
   const std::string& call_id() const noexcept { return call_id_; }
 
-  /// Returns the model's reasoning, if its service provides it; otherwise empty.
+  /// Returns the reasoning of the model; empty if the service does not provide it.
   const std::string& reasoning() const noexcept { return reasoning_; }
   chat_message& reasoning(std::string text) & {
     reasoning_ = std::move(text);
     return *this;
   }
-  /// Returns the reason of a refusal, if its service has a field for it; otherwise empty.
+  /// Returns the model's reason for refusing to answer; empty if the model did not refuse or the service has no field
+  /// for the reason.
   const std::string& refusal() const noexcept { return refusal_; }
   chat_message& refusal(std::string text) & {
     refusal_ = std::move(text);
@@ -138,13 +143,13 @@ class chat_message {
   std::string refusal_;
 };
 
-/// The cost of an answer in tokens; 0 if the service does not report it.
+/// The cost of an answer in tokens. A number is 0 if the service does not report it.
 class chat_usage {
  public:
-  std::uint64_t input = 0;      ///< all that was sent, cached or not
-  std::uint64_t output = 0;     ///< all that was received, including reasoning
-  std::uint64_t cached = 0;     ///< of `input`: the part that the service had cached
-  std::uint64_t reasoning = 0;  ///< part of `output`: reasoning that is not part of the answer
+  std::uint64_t input = 0;      ///< all tokens that were sent, cached or not
+  std::uint64_t output = 0;     ///< all tokens that were received, including reasoning
+  std::uint64_t cached = 0;     ///< the part of `input` that the service had in its cache
+  std::uint64_t reasoning = 0;  ///< the part of `output` that is reasoning
 
   std::uint64_t total() const noexcept { return input + output; }
   chat_usage& operator+=(const chat_usage& other) noexcept {

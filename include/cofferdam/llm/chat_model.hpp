@@ -25,22 +25,24 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The reason why a model gave no usable answer: the `cause()` of the `error` that a `chat_model` throws.
+/// The reason why a model gave no usable answer. It is the `cause()` of the `error` that a `chat_model` throws; the
+/// `code()` of this error is in parentheses below.
 enum class chat_errc {
   context_overflow = 1,  ///< the conversation is longer than the model's context: send less (exec_errc::too_large)
   output_limit,          ///< the answer was cut off by the limit of output tokens (exec_errc::too_large)
-  request_too_large,  ///< one request with more tokens or bytes than the service takes at a time (exec_errc::too_large)
-  not_authenticated,  ///< no key, or a wrong one (exec_errc::permission_denied)
-  not_permitted,      ///< the key may not do that (exec_errc::permission_denied)
-  no_quota,           ///< no credit or quota left: waiting does not help (exec_errc::permission_denied)
-  no_such_model,      ///< no such model, or a wrong base URL (exec_errc::not_found)
-  rejected,           ///< the service does not understand the request (exec_errc::invalid_argument)
-  rate_limited,       ///< too many requests, also after the retries (exec_errc::provider_failed)
-  service_failed,     ///< a failure of the service, also after the retries (exec_errc::provider_failed)
-  filtered,           ///< a filter of the service withheld the answer (exec_errc::provider_failed)
-  bad_answer,         ///< the response is not an answer (exec_errc::io_error)
-  cut_off,            ///< the connection was lost within an answer (exec_errc::io_error)
-  timed_out,          ///< no whole answer within the time limit (exec_errc::io_error)
+  request_too_large,     ///< the request has more tokens or bytes than the service accepts in one request
+                         ///< (exec_errc::too_large)
+  not_authenticated,     ///< the API key is missing or wrong (exec_errc::permission_denied)
+  not_permitted,         ///< the API key has no permission for this request (exec_errc::permission_denied)
+  no_quota,              ///< no credit or quota is left, so waiting does not help (exec_errc::permission_denied)
+  no_such_model,         ///< the model does not exist, or the base URL is wrong (exec_errc::not_found)
+  rejected,              ///< the service does not accept the form of the request (exec_errc::invalid_argument)
+  rate_limited,          ///< too many requests, even after the retries (exec_errc::provider_failed)
+  service_failed,        ///< a failure of the service, even after the retries (exec_errc::provider_failed)
+  filtered,              ///< a content filter of the service withheld the answer (exec_errc::provider_failed)
+  bad_answer,            ///< the response is not a valid answer (exec_errc::io_error)
+  cut_off,               ///< the connection was lost before the end of the answer (exec_errc::io_error)
+  timed_out,             ///< the whole answer did not arrive within the time limit (exec_errc::io_error)
 };
 
 namespace detail {
@@ -71,10 +73,10 @@ class chat_words {
 
 }  // namespace detail
 
-/// The category of `chat_errc`.
+/// Returns the error category of `chat_errc`.
 inline const std::error_category& chat_error_category() noexcept { return detail::category_of<detail::chat_words>(); }
 
-/// Makes `chat_errc` usable wherever an error code is; found by argument-dependent lookup.
+/// Makes an error code from a `chat_errc`, so that a `chat_errc` converts to std::error_code.
 inline std::error_code make_error_code(chat_errc value) noexcept {
   return {static_cast<int>(value), chat_error_category()};
 }
@@ -86,7 +88,9 @@ struct std::is_error_code_enum<cofferdam::chat_errc> : std::true_type {};
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Makes an error with this cause and the `errc` that belongs to it above.
+/// Makes an error whose `cause()` is `why`. Its `code()` is the `exec_errc` that the comments of `chat_errc` list for
+/// `why`.
+/// \param sentence  the message of the error.
 inline error chat_failure(chat_errc why, std::string sentence) {
   exec_errc code = exec_errc::io_error;
   switch (why) {
@@ -108,12 +112,13 @@ inline error chat_failure(chat_errc why, std::string sentence) {
   return error(code, std::move(sentence), why);
 }
 
-/// The description of a tool for a model.
+/// A tool as it is described to a model: its name, its purpose and its parameters.
 class chat_tool {
  public:
   chat_tool() = default;
-  /// \param name        1 to 64 of `[A-Za-z0-9_-]`.
-  /// \param parameters  a JSON schema of type "object".
+  /// \param name         1 to 64 characters of `[A-Za-z0-9_-]`.
+  /// \param description  the purpose of the tool, as a text for the model.
+  /// \param parameters   a JSON schema of type "object".
   chat_tool(std::string name, std::string description, boost::json::object parameters)
       : name_(std::move(name)), description_(std::move(description)), parameters_(std::move(parameters)) {}
 
@@ -127,21 +132,21 @@ class chat_tool {
   boost::json::object parameters_;
 };
 
-/// The tool calls that a model may make: optional, required or none.
+/// The tool calls that a model may make in its answer.
 enum class chat_tool_choice {
-  automatic,  ///< any number
-  required,   ///< at least one
-  none,       ///< text only
+  automatic,  ///< none, one or several calls
+  required,   ///< at least one call
+  none,       ///< no calls, only text
 };
 
-/// The part of an answer to which a piece belongs.
+/// The part of an answer to which a piece of the answer belongs.
 enum class chat_delta_kind {
-  text,       ///< text of the answer
-  reasoning,  ///< reasoning
-  tool_call,  ///< the name of a tool whose call has begun; its arguments are not reported
+  text,       ///< the text of the answer
+  reasoning,  ///< the reasoning of the model
+  tool_call,  ///< the name of the tool in a call that has begun; the arguments of the call are not reported
 };
 
-/// A piece of an answer that is not complete yet. The text is valid during the call.
+/// A piece of an answer that is not complete yet. `text()` is valid only until the listener returns.
 class chat_delta {
  public:
   chat_delta(chat_delta_kind kind, std::string_view text) : kind_(kind), text_(text) {}
@@ -153,11 +158,12 @@ class chat_delta {
   std::string_view text_;
 };
 
-/// A request to a model: a conversation, the tools it may call, and settings. A value.
+/// A request to a model: a conversation, the tools that the model may call, and settings. A value type.
 class chat_request {
  public:
-  /// Receives the answer piece by piece; the reply contains the whole answer too. Must not throw. After a failure, a
-  /// client restarts an answer only before the first piece.
+  /// A callable that receives an answer piece by piece; the reply contains the whole answer too. It must not throw. If
+  /// a request fails before the first piece, a client may repeat it. After the first piece it does not repeat the
+  /// request.
   using delta_listener = std::function<void(const chat_delta& piece)>;
 
   chat_request() = default;
@@ -170,7 +176,8 @@ class chat_request {
   }
   [[nodiscard]] chat_request add(chat_message message) && { return std::move(add(std::move(message))); }
 
-  /// Sets the tools. Shared, because the same list is sent in every turn.
+  /// Sets the tools that the model may call. The list is shared, because the same list is sent in every turn of a
+  /// conversation.
   chat_request& tools(std::shared_ptr<const std::vector<chat_tool>> list) & {
     tools_ = std::move(list);
     return *this;
@@ -184,13 +191,14 @@ class chat_request {
     return tools_ ? *tools_ : none;
   }
 
+  /// Sets if the model may or must call tools. Default: `chat_tool_choice::automatic`.
   chat_request& tool_choice(chat_tool_choice which) & {
     choice_ = which;
     return *this;
   }
   chat_tool_choice tool_choice() const noexcept { return choice_; }
 
-  /// Limits the tokens of the answer. Default: the limit of the client or of the service.
+  /// Sets the maximum number of tokens of the answer. Default: the limit of the client, otherwise that of the service.
   chat_request& max_output_tokens(std::uint64_t max_tokens) & {
     max_output_ = max_tokens;
     return *this;
@@ -200,6 +208,7 @@ class chat_request {
   }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
 
+  /// Sets the sampling temperature of the model; 0 gives the least random answers. Default: the setting of the service.
   chat_request& temperature(double value) & {
     temperature_ = value;
     return *this;
@@ -207,8 +216,9 @@ class chat_request {
   [[nodiscard]] chat_request temperature(double value) && { return std::move(temperature(value)); }
   std::optional<double> temperature() const noexcept { return temperature_; }
 
-  /// Requests an answer that is JSON of this schema. A model may violate it: check the answer.
-  /// \param name  1 to 64 of `[A-Za-z0-9_-]`.
+  /// Requests an answer that is JSON of this schema. A model may violate the schema, so check the answer.
+  /// \param name    the name of the schema: 1 to 64 characters of `[A-Za-z0-9_-]`.
+  /// \param schema  a JSON schema.
   chat_request& json_schema(std::string name, boost::json::object schema) & {
     schema_name_ = std::move(name);
     schema_ = std::move(schema);
@@ -220,8 +230,8 @@ class chat_request {
   const std::string& schema_name() const noexcept { return schema_name_; }
   const std::optional<boost::json::object>& schema() const noexcept { return schema_; }
 
-  /// Sets the listener for the pieces of a streamed answer. g++ before 13 refuses a temporary lambda that captures by
-  /// value: name it first.
+  /// Sets a callable that receives the answer piece by piece, and so requests a streamed answer. g++ 12 does not
+  /// compile a temporary lambda that captures by value: give the lambda a name first.
   chat_request& on_delta(detail::callable_argument<void(const chat_delta& piece)> listener) & {
     on_delta_ = listener.take();
     return *this;
@@ -242,29 +252,30 @@ class chat_request {
   delta_listener on_delta_;
 };
 
-/// The answer of a model.
+/// The whole answer of a model: a message, its cost in tokens, and the reason why the answer ended.
 class chat_reply {
  public:
   chat_reply() = default;
   explicit chat_reply(chat_message message) : message_(std::move(message)) {}
 
-  /// Returns a message of the assistant, which can be added to the conversation unchanged.
+  /// Returns the answer as a message of the assistant, which can be added to the conversation unchanged.
   const chat_message& message() const noexcept { return message_; }
   std::string text() const { return message_.text(); }
 
+  /// Returns the cost of the answer in tokens.
   const chat_usage& usage() const noexcept { return usage_; }
   chat_reply& usage(chat_usage tokens) {
     usage_ = tokens;
     return *this;
   }
-  /// Returns the service's reason for the end: "stop", "tool_calls". This is a hint; only `tool_calls()` of the message
-  /// counts.
+  /// Returns the service's word for the reason why the answer ended, such as "stop" or "tool_calls". This is only a
+  /// hint: use `message().tool_calls()` to find out if the model has called tools.
   const std::string& finish_reason() const noexcept { return finish_; }
   chat_reply& finish_reason(std::string word) {
     finish_ = std::move(word);
     return *this;
   }
-  /// Returns the service's name of the model that answered; empty if there is none.
+  /// Returns the name that the service reports for the model that has answered; empty if the service reports none.
   const std::string& model() const noexcept { return model_; }
   chat_reply& model(std::string name) {
     model_ = std::move(name);
@@ -278,21 +289,22 @@ class chat_reply {
   std::string model_;
 };
 
-/// A type that answers a conversation: a service (`chat_completions_client`), or a model in this process.
+/// A type that answers conversations: a client of a service (`chat_completions_client`), or a model in this process.
 ///
-/// `chat(request)` returns the whole answer; if the request has an `on_delta`, it receives the pieces before. An answer
-/// that was cut off by a limit is a failure. Throws `error`, with a `chat_errc` as its `cause()`: context_overflow and
-/// output_limit are the ones that a caller can handle; `error{exec_errc::cancelled}` if the awaiting coroutine was
-/// cancelled (terminal). Many requests may be under way at once, from coroutines of one executor.
+/// `chat(request)` returns the whole answer. If the request has an `on_delta`, this callable receives the pieces
+/// before. An answer that was cut off by a limit is a failure. A failure is an `error` with a `chat_errc` as its
+/// `cause()`; of these, a caller can usually handle context_overflow and output_limit. If the awaiting coroutine is
+/// cancelled (terminal), `chat` throws `error{exec_errc::cancelled}`. Many requests may be under way at the same time,
+/// from coroutines of one executor.
 template <class M>
 concept chat_model = requires(M& model, chat_request request) {
   { model.chat(std::move(request)) } -> awaitable_of<chat_reply>;
 };
 
-/// A model of any type, chosen at run time. Each request costs one virtual call. Copies share the model.
+/// A model of any type, chosen at run time. Each request costs one virtual call. Copies share the same model.
 class any_chat_model {
  public:
-  /// Holds no model; `chat` throws `error{exec_errc::invalid_argument}`.
+  /// Makes an object without a model. `chat` throws `error{exec_errc::invalid_argument}`.
   any_chat_model() = default;
 
   template <class M>

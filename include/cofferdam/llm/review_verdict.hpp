@@ -23,27 +23,33 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The verdict of a reviewer, as far as it could be parsed. For the host's log only: its free texts may come from an
-/// attacker, and must not be sent to the model that wrote the code.
+/// The verdict of a reviewer about a piece of code. It is meant only for a log of the host: its free texts may come
+/// from an attacker, and must not be sent to the model that wrote the code.
 class review_verdict {
  public:
   /// Returns true if the code may run.
   bool allowed() const noexcept { return allowed_; }
-  /// Returns "allow", "ask" or "deny"; "unavailable" without a valid answer; "local" if no model was used.
+  /// Returns the verdict in one word: "allow", "ask" or "deny" from a model; "unavailable" if no model gave a valid
+  /// answer; "local" if the code was refused without a request to a model.
   const std::string& word() const noexcept { return word_; }
-  /// Returns "none" to "critical".
+  /// Returns the risk: "none", "low", "medium", "high" or "critical"; empty if the verdict does not come from a model's
+  /// answer.
   const std::string& risk() const noexcept { return risk_; }
-  /// Returns categories from a fixed list, in the reviewer's order.
+  /// Returns the categories of the problems. They come from a fixed list, and are in the reviewer's order.
   const std::vector<std::string>& categories() const noexcept { return categories_; }
-  /// Returns the reason, written by the reviewer or by this library.
+  /// Returns the reason for the verdict, written by the reviewer or by this library.
   const std::string& reason() const noexcept { return reason_; }
-  /// Returns the SHA-256 of the reviewed code, in hexadecimal digits.
+  /// Returns the SHA-256 hash of the reviewed code, in hexadecimal digits.
   const std::string& code_sha256() const noexcept { return sha256_; }
-  /// Returns the model's own name; empty if there is none.
+  /// Returns the name that the service reports for the model; empty if it reports none.
   const std::string& model() const noexcept { return model_; }
-  /// Returns true if the verdict comes from the cache.
+  /// Returns true if the code was allowed by an earlier review, whose verdict was cached.
   bool cached() const noexcept { return cached_; }
 
+  /// Makes a verdict that refuses the code.
+  /// \param word    "unavailable" or "local".
+  /// \param sha256  the hash of the code, in hexadecimal digits.
+  /// \param reason  one sentence.
   static review_verdict refused(std::string word, std::string sha256, std::string reason) {
     review_verdict verdict;
     verdict.word_ = std::move(word);
@@ -52,13 +58,13 @@ class review_verdict {
     return verdict;
   }
 
-  /// Parses an answer. Returns no value unless it is exactly an answer to this request.
-  /// \param nonce, sha256  the values in the request.
-  /// \param max_risk      0 none, 1 low, 2 medium.
+  /// Parses the answer of a model. Returns no value unless the answer is complete, valid and belongs to this request.
+  /// \param nonce, sha256  the random word and the hash of the code in the request.
+  /// \param max_risk       the highest risk that is allowed: 0 for none, 1 for low, 2 for medium.
   static std::optional<review_verdict> read(const chat_reply& reply, std::string_view nonce, std::string_view sha256,
                                             std::size_t max_risk);
 
-  /// A verdict for code that was allowed before, byte for byte.
+  /// Makes a verdict that allows code which an earlier review has allowed.
   static review_verdict known(std::string sha256) {
     review_verdict verdict = refused("allow", std::move(sha256), "it was allowed before");
     verdict.allowed_ = verdict.cached_ = true;
@@ -91,10 +97,14 @@ constexpr std::size_t place_in(const std::array<std::string_view, N>& list, std:
   return static_cast<std::size_t>(std::find(list.begin(), list.end(), word) - list.begin());
 }
 
-/// Returns false if a key occurs twice, because parsers differ in which value they use.
+/// Returns true if each of the expected keys occurs exactly once. A key that occurs twice is refused, because parsers
+/// differ in which of its values they use.
 inline bool has_every_key_once(std::string_view text) {
   for (std::size_t at = text.find("\\u00"); at != std::string_view::npos; at = text.find("\\u00", at + 1))
-    if (at + 4 < text.size() && text[at + 4] >= '2' && text[at + 4] <= '7') return false;  // a letter in an escape
+    if (at + 4 < text.size() && text[at + 4] >= '2' && text[at + 4] <= '7')
+      return false;  // refuses letters in \u
+                     // escapes, which could hide
+                     // a key
   for (const std::string_view key : review_keys) {
     const std::string quoted = "\"" + std::string(key) + "\"";
     std::size_t count = 0;
@@ -107,7 +117,7 @@ inline bool has_every_key_once(std::string_view text) {
   return true;
 }
 
-/// Returns the only object in the text, without a fence around it.
+/// Parses the text if it consists of one JSON object, with or without a Markdown fence around it; otherwise no value.
 inline std::optional<boost::json::object> review_object(std::string_view text) {
   const auto trim = [&text] {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -131,7 +141,7 @@ inline std::optional<review_verdict> review_verdict::read(const chat_reply& repl
                                                           std::string_view sha256, std::size_t max_risk) {
   const chat_message& message = reply.message();
   const std::string text = reply.text();
-  // Some services leave the reason empty. A truncated answer is not a whole object, and is refused below.
+  // Some services leave the finish reason empty. A truncated answer is not a complete object, so it is refused below.
   const bool has_ended = reply.finish_reason() == "stop" || reply.finish_reason().empty();
   if (!has_ended || !message.refusal().empty() || !message.tool_calls().empty() || text.empty() ||
       text.size() > 16 * 1024)

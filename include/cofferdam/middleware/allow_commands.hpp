@@ -26,7 +26,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-// A compiled allowlist. Shared by the recipe, its copies and every environment; never changed while it is shared.
+// A compiled allowlist. The recipe, its copies and all environments share one object, which is not changed while it is
+// shared.
 class command_policy {
  public:
   explicit command_policy(std::vector<std::string> patterns) {
@@ -37,7 +38,8 @@ class command_policy {
   void match_prefixes() noexcept { as_prefix_ = true; }
   void allow_variable(std::string name) { allowed_variables_.push_back(std::move(name)); }
 
-  // Refuses the command and leaves it unchanged, or turns it into a command that needs no shell.
+  // Checks a command against the allowlist. If no pattern admits the command, returns the refusal and leaves the
+  // command unchanged. Otherwise replaces a shell line by its words, which need no shell, and returns no value.
   std::optional<command_result> admit(command& c) const {
     std::vector<std::string> split;
     if (c.is_shell()) {
@@ -91,8 +93,8 @@ class command_policy {
     return warnings;
   }
 
-  // The limit for one decision; it took 12 ms in the worst measured case. Matching `.*` against the longest line takes
-  // two thirds of it.
+  // The maximum number of matching steps for one command. In the slowest measured case, this many steps took 12 ms.
+  // Matching `.*` against the longest line takes two thirds of them.
   static constexpr std::size_t max_steps = 1'000'000;
 
  private:
@@ -141,7 +143,8 @@ class command_policy {
     return {};
   }
 
-  /// Lists the patterns. They are no secret: a model without this list would try one command after another.
+  /// Returns advice that lists the patterns. They are not secret: without the list, a model would try one command after
+  /// another.
   std::string no_match_advice(std::string_view canonical) const {
     std::string advice =
         "The command matches no pattern of the allowlist. Patterns see the parsed command, so other quoting makes no "
@@ -149,7 +152,7 @@ class command_policy {
     constexpr std::size_t max_shown = 600;
     std::string shown;
     for (const command_pattern& each : patterns_) {
-      // As the author wrote it, without characters that would break the line.
+      // The pattern is shown as its author wrote it, except control characters, which would break the line.
       std::string pattern_text = shown.empty() ? "" : " , ";
       for (const char c : each.source()) pattern_text += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
       if (shown.size() + pattern_text.size() > max_shown) {
@@ -179,7 +182,7 @@ class command_policy {
   bool admits(const command_pattern& pattern, const std::string& text) const {
     return probe(pattern, text) == match_state::complete;
   }
-  // Returns true if the pattern admits the text, or a text that begins with it.
+  // Returns true if the pattern admits the text or a longer text that begins with it.
   bool could_admit(const command_pattern& pattern, const std::string& text) const {
     const match_state state = probe(pattern, text);
     return state == match_state::complete || state == match_state::open;
@@ -205,7 +208,7 @@ class command_policy {
     return false;
   }
 
-  // Returns true if the pattern admits any use of the program other than printing its version or help.
+  // Returns true if the pattern admits a use of the program other than printing its version or its help.
   bool admits_use(const command_pattern& pattern, const std::string& start) const {
     if (admits(pattern, start) || admits(pattern, start + " -")) return true;
     if (!could_admit(pattern, start + " ")) return false;
@@ -217,8 +220,9 @@ class command_policy {
     return false;
   }
 
-  // Returns true if one of the tails fits somewhere after the program name. Candidates are found by walking along the
-  // pattern's own characters and taking each character that the pattern accepts next.
+  // Returns true if the pattern admits a command that contains one of the tails after the program name. To find such a
+  // command, the function appends the characters of the pattern itself one by one, keeps each character that the
+  // pattern accepts, and tries the tails after each.
   bool admits_tail(const command_pattern& pattern, std::string text, std::span<const std::string_view> tails) const {
     const auto has_room = [&] {
       return std::any_of(tails.begin(), tails.end(), [&](std::string_view tail) {
@@ -241,7 +245,8 @@ class command_policy {
     return false;
   }
 
-  // Returns the text of a pattern before its first special character; no value if it reaches a blank or an alternative.
+  // Returns the start of a pattern up to its first special character. Returns an empty text if a blank follows there,
+  // or if the pattern has alternatives outside of groups.
   static std::string literal_head(std::string_view source) {
     const std::size_t end = source.find_first_of("\\^$.|?*+()[]{} ");
     if (end == 0 || (end != std::string_view::npos && source[end] == ' ')) return {};
@@ -256,11 +261,11 @@ class command_policy {
 
 }  // namespace detail
 
-/// The environment type of `allow_commands(...)`.
+/// The environment type that `provider | allow_commands(...)` opens.
 template <code_exec_environment Inner>
 class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes a layer without an environment. Operations throw `error{exec_errc::environment_closed}`.
   allow_commands_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -278,48 +283,55 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
   std::shared_ptr<const detail::command_policy> policy_;
 };
 
-/// Runs a command only if it matches one of the patterns, and then without a shell: `provider | allow_commands("ls(
+/// Allows only commands that match one of the patterns, and runs them without a shell: `provider | allow_commands("ls(
 /// .*)?", "grep .*", "git status")`.
 ///
-/// `split_shell_words` splits a shell line into the words that bash would run, and refuses a line with any other shell
-/// syntax. The words' canonical text (`join_shell_words`: one space between words, quotes only where needed) is
-/// matched, so quoting changes nothing; `argv` commands are matched by the same text. An admitted line becomes its
-/// words and keeps its other settings. A pattern must match the **whole** text (`prefix_match` undoes that), by bytes.
-/// `.` matches no line break: `allow_commands("python3.*")` refuses a `python3 -c` of several lines, and
-/// `allow_commands("(?s)python3.*")` admits it. Without patterns every command is refused.
+/// A shell line is first split into the words that bash would run. A line with any other shell syntax is refused. The
+/// patterns are matched against the canonical text of the words: one space between words, and quotes only where they
+/// are needed. So different quoting makes no difference. Commands made by `argv` are matched in the same form. An
+/// admitted shell line is replaced by its words and keeps its other settings.
 ///
-/// An allowed program may run any code: `python3 .*` admits every Python program, `find .*` admits `-exec`. `lint`
-/// warns about this. A pattern without a slash admits no path: `ls` is not `./ls`. File operations of the environment
-/// are not commands and are not checked.
+/// A pattern must match the **whole** text, unless `prefix_match` is called. It is matched byte by byte. `.` does not
+/// match a line break: `allow_commands("python3.*")` refuses a `python3 -c` command of several lines, and
+/// `allow_commands("(?s)python3.*")` admits it. Without patterns, every command is refused.
 ///
-/// Commands that set a variable which makes programs run other code (`LD_PRELOAD`, `PYTHONPATH`, `GIT_*`, `PAGER`,
-/// `PATH`, ...) are refused unless `allow_variables` names it.
+/// An allowed program can run any code: `python3 .*` admits every Python program, and `find .*` admits `-exec`. `lint`
+/// warns about such patterns. A pattern without a slash admits no path: `ls` does not admit `./ls`. File operations of
+/// the environment are not commands and are not checked.
 ///
-/// \param  patterns   regular expressions, Boost.Regex's Perl syntax, in the "C" locale. A named group is
+/// Some variables make programs run other code, such as `LD_PRELOAD`, `PYTHONPATH`, `GIT_*`, `PAGER` and `PATH`. A
+/// command that sets such a variable is refused, unless `allow_variables` names the variable.
+///
+/// \param  patterns   regular expressions in Boost.Regex's Perl syntax and the "C" locale. A named group is written
 ///                    `(?<name>...)`; Python's `(?P<name>...)` is refused.
-/// \return            a refusal is a result of kind `error_kind::command_not_allowed`, with the escaped command in
-///                    `reason()` and a remedy in `advice()`. A command that is too costly to match is refused too.
-/// \throws            `error{exec_errc::invalid_argument}` from the constructor, with the invalid pattern.
-/// \par Lifetime      compiled once; copies, and the environments, share it.
-/// \par Threads       the policy is immutable and may be shared by threads.
-/// \par Cost          linear in the line for plain patterns; at most a million steps (some 12 ms) for any. No frame.
-/// \par Source        Stirrup's `allowed_commands`; anchored at both ends, unlike it.
+/// \return            for a refused command, a result of kind `error_kind::command_not_allowed`. `reason()` contains
+///                    the escaped command and `advice()` a remedy. A command that takes too many steps to match is
+///                    refused too.
+/// \throws            `error{exec_errc::invalid_argument}` from the constructor; the message contains the invalid
+///                    pattern.
+/// \par Lifetime      the patterns are compiled once; copies and environments share them.
+/// \par Threads       the allowlist does not change after it was attached, so threads may share it.
+/// \par Cost          linear in the length of the command for simple patterns, and at most a million steps (about 12
+///                    ms) for any pattern. No coroutine frame.
+/// \par Source        Stirrup's `allowed_commands`, which anchors patterns only at their start.
 /// \par Example       examples/quickstart.cpp
 class allow_commands : public pipeable {
  public:
+  /// Compiles the patterns.
+  /// \throws error{exec_errc::invalid_argument} if a pattern is not a valid regular expression.
   template <std::convertible_to<std::string>... Patterns>
   explicit allow_commands(Patterns&&... patterns) : allow_commands(list_of(std::forward<Patterns>(patterns)...)) {}
 
   explicit allow_commands(std::vector<std::string> patterns)
       : policy_(std::make_shared<const detail::command_policy>(std::move(patterns))) {}
 
-  /// Makes patterns match at the start of the text: `ls` then admits `ls -l`, and `lsblk` too.
+  /// Makes a pattern match if it matches the start of the command. `ls` then admits `ls -l`, but also `lsblk`.
   allow_commands& prefix_match() {
     change().match_prefixes();
     return *this;
   }
 
-  /// Lets commands set these variables, even if they make programs run other code.
+  /// Allows commands to set these variables, even if they can make programs run other code.
   template <std::convertible_to<std::string>... Names>
     requires(sizeof...(Names) > 0)
   allow_commands& allow_variables(Names&&... names) {
@@ -328,9 +340,9 @@ class allow_commands : public pipeable {
     return *this;
   }
 
-  /// Returns a warning for each likely mistake: one for each interpreter, compiler, shell or launcher that is admitted
-  /// ("arbitrary code"), and one for each pattern that admits other programs than the one it begins with. This is
-  /// advice: an empty list proves nothing.
+  /// Returns a warning for each likely mistake in the patterns. One kind of warning names an admitted interpreter,
+  /// compiler, shell or launcher, which can run any code. The other kind names a pattern that also admits programs
+  /// whose names only begin with the intended name. An empty list does not prove that the allowlist is safe.
   std::vector<std::string> lint() const { return policy_->lint(); }
 
   template <code_exec_environment Inner>
@@ -347,7 +359,7 @@ class allow_commands : public pipeable {
     return list;
   }
 
-  // The policy may be shared, so a change needs a copy.
+  // Replaces the policy by a copy before a change, because other objects may share it.
   detail::command_policy& change() {
     auto changed = std::make_shared<detail::command_policy>(*policy_);
     policy_ = changed;

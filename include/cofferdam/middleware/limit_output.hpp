@@ -11,11 +11,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The environment type of `limit_output(most)`.
+/// The environment type that `provider | limit_output(max_bytes)` opens.
 template <code_exec_environment Inner>
 class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes a layer without an environment. Operations throw `error{exec_errc::environment_closed}`.
   limit_output_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -31,13 +31,13 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   std::size_t most_ = 0;
 };
 
-/// Keeps at most `max_bytes` bytes of each of a command's outputs: `provider | limit_output(64 * 1024)`.
+/// Limits the bytes that a result keeps of each output stream: `provider | limit_output(64 * 1024)`.
 ///
-/// The result has the first and the last half of that, and the exact totals. The command is not ended and not blocked.
-/// A lower limit of the command itself stays. `process::read` is not limited, because its output is never in memory as
-/// a whole.
-/// \param  max_bytes  bytes of each stream; 0 keeps nothing and counts.
-/// \par Cost          0 allocations, 1 compare.
+/// If a stream is longer than `max_bytes`, the result keeps half of these bytes from its start and half from its end.
+/// It counts all bytes. The command is neither ended nor blocked. If the command itself has a lower limit, that limit
+/// applies. `process::read` still returns all output, because it holds only one piece in memory.
+/// \param  max_bytes  the maximum number of bytes for each stream; 0 keeps nothing and only counts.
+/// \par Cost          0 allocations, 1 comparison.
 class limit_output : public pipeable {
  public:
   explicit limit_output(std::size_t max_bytes) : most_(max_bytes) {}

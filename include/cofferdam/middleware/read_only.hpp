@@ -26,7 +26,7 @@ inline error read_only_error(std::string_view doing, std::string_view path) {
                std::string(doing) + " " + shown_path(path) + ": the files of this environment are read-only");
 }
 
-/// Files that can only be read.
+/// File operations that refuse every change.
 class read_only_files final : public file_system_adaptor<read_only_files> {
  public:
   explicit read_only_files(file_system files) : files_(std::move(files)) {}
@@ -47,11 +47,11 @@ class read_only_files final : public file_system_adaptor<read_only_files> {
 
 }  // namespace detail
 
-/// The environment type of `read_only()`.
+/// The environment type that `provider | read_only()` opens.
 template <code_exec_environment Inner>
 class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes a layer without an environment. Operations throw `error{exec_errc::environment_closed}`.
   read_only_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -70,12 +70,12 @@ class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
   }
 };
 
-/// Refuses every change of files through the environment's own operations: `provider | read_only()`.
+/// Refuses every change of files through the operations of the environment object: `provider | read_only()`.
 ///
-/// **Commands can still write files**: a layer does not see their file accesses; only isolation can prevent them. This
-/// layer is for your own code, such as tools, that should only read an environment. Layers that write, such as
-/// `upload_files`, belong to its left.
-/// \throws error{exec_errc::permission_denied} from `write_file` and from `make_directory`, `remove`, `rename` and
+/// **Commands can still write files**, because a layer cannot see the file accesses of a command. Only the isolation of
+/// a backend can prevent these. Use this layer for code of your own that should only read an environment, such as a
+/// tool. Put layers that write files, such as `upload_files`, on its left.
+/// \throws error{exec_errc::permission_denied} from `write_file`, and from `make_directory`, `remove`, `rename` and
 ///     `put_files` of `files()`.
 class read_only : public pipeable {
  public:

@@ -11,11 +11,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The environment type of `timeout(limit)`.
+/// The environment type that `provider | timeout(limit)` opens.
 template <code_exec_environment Inner>
 class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes a layer without an environment. Operations throw `error{exec_errc::environment_closed}`.
   timeout_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -33,14 +33,16 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
 
 /// Ends a command that runs longer than `limit`: `provider | timeout(30s)`.
 ///
-/// Sets the timeout of a command that has none, and lowers a longer one. The backend enforces it (TERM, grace, KILL).
-/// Forwards everything else unchanged. Not a coroutine: adds no frame and no allocation.
+/// Sets the timeout of a command that has none, and lowers a timeout that is longer. The backend ends the command: it
+/// sends SIGTERM, waits a grace period, and sends SIGKILL. Everything else is forwarded unchanged. The layer adds no
+/// coroutine frame and no allocation.
 ///
-/// \param  limit      steady-clock time from the start of the command to its end; more than zero.
-/// \return            `command_result`; on expiry `error_kind::timeout` with the output until then.
-/// \throws            `error{exec_errc::invalid_argument}` from the constructor. Never for a slow command.
-/// \par Cancellation  terminal: the command is ended, then `error{exec_errc::cancelled}`.
-/// \par Cost          0 allocations, 1 compare.
+/// \param  limit      the time from the start of the command to its end, measured by a steady clock; more than zero.
+/// \return            for a command that was ended, a result of kind `error_kind::timeout` with its output until then.
+/// \throws            `error{exec_errc::invalid_argument}` from the constructor if `limit` is zero or less. A slow
+///                    command is not an exception.
+/// \par Cancellation  terminal: the command is ended, then `error{exec_errc::cancelled}` is thrown.
+/// \par Cost          0 allocations, 1 comparison.
 /// \par Source        Stirrup's `run_command(timeout=…)`; POSIX kill(2).
 class timeout : public pipeable {
  public:

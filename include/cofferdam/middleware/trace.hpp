@@ -23,17 +23,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The counters of `trace`. They count operations that were begun, successful or not.
+/// The counters of the layer `trace`. They count the operations that were started, whether they succeeded or not.
 /// \par Threads  any.
 class operation_counts {
  public:
-  /// Returns the number of commands, run or started.
+  /// Returns the number of commands that were passed to `run_command` or `start`.
   std::uint64_t commands() const noexcept { return commands_; }
   /// Returns the number of `read_file` calls.
   std::uint64_t reads() const noexcept { return reads_; }
   /// Returns the number of `write_file` calls.
   std::uint64_t writes() const noexcept { return writes_; }
-  /// Returns the number of `files()` operations.
+  /// Returns the number of operations on the `file_system` that `files()` returned.
   std::uint64_t file_operations() const noexcept { return file_operations_; }
 
   void add_command() noexcept { ++commands_; }
@@ -50,7 +50,7 @@ class operation_counts {
 
 namespace detail {
 
-/// Files whose operations are counted.
+/// File operations that count each call.
 class traced_files final : public file_system_adaptor<traced_files> {
  public:
   traced_files(file_system files, std::shared_ptr<operation_counts> counts)
@@ -69,11 +69,11 @@ class traced_files final : public file_system_adaptor<traced_files> {
 
 }  // namespace detail
 
-/// The environment type of `trace(counts)`.
+/// The environment type that `provider | trace(counts)` opens.
 template <code_exec_environment Inner>
 class trace_layer : public layer<trace_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes a layer without an environment. Operations throw `error{exec_errc::environment_closed}`.
   trace_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -93,7 +93,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
     counts().add_write();
     return this->inner().write_file(std::move(path), content);
   }
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  /// Writes a file from temporary bytes. The awaitable owns the bytes, so it can be stored and awaited later.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
@@ -116,12 +116,14 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
   std::shared_ptr<operation_counts> counts_;
 };
 
-/// Counts the operations of all environments of a provider: `provider | trace(counts)`. A command that a layer to its
-/// right refuses is not counted.
-/// \par Cost  1 atomic addition an operation; 1 allocation for `files()`.
+/// Counts the operations of all environments that a provider opens: `provider | trace(counts)`. A layer to the right
+/// receives a command first. If that layer refuses the command, the command is not counted.
+/// \par Cost  1 atomic addition for each operation; 1 allocation for each call of `files()`.
 class trace : public pipeable {
  public:
-  /// \param counts  not null; shared by all environments.
+  /// Makes the recipe.
+  /// \param counts  the counters, which all environments share.
+  /// \throws error{exec_errc::invalid_argument} if `counts` is null.
   explicit trace(std::shared_ptr<operation_counts> counts) : counts_(std::move(counts)) {
     if (!counts_) throw error(exec_errc::invalid_argument, "trace: there is nothing to count in (a null pointer)");
   }

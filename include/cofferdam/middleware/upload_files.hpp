@@ -13,18 +13,18 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The environment type of `upload_files(…)`.
+/// The environment type that `provider | upload_files(…)` opens.
 template <code_exec_environment Inner>
 class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes a layer without an environment. Operations throw `error{exec_errc::environment_closed}`.
   upload_files_layer()
     requires std::default_initializable<Inner>
   = default;
   upload_files_layer(Inner inner, std::shared_ptr<const file_set> set)
       : layer<upload_files_layer<Inner>, Inner>(std::move(inner)), set_(std::move(set)) {}
 
-  /// Copies the files. The provider's `open()` awaits this.
+  /// Copies the files into the environment. `open()` of the provider awaits this function.
   awaitable<void> prepare() {
     if (!set_)
       throw error(exec_errc::environment_closed,
@@ -38,16 +38,17 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
   std::shared_ptr<const file_set> set_;
 };
 
-/// Copies files of the host into each environment as it opens: `provider | upload_files("data.csv", "inputs/")`.
+/// Copies files of the host into each environment when it opens: `provider | upload_files("data.csv", "inputs/")`.
 ///
-/// `file_set` documents names, directories and patterns; `upload_files(files("a").into("in"))` also sets the
-/// destination. If any file fails, `open()` throws that failure and closes the environment, so that no session starts
-/// with only some of its inputs. Commands pass through unchanged. Each `open()` copies the files again, in their
-/// current state.
-/// \throws  from `open()`: the exceptions of `upload`, and the first failure it reports.
+/// `file_set` documents the names, directories and patterns. `upload_files(files("a").into("in"))` also sets the
+/// destination directory. If any file fails, `open()` closes the environment and throws the failure, so that no session
+/// starts with only some of its inputs. Each `open()` reads the files again, in their current state. Commands pass
+/// through unchanged.
+/// \throws  from `open()`: the exceptions of `upload`, and the first failure that it reports.
 /// \par Example  examples/quickstart.cpp
 class upload_files : public pipeable {
  public:
+  /// Makes the recipe for a prepared set of files.
   explicit upload_files(file_set set) : set_(std::make_shared<const file_set>(std::move(set))) {}
 
   template <std::convertible_to<std::string>... Items>

@@ -13,11 +13,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The environment type of `variables(…)`.
+/// The environment type that `provider | variables(…)` opens.
 template <code_exec_environment Inner>
 class variables_layer : public layer<variables_layer<Inner>, Inner> {
  public:
-  /// Has no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes a layer without an environment. Operations throw `error{exec_errc::environment_closed}`.
   variables_layer()
     requires std::default_initializable<Inner>
   = default;
@@ -43,11 +43,11 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
   std::shared_ptr<const command> settings_;
 };
 
-/// Gives every command environment variables: `provider | variables("LANG", "de_DE.UTF-8").set("TZ", "UTC")`.
+/// Sets environment variables of every command: `provider | variables("LANG", "de_DE.UTF-8").set("TZ", "UTC")`.
 ///
-/// A variable that the command sets itself is unchanged. Put an allowlist outside (to the right), so that it does not
-/// check these variables, which come from the host program.
-/// \throws error{exec_errc::invalid_argument}, error{exec_errc::too_large} as `command::variable` does.
+/// A variable that a command sets itself keeps its value. Put an allowlist to the right of this layer. The allowlist
+/// then checks commands before these variables, which you trust, are added.
+/// \throws error{exec_errc::invalid_argument} or error{exec_errc::too_large}, as `command::variable` does.
 class variables : public pipeable {
  public:
   variables(std::string name, std::string value) { settings_.variable(std::move(name), std::move(value)); }

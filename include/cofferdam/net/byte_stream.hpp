@@ -21,16 +21,17 @@
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// A bidirectional stream of bytes: a socket, TLS over a socket, or the standard input and output of a child process.
-/// One type for all of them.
 ///
 /// One `read_some` and one `write` may be under way at the same time. The destructor closes the stream without waiting.
-/// Destroy it only while nothing is under way, and before the executor's context. Moving it is allowed at any time.
-/// \par Errors   `error{exec_errc::io_error}` with the name of the peer; `cause()` is the system's code or a
-/// `net_errc`.
-/// \par Threads  the executor that it was made for only.
+/// Destroy the stream only while no operation is under way, and before the executor's context. The stream may be moved
+/// at any time.
+/// \par Errors   `error{exec_errc::io_error}` with the name of the peer. Its `cause()` is the system's error code or a
+///               `net_errc`.
+/// \par Threads  use the stream only on the executor for which it was made.
 class byte_stream {
  public:
-  /// The interface of a transport. Each member means the same as in `byte_stream`. The destructor closes the stream.
+  /// The interface of a transport. Each member has the contract of the member of the same name in `byte_stream`. The
+  /// destructor closes the stream.
   class implementation {
    public:
     implementation() = default;
@@ -45,21 +46,26 @@ class byte_stream {
     virtual bool is_quiet() noexcept { return true; }
 
    protected:
-    /// Sends a file through memory, if the system has no shorter way.
+    /// Sends a part of a file through a buffer in memory: the default of `send_file`, for transports without a system
+    /// call for it.
     awaitable<void> send_by_pieces(int file, std::uint64_t offset, std::uint64_t count);
+    /// Returns the error for a file that ends before `count` bytes were sent.
     static error file_is_shorter();
   };
 
-  /// Holds no stream: every operation except `close` throws `error{exec_errc::invalid_argument}`.
+  /// Constructs an object without a stream. Every operation on it throws `error{exec_errc::invalid_argument}`, except
+  /// `close` and `is_quiet`.
   byte_stream() = default;
+  /// Takes ownership of an open stream.
   explicit byte_stream(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
 
+  /// Returns true if the object has a stream, open or closed.
   explicit operator bool() const noexcept { return open_ != nullptr; }
 
-  /// Reads available bytes; waits until there is at least one.
-  /// \param into  not empty; kept by the caller until the awaitable completes.
+  /// Reads available bytes. Waits until at least one byte is available.
+  /// \param into  the destination, not empty; kept by the caller until the awaitable completes.
   /// \return      the number of bytes; 0 at the end of the stream. With TLS, a connection that ends without the peer's
-  ///              close_notify is an error.
+  ///              close_notify alert is an error.
   /// \par Cancellation  terminal: throws `error{exec_errc::cancelled}`; no byte is lost.
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
@@ -68,22 +74,26 @@ class byte_stream {
   /// \par Cancellation  terminal: some of `data` may have been written; throws `error{exec_errc::cancelled}`.
   awaitable<void> write(bytes_view data) { return get().write(data); }
 
-  /// Writes a part of a file. A socket sends it without a copy in this program's memory.
-  /// \param file  the descriptor of a regular file, open for reading, kept by the caller until the awaitable completes.
-  ///              Its position is neither used nor changed.
-  /// \throws error{exec_errc::invalid_argument} if the file is shorter or cannot be read; some of it may have been
-  ///     written then.
-  /// \par Cancellation  as `write`.
+  /// Writes a part of a file. A socket sends the bytes with sendfile(2), without a copy in this program's memory.
+  /// \param file    the descriptor of a regular file, open for reading, kept by the caller until the awaitable
+  ///                completes. Its file position is neither used nor changed.
+  /// \param offset  the position of the first byte in the file.
+  /// \param count   the number of bytes.
+  /// \throws error{exec_errc::invalid_argument} if the file ends before `offset + count` or cannot be read. In this
+  ///     case a part of the bytes may have been written.
+  /// \par Cancellation  terminal: a part of the bytes may have been written; throws `error{exec_errc::cancelled}`.
   awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count);
 
-  /// Ends the writing direction; reading continues. TCP and Unix sockets: shutdown(2); TLS: close_notify; a pair of
-  /// descriptors: closes the writable one. Only while no `write` is under way. Does nothing the second time.
+  /// Ends the writing direction; reading continues. A TCP or Unix socket calls shutdown(2). TLS sends close_notify. A
+  /// pair of descriptors closes the writable descriptor. Call this only while no `write` is under way. A second call
+  /// does nothing.
   awaitable<void> shutdown_send() { return get().shutdown_send(); }
 
-  /// Closes both directions. Operations under way fail with `error{exec_errc::io_error}`. Does nothing the second time.
+  /// Closes both directions. Operations under way fail with `error{exec_errc::io_error}`. A second call does nothing.
   void close() noexcept;
 
-  /// Returns true if there is nothing to read and the peer has not closed, as far as this is known without waiting.
+  /// Returns true if no received byte is waiting to be read and the peer has not closed the connection. Does not wait
+  /// for the network.
   bool is_quiet() const noexcept { return open_ && open_->is_quiet(); }
 
  private:

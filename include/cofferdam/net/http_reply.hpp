@@ -12,7 +12,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Returns the usual text for a status; "Status" for an unknown status.
+/// Returns the usual reason phrase of a status code, for example "Not Found" for 404; "Status" for an unknown code.
 /// \par Source  RFC 9110, 15; RFC 6585.
 inline std::string_view http_reason(int status) noexcept {
   switch (status) {
@@ -58,14 +58,14 @@ inline std::string_view http_reason(int status) noexcept {
   }
 }
 
-/// The reply of a server: a status, fields and a body. The server sets `Content-Length`, `Transfer-Encoding` and
-/// `Trailer`. `Connection` may only be `close`, which ends the connection after this reply.
+/// The reply of a server: a status, fields and a body. The server sets `Content-Length` and `Transfer-Encoding`. The
+/// only permitted `Connection` field is `close`, which ends the connection after this reply.
 class http_reply {
  public:
-  /// A reply of 200 without a body.
+  /// Constructs a reply with status 200 and without a body.
   http_reply() = default;
-  /// \param status  200 to 599.
-  /// \throws error{exec_errc::invalid_argument} for another status.
+  /// \param status  200 to 599. The server sends the interim responses (1xx) itself.
+  /// \throws error{exec_errc::invalid_argument} for any other status.
   explicit http_reply(int status) : status_(status) {
     if (status < 200 || status > 599)
       throw error(exec_errc::invalid_argument,
@@ -73,7 +73,8 @@ class http_reply {
   }
 
   /// Adds a field.
-  /// \throws error{exec_errc::invalid_argument} as `http_field`, and for fields that the server sets.
+  /// \throws error{exec_errc::invalid_argument} for an invalid name or value, for `Content-Length`, `Transfer-Encoding`
+  ///     and `Trailer`, and for a `Connection` other than `close`.
   http_reply& field(std::string name, std::string value) & {
     check(name, value);
     fields_.append(std::move(name), std::move(value));
@@ -82,14 +83,14 @@ class http_reply {
   [[nodiscard]] http_reply field(std::string name, std::string value) && {
     return std::move(field(std::move(name), std::move(value)));
   }
-  /// Sets the body. It is not sent for HEAD, 204 and 304.
+  /// Sets the body. The body is not sent if the method is HEAD or the status is 204 or 304.
   http_reply& body(bytes content) & {
     body_ = std::move(content);
     return *this;
   }
   [[nodiscard]] http_reply body(bytes content) && { return std::move(body(std::move(content))); }
-  /// Sets a body and its type: `http_reply(200).content("application/json", text)`.
-  /// \throws as `http_field`.
+  /// Sets the body and the `Content-Type` field: `http_reply(200).content("application/json", text)`.
+  /// \throws error{exec_errc::invalid_argument} for an invalid type, as the constructor of `http_field`.
   http_reply& content(std::string type, std::string_view text) & {
     fields_.set("Content-Type", std::move(type));
     body_ = to_bytes(text);

@@ -19,82 +19,90 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The limits of a server, and the hosts and origins that it accepts.
 ///
-/// Every time limit is more than zero and at most a year; otherwise `error{exec_errc::invalid_argument}`.
+/// Every time limit must be more than zero and at most 365 days; otherwise the setter throws
+/// `error{exec_errc::invalid_argument}`.
 class http_server_settings {
  public:
-  /// Receives the exception of a handler, with the request's head. The client only gets a 500. Must not throw.
+  /// A function that receives the head of a request and the exception with which its handler has ended. The client only
+  /// gets status 500. The function must not throw.
   using error_handler = std::function<void(const http_request_head&, std::exception_ptr)>;
 
   http_server_settings() = default;
 
-  /// Sets the limits of a request's head and trailers: 431, or 414 for the first line. Default 64 KiB and 256 fields.
+  /// Sets the limits of a request's head and trailers. A request over a limit gets status 431, or 414 if its first line
+  /// is too long. Default: 16 KiB for a line, 64 KiB for the head, 256 fields.
   http_server_settings& parser(const http_parser_limits& limits) {
     parser_ = limits;
     return *this;
   }
-  /// Sets the maximum bytes of a request's body, unless a handler sets another number: 413. Default 16 MiB.
+  /// Sets the maximum size of a request's body in bytes. A handler may set another limit by `http_call::body_limit`. A
+  /// longer body gets status 413. Default 16 MiB.
   http_server_settings& body(std::uint64_t max_bytes) {
     body_ = max_bytes;
     return *this;
   }
-  /// Sets the maximum bytes of an unread body that are read and discarded to keep the connection; with more it is
-  /// closed. Default 256 KiB.
+  /// Sets the maximum number of bytes that the server reads and discards if a handler has not read the whole body. If
+  /// more is left, the server closes the connection instead of reusing it. Default 256 KiB.
   http_server_settings& drained(std::uint64_t max_bytes) {
     drained_ = max_bytes;
     return *this;
   }
-  /// Sets the maximum number of connections over all listeners. Default 256; at least 1. If there are more, the server
-  /// closes the connection that has waited longest for a request (a new connection gets at least a second). If none
-  /// waits, new connections wait.
+  /// Sets the maximum number of connections over all listeners. Default 256; at least 1. If a new connection would
+  /// exceed the maximum, the server closes the connection that has been idle for the longest time. A connection is not
+  /// idle in its first second. If no connection is idle, new connections wait.
   http_server_settings& connections(std::size_t max_connections) {
     if (max_connections == 0) throw error(exec_errc::invalid_argument, "http_server: it needs at least one connection");
     connections_ = max_connections;
     return *this;
   }
 
-  /// Limits the time from the first byte of a request (on a new connection: from its beginning) to the end of the head:
-  /// 408. Default 30 s. Applies also to the time for discarding an unread body.
+  /// Limits the time to receive a request's head, counted from its first byte, or from the start of a new connection. A
+  /// slower client gets status 408. The same limit applies to discarding an unread body. Default 30 s.
   http_server_settings& head_timeout(std::chrono::milliseconds limit) { return set(head_timeout_, limit); }
-  /// Limits the time between two pieces of a body while a handler waits for one: 408. Default 60 s.
-  http_server_settings& body_timeout(std::chrono::milliseconds limit) { return set(body_timeout_, limit); }
-  /// Limits the time in which the client must accept each 64 KiB of a reply; a slower connection is closed. Default 60
+  /// Limits the time in which a handler waits for the next piece of a body. A slower client gets status 408. Default 60
   /// s.
+  http_server_settings& body_timeout(std::chrono::milliseconds limit) { return set(body_timeout_, limit); }
+  /// Limits the time in which the client must accept each 64 KiB of a reply. The server closes a slower connection.
+  /// Default 60 s.
   http_server_settings& write_timeout(std::chrono::milliseconds limit) { return set(write_timeout_, limit); }
-  /// Limits the time between two requests; then the connection is closed. Default 75 s.
+  /// Limits the time between two requests of one connection. The server then closes the connection. Default 75 s.
   http_server_settings& idle_timeout(std::chrono::milliseconds limit) { return set(idle_timeout_, limit); }
-  /// Limits the time of a handler; then it is cancelled, the client gets 503 if nothing was sent, and the connection is
-  /// closed. Default: no limit.
+  /// Limits the time of a handler. After the limit the handler is cancelled, the client gets status 503 if no reply was
+  /// begun, and the connection is closed. Default: no limit.
   http_server_settings& request_timeout(std::optional<std::chrono::milliseconds> limit) {
     std::chrono::milliseconds checked{1};
     set(checked, limit.value_or(checked));
     request_timeout_ = limit;
     return *this;
   }
-  /// Limits the time of handlers after a call of `stop`; then they are cancelled. Default 10 s.
+  /// Limits the time that handlers may continue after a call of `http_server::stop`. After the limit they are
+  /// cancelled. Default 10 s.
   http_server_settings& stop_timeout(std::chrono::milliseconds limit) { return set(stop_timeout_, limit); }
 
-  /// Sets the hosts that requests may name; others, and a missing host, get 421. Default: `localhost`, `127.0.0.1` and
-  /// `[::1]` for a TCP listener that only this machine can reach; any host for other listeners, so set the hosts there.
-  /// This protects against DNS rebinding, in which a web page's name resolves to this server, so that the page can send
-  /// requests from a browser.
-  /// \param hosts  names or addresses (IPv6 in brackets) without a port, which allows every port, or with a port. `*`
-  ///               alone allows every host.
+  /// Sets the hosts that a request's `Host` field may name. A request with another host, or with an empty one, gets
+  /// status 421. This protects against DNS rebinding: a web page makes its own name resolve to this server, and can
+  /// then send requests to this server from a visitor's browser.
+  ///
+  /// Default for a TCP listener that only this machine can reach: `localhost`, `127.0.0.1` and `[::1]`. Default for
+  /// other listeners: any host, so set the hosts explicitly for them.
+  /// \param hosts  names or addresses (IPv6 in brackets), each with or without a port; without a port, every port is
+  ///               allowed. A single `*` allows every host. Must not be empty.
   http_server_settings& allowed_hosts(std::vector<std::string> hosts) {
     if (hosts.empty())
       throw error(exec_errc::invalid_argument, "http_server: without an allowed host nobody is served");
     hosts_ = std::move(hosts);
     return *this;
   }
-  /// Sets the origins of web pages that may send requests; others, also `null`, get 403. Default: any port of the
-  /// requested host and of the hosts that are allowed by name. A request without an `Origin` does not come from a web
-  /// page.
-  /// \param origins  `https://app.example`, compared as a whole, without regard to case; empty: no page. `*` alone
-  ///                 allows every page in the world.
+  /// Sets the origins of web pages that may send requests. A request with another `Origin`, including `null`, gets
+  /// status 403. Default: the requested host and the allowed hosts, with any port. A request without an `Origin` field
+  /// is accepted, because it does not come from a web page.
+  /// \param origins  for example `https://app.example`, compared as a whole, without regard to case. An empty list
+  ///                 allows no web page. A single `*` allows every web page in the world.
   http_server_settings& allowed_origins(std::vector<std::string> origins) {
     origins_ = std::move(origins);
     return *this;
   }
-  /// Sets the handler of exceptions from request handlers. Default: none.
+  /// Sets the function that receives exceptions from request handlers. Default: none, and the exceptions are dropped.
   http_server_settings& on_error(error_handler told) {
     on_error_ = std::move(told);
     return *this;

@@ -16,31 +16,35 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A source of connected peers, the counterpart of `connector`. `tcp_listener`, `unix_listener` and `tls_listener`
-/// (net/tls_listener.hpp) make listeners, which listen at once.
-/// \par Lifetime  the destructor closes it without waiting. Destroy it before the executor's context.
-/// \par Threads   one executor.
+/// A listening socket that accepts connections, the counterpart of `connector`. `tcp_listener`, `unix_listener` and
+/// `tls_listener` (net/tls_listener.hpp) make listeners. A listener listens from its construction on.
+/// \par Lifetime  the destructor closes the listener without waiting. Destroy the listener before the executor's
+///                context.
+/// \par Threads   use the listener only on the executor for which it was made.
 class listener {
  public:
   using implementation = detail::listening;
 
-  /// Holds no listener.
+  /// Constructs an object without a listener. Every operation except `close` throws
+  /// `error{exec_errc::invalid_argument}`.
   listener() = default;
   explicit listener(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
 
-  /// Returns the name for error messages: `127.0.0.1:8080`, `the socket "/run/x.sock"`.
+  /// Returns the address for error messages, for example `127.0.0.1:8080` or `the socket "/run/x.sock"`.
   const std::string& name() const { return get().name(); }
-  /// Returns the port, also if the system has chosen it; 0 for a Unix socket.
+  /// Returns the TCP port, also if the system has chosen it; 0 for a Unix socket.
   std::uint16_t port() const { return get().port(); }
-  /// Returns true if this is TCP and only this machine can reach it.
+  /// Returns true if this is a TCP listener on a loopback address, which only this machine can reach.
   bool is_loopback() const { return get().is_loopback(); }
 
-  /// Waits for the next peer. One call at a time. For TLS, the first read of the stream makes the handshake.
-  /// \throws error{exec_errc::io_error} with the system's code; it goes on listening unless it was closed.
+  /// Waits for the next connection. At most one call at a time. With TLS, the handshake takes place in the first read
+  /// of the returned stream.
+  /// \throws error{exec_errc::io_error} with the system's error code. The listener stays open, unless `close` was
+  ///     called.
   /// \par Cancellation  terminal: throws error{exec_errc::cancelled}.
   awaitable<byte_stream> accept() { return get().accept(); }
 
-  /// Accepts no more peers, and removes a socket from the file system. Accepted streams stay open.
+  /// Accepts no more connections, and removes the file of a Unix socket. Accepted streams stay open.
   void close() noexcept {
     if (open_) open_->close();
   }
@@ -54,19 +58,21 @@ class listener {
   std::unique_ptr<implementation> open_;
 };
 
-/// Listens for TCP, with TCP_NODELAY.
-/// \param address  an IPv4 or IPv6 address (without brackets) of this machine: `127.0.0.1`, `::1`. `0.0.0.0` and `::`
-///                 accept connections from the network.
-/// \param port     0: any free port; `port()` returns it.
-/// \throws         error{exec_errc::invalid_argument} for another address; error{exec_errc::io_error} whose `cause()`
-///                 is the system's: EADDRINUSE, EACCES, EADDRNOTAVAIL.
+/// Listens for TCP connections. Accepted streams have TCP_NODELAY.
+/// \param address  an IPv4 or IPv6 address of this machine without brackets, for example `127.0.0.1` or `::1`.
+///                 `0.0.0.0` and `::` accept connections from the network.
+/// \param port     0 chooses any free port, which `port()` returns.
+/// \throws         error{exec_errc::invalid_argument} if `address` is not an IP address; error{exec_errc::io_error}
+///                 whose `cause()` is the system's error code: EADDRINUSE, EACCES, EADDRNOTAVAIL, ...
 listener tcp_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port);
 
-/// Listens on a Unix stream socket to which only this user may connect (mode 0600). Replaces the socket of a dead
-/// server. Removes the file at the end, unless it was replaced.
-/// \param path  absolute, at most 107 bytes, no NUL; its folder exists.
-/// \throws      error{exec_errc::invalid_argument} for another path; error{exec_errc::already_exists} if another server
-///              listens there, or if the file is not a socket; error{exec_errc::io_error} with the system's code.
+/// Listens on a Unix stream socket with mode 0600, to which only the same user can connect. Replaces a socket file
+/// whose server does not run any more. `close` and the destructor remove the file, unless another file has taken its
+/// place.
+/// \param path  absolute, at most 107 bytes, without NUL. The parent directory must exist.
+/// \throws      error{exec_errc::invalid_argument} for an invalid path; error{exec_errc::already_exists} if another
+///              server listens there, or if the file is not a socket; error{exec_errc::permission_denied} if other
+///              users could connect; error{exec_errc::io_error} with the system's error code.
 listener unix_listener(const asio::any_io_executor& executor, const std::string& path);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -10,25 +10,26 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The reason why a connection or its data was unusable: the `cause()` of the errors of `net/`, if the operating system
-/// had no code of its own (a refused connection keeps `ECONNREFUSED`). Their `code()` is `exec_errc::io_error`.
+/// The reason why a connection or its data was unusable: the `cause()` of errors from `net/` whose `code()` is
+/// `exec_errc::io_error`. If the operating system reports a reason, `cause()` is the system's error code instead, for
+/// example `ECONNREFUSED`.
 enum class net_errc {
-  connection_lost = 1,        ///< the peer ended the connection before it had answered
-  truncated,                  ///< the peer ended the connection inside a message
-  timed_out,                  ///< a time limit expired; the sentence has its name
-  malformed,                  ///< not HTTP/1.1, or HTTP/1.1 that is refused as unsafe
-  ambiguous_length,           ///< two readers could disagree about the end of the message
-  unsupported_coding,         ///< a transfer coding other than chunked
-  head_too_large,             ///< a line, or all lines of a head together, longer than the limit
-  too_many_fields,            ///< more fields than the limit
-  not_tls,                    ///< the peer does not use TLS, or only too old a version
+  connection_lost = 1,  ///< the peer closed the connection before it sent an answer
+  truncated,            ///< the peer closed the connection inside a message
+  timed_out,            ///< a time limit expired; the error's message names the limit
+  malformed,            ///< the message is not valid HTTP/1.1, or is valid but refused as unsafe
+  ambiguous_length,    ///< the fields about the length conflict, so two readers could see different ends of the message
+  unsupported_coding,  ///< the message uses a transfer coding other than chunked
+  head_too_large,      ///< a line, or the whole head of the message, is longer than its limit
+  too_many_fields,     ///< the message has more fields than the limit
+  not_tls,             ///< the peer does not use TLS, or uses a version before TLS 1.2
   certificate_untrusted,      ///< no trusted authority has signed the peer's certificate
-  certificate_expired,        ///< the peer's certificate is not valid any more
+  certificate_expired,        ///< the peer's certificate has expired
   certificate_not_yet_valid,  ///< the peer's certificate is not valid yet
   certificate_wrong_host,     ///< the peer's certificate is for another host
-  certificate_rejected,       ///< the peer's certificate is wrong in another way; the sentence has the reason
-  client_certificate_needed,  ///< the peer refuses our certificate, or requires one
-  proxy_refused,              ///< the proxy does not open a tunnel
+  certificate_rejected,  ///< the peer's certificate is invalid for another reason, which the error's message states
+  client_certificate_needed,  ///< the peer requires a client certificate, or rejects the one that was sent
+  proxy_refused,              ///< the proxy refuses to open a tunnel to the host
 };
 
 namespace detail {
@@ -61,10 +62,10 @@ class net_words {
 
 }  // namespace detail
 
-/// The category of `net_errc`.
+/// Returns the error category of `net_errc`.
 inline const std::error_category& net_error_category() noexcept { return detail::category_of<detail::net_words>(); }
 
-/// Makes `net_errc` usable wherever an error code is; found by argument-dependent lookup.
+/// Converts a `net_errc` to a `std::error_code`; found by argument-dependent lookup.
 inline std::error_code make_error_code(net_errc value) noexcept {
   return {static_cast<int>(value), net_error_category()};
 }

@@ -12,22 +12,24 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// An HTTP proxy for tunnels (`CONNECT`). The traffic is TLS, of which the proxy sees only the host's name.
+/// An HTTP proxy that opens tunnels (`CONNECT`). The traffic through a tunnel is encrypted by TLS: the proxy sees only
+/// the host's name and port.
 class http_proxy {
  public:
   http_proxy() = default;
 
-  /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, or without `http://`; user and password percent-encoded.
-  ///                 Default port: 80.
-  /// \param setting  the option or variable that it comes from, for the error message.
-  /// \throws error{exec_errc::invalid_argument} for anything else. The sentence does not show the URL, which may
-  ///     contain a password.
+  /// Parses the URL of a proxy.
+  /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, with or without `http://`. User and password are
+  ///                 percent-encoded. Default port: 80.
+  /// \param setting  the name of the option or variable that contains the URL, for the error message.
+  /// \throws error{exec_errc::invalid_argument} for any other URL. The message does not show the URL, which may contain
+  ///     a password.
   static http_proxy parse(std::string_view url, std::string_view setting);
 
-  /// Returns a name or an address, without brackets.
+  /// Returns the proxy's host name or IP address, without brackets.
   const std::string& host() const noexcept { return host_; }
   std::uint16_t port() const noexcept { return port_; }
-  /// Returns the value of `Proxy-Authorization`: a secret. Empty if there is no user.
+  /// Returns the value of the `Proxy-Authorization` field, which is secret; empty if the URL has no user.
   const std::string& authorization() const noexcept { return authorization_; }
 
  private:
@@ -36,29 +38,32 @@ class http_proxy {
   std::uint16_t port_ = 80;
 };
 
-/// The rules for the use of a proxy, from the variables HTTPS_PROXY and NO_PROXY. A value type.
+/// Rules that choose between a proxy and a direct connection, from the variables HTTPS_PROXY and NO_PROXY. A value
+/// type.
 ///
-/// This machine itself (`localhost`, 127.0.0.0/8, ::1) is always reached directly.
+/// Connections to this machine itself (`localhost`, 127.0.0.0/8, ::1) never use the proxy.
 class proxy_rules {
  public:
-  /// Reaches every host directly.
+  /// Constructs rules without a proxy: every connection is direct.
   proxy_rules() = default;
 
-  /// \param proxy       as `http_proxy::parse` takes it; empty: none.
-  /// \param exceptions  hosts to reach directly, separated by commas or blanks: `example.com` (and names that end in
-  ///                    `.example.com`; a dot or `*.` before it changes nothing), `example.com:8443`, `10.1.2.3`,
-  ///                    `10.0.0.0/8`, `::1`, or `*` for everything. Any other entry matches no host.
-  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
+  /// \param proxy       the URL of the proxy, as for `http_proxy::parse`; empty means no proxy.
+  /// \param exceptions  hosts to connect to directly, separated by commas or blanks. `example.com` also covers all
+  ///                    names that end in `.example.com`, and may be written `.example.com` or `*.example.com`. Other
+  ///                    forms: `example.com:8443`, `10.1.2.3`, `10.0.0.0/8`, `::1`, and `*` for every host. An entry of
+  ///                    any other form matches no host.
+  /// \param setting     the name of the variable that contains `proxy`, for the error message.
+  /// \throws error{exec_errc::invalid_argument} if `proxy` is not a valid URL.
   explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
                        std::string_view setting = "HTTPS_PROXY");
 
-  /// Returns the proxy for this host; no value: connect directly.
+  /// Returns the proxy for connections to this host and port; no value means a direct connection.
   std::optional<http_proxy> on_the_way_to(std::string_view host, std::uint16_t port) const;
 
  private:
   class exception {
    public:
-    std::string name;  // in lower case
+    std::string name;  // in lower case; "*" matches every host, "" matches none
     std::uint16_t port = 0;
   };
 

@@ -19,7 +19,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Returns the same JSON with every number that has a point or an exponent formatted by `number_text`.
+/// Returns the same JSON text, in which `number_text` has formatted every number that has a decimal point or an
+/// exponent.
 inline std::string with_readable_numbers(std::string_view json) {
   std::string result;
   result.reserve(json.size());
@@ -46,8 +47,8 @@ inline std::string with_readable_numbers(std::string_view json) {
 
 }  // namespace detail
 
-/// Serializes JSON for people and models: as `boost::json::serialize`, but with `12.0` instead of `1.2E1`. The text
-/// reads back as the same value.
+/// Serializes JSON as `boost::json::serialize` does, but writes numbers in the form that people and models expect:
+/// `12.0` instead of `1.2E1`. Parsing the text gives the same value.
 inline std::string readable_json(const boost::json::value& value) {
   return detail::with_readable_numbers(boost::json::serialize(value));
 }

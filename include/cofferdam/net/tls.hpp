@@ -18,28 +18,28 @@ class connector;
 connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
 }  // namespace detail
 
-/// The trusted certificates and the client certificate. Default: the system's roots, no client certificate, TLS 1.2 or
-/// newer, verification of the peer's certificate and name.
+/// The TLS settings of a client. By default, the system's root certificates are trusted, there is no client
+/// certificate, TLS 1.2 is the oldest accepted version, and the peer's certificate and host name are verified.
 class tls_settings {
  public:
   tls_settings() = default;
 
-  /// Trusts these certificates instead of the system's.
-  /// \param pem  one or more certificates, PEM.
+  /// Trusts these certificates instead of the system's root certificates.
+  /// \param pem  one or more certificates, in PEM form.
   tls_settings& trust(std::string pem) {
     trusted_ = detail::pem_source(std::move(pem), false);
     return *this;
   }
-  /// Trusts the certificates in this file instead of the system's.
-  /// \param path  PEM; read when the connector is made.
+  /// Trusts the certificates in this file instead of the system's root certificates.
+  /// \param path  a PEM file of at most 1 MiB. It is read when the connector is made.
   tls_settings& trust_file(std::string path) {
     trusted_ = detail::pem_source(std::move(path), true);
     return *this;
   }
 
   /// Sets the client certificate, for peers that require one.
-  /// \param chain  the certificate and the intermediate certificates up to the root, PEM.
-  /// \param key    its private key, PEM, not encrypted.
+  /// \param chain  the certificate, followed by the intermediate certificates, in PEM form.
+  /// \param key    the private key of the certificate, in PEM form, not encrypted.
   tls_settings& certificate(std::string chain, std::string key) {
     chain_ = detail::pem_source(std::move(chain), false);
     key_ = detail::pem_source(std::move(key), false);
@@ -52,20 +52,21 @@ class tls_settings {
     return *this;
   }
 
-  /// Expects a certificate for this name, and sends this name by SNI, instead of the name of the host.
+  /// Sets the name for which the peer's certificate must be valid, and which is sent as SNI. Default: the name of the
+  /// host.
   tls_settings& server_name(std::string name) {
     server_name_ = std::move(name);
     return *this;
   }
 
-  /// Connects through a proxy if the rules require it. Default: never.
+  /// Sets the rules that choose between a proxy and a direct connection. Default: always direct.
   tls_settings& through(proxy_rules rules) {
     proxies_ = std::move(rules);
     return *this;
   }
 
-  /// Accepts any certificate: an attacker on the network can then read and change everything. No other setting switches
-  /// the verification off.
+  /// Disables the verification of the peer's certificate. An attacker on the network can then read and change all data.
+  /// No other setting disables it.
   tls_settings& insecure_without_verification() {
     verify_ = false;
     return *this;

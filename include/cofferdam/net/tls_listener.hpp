@@ -13,20 +13,20 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The certificate of a server. TLS 1.2 or newer; clients need no certificate.
+/// The certificate of a TLS server. The server accepts TLS 1.2 and newer, and does not request client certificates.
 class tls_server_settings {
  public:
   tls_server_settings() = default;
 
-  /// Sets the certificate.
-  /// \param chain  the certificate and the intermediate certificates up to the root, PEM.
-  /// \param key    its private key, PEM, not encrypted.
+  /// Sets the server's certificate.
+  /// \param chain  the certificate, followed by the intermediate certificates, in PEM form.
+  /// \param key    the private key of the certificate, in PEM form, not encrypted.
   tls_server_settings& certificate(std::string chain, std::string key) {
     chain_ = detail::pem_source(std::move(chain), false);
     key_ = detail::pem_source(std::move(key), false);
     return *this;
   }
-  /// Sets the certificate from files, which are read when the listener is made.
+  /// Sets the server's certificate from PEM files, which are read when the listener is made.
   tls_server_settings& certificate_files(std::string chain_path, std::string key_path) {
     chain_ = detail::pem_source(std::move(chain_path), true);
     key_ = detail::pem_source(std::move(key_path), true);
@@ -41,11 +41,13 @@ class tls_server_settings {
   detail::pem_source key_;
 };
 
-/// Listens for TCP, as `tcp_listener` does, with TLS. The first read of a stream makes the handshake, so that the time
-/// limits of the reader apply to it; a failed handshake is an error of that read.
-/// \param settings  read now, including files: a changed certificate needs a new listener.
-/// \throws          as `tcp_listener`; error{exec_errc::invalid_argument} without a certificate, or with the unusable
-///                  file, certificate or key.
+/// Listens for TCP connections with TLS. Takes `address` and `port` as `tcp_listener` does. The handshake takes place
+/// in the first read of an accepted stream, so the time limits of the reader apply to it. If the handshake fails, that
+/// read throws.
+/// \param settings  the certificate, which must be set. Certificate files are read during this call, so a changed
+///                  certificate needs a new listener.
+/// \throws          the errors of `tcp_listener`; error{exec_errc::invalid_argument} if the certificate is absent, or
+///                  if the certificate, its key or a file is unusable. The message names the unusable part.
 /// \par Source      RFC 8446, RFC 5246.
 listener tls_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port,
                       const tls_server_settings& settings);

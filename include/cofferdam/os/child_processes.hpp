@@ -33,7 +33,7 @@ template <class = void>
 class basic_child_launcher;
 using child_launcher = basic_child_launcher<>;
 
-/// Starts commands as children of this program.
+/// The part of `child_processes` that starts commands as children of this program.
 template <class Unused>
 class basic_child_launcher final : public command_launcher {
  public:
@@ -44,7 +44,8 @@ class basic_child_launcher final : public command_launcher {
     nothing_ = usable(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "/dev/null");
   }
 
-  /// Without a status to take, every result would be a guess.
+  /// Throws if this program ignores SIGCHLD. The kernel then discards the exit status of every child, so no result
+  /// would have an exit code.
   static void require_child_status() {
     struct sigaction action {};
     if (::sigaction(SIGCHLD, nullptr, &action) != 0) return;
@@ -71,7 +72,7 @@ class basic_child_launcher final : public command_launcher {
       child = make_command<child_process>(executor(), registry(), limits_of(c), before, executor(), started.pid(),
                                           started.pidfd(), std::move(pipes));
       child->begin(c.take_input());
-    } catch (...) {  // it runs already, and its owner will not know it
+    } catch (...) {  // the process already runs, but the caller gets no object to end it
       if (child) {
         child->command().abandon();
       } else {
@@ -93,13 +94,15 @@ template <class = void>
 class basic_child_processes;
 using child_processes = basic_child_processes<>;
 
-/// A session whose commands are children of this program. Ending a command ends its process group. See
-/// examples/06_own_backend.cpp for the rest of a backend.
+/// A session whose commands are child processes of this program. Ending a command ends its process group. For a whole
+/// backend on top of it, see examples/06_own_backend.cpp.
 template <class Unused>
 class basic_child_processes : public command_session {
  public:
-  /// \throws error{exec_errc::provider_failed} if the program ignores SIGCHLD, because the status of commands would
-  ///     then be lost.
+  /// \param executor  the executor for all work of the session.
+  /// \param settings  the time limits and the isolation of the commands.
+  /// \throws error{exec_errc::provider_failed} if the program ignores SIGCHLD, because the exit status of commands
+  ///     would then be lost.
   explicit basic_child_processes(asio::any_io_executor executor, command_settings settings = command_settings())
       : command_session(std::make_shared<detail::child_launcher>(std::move(executor), std::move(settings))) {}
 };

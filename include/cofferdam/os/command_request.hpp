@@ -19,10 +19,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The default search path for programs.
+/// The search path for programs, if a command's environment has no PATH.
 inline constexpr std::string_view default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Refuses an invalid command: empty, with a NUL byte, or with a word longer than Linux takes.
+/// Checks a command, and returns a refusal if it is invalid: if it is empty, has a NUL byte, or has a line or a word
+/// that is too long for Linux. Returns no value for a valid command.
 inline std::optional<command_result> refuse_invalid(const command& c) {
   const auto invalid = [](std::string reason, std::string advice) {
     return command_result::refused(error_kind::invalid_argument, std::move(reason), std::move(advice));
@@ -47,10 +48,10 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
   return std::nullopt;
 }
 
-/// Makes the spawn request of a command.
-/// \param shell      an absolute path; runs lines as `shell -c -- LINE`.
-/// \param variables  "NAME=value" each; the command's own variables override them. The resulting PATH decides where
-///                   programs are searched.
+/// Makes the request that starts a command. The caller sets the descriptors and the directory.
+/// \param shell      the absolute path of the shell, which runs a command line as `shell -c -- LINE`.
+/// \param variables  the default environment, each as "NAME=value". The command's variables override them. Programs are
+///                   searched in the resulting PATH.
 inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables) {
   spawn_request request;
   request.variables = std::move(variables);
@@ -72,12 +73,12 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   return request;
 }
 
-/// Returns the program of a command, for error messages.
+/// Returns the name of a command's program for error messages: `the shell`, or the first word in quotes.
 inline std::string shown_program(const command& c) {
   return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
 }
 
-/// Returns the reason in the result of a command that ran past its time limit.
+/// Returns the `reason()` of a command that exceeded its time limit, for example "Command timed out after 1.5 seconds".
 inline std::string timeout_reason(std::chrono::milliseconds limit) {
   std::string text = std::to_string(limit.count() / 1000);
   if (const auto rest = limit.count() % 1000; rest != 0) {
@@ -88,8 +89,9 @@ inline std::string timeout_reason(std::chrono::milliseconds limit) {
   return "Command timed out after " + text + (text == "1" ? " second" : " seconds");
 }
 
-/// Makes the result of a command that could not be started: the failed step, the system's error code, and a remedy.
-/// \param program  from `shown_program`.
+/// Makes the result of a command that could not be started. It has the system's error code and advice for the failed
+/// step.
+/// \param program  the result of `shown_program`.
 inline command_result refuse_unstarted(const std::string& program, spawn_stage stage, std::error_code cause) {
   const int number = cause.value();
   error_kind kind = error_kind::execution_error;

@@ -22,20 +22,23 @@ template <class = void>
 class basic_command_session;
 using command_session = basic_command_session<>;
 
-/// The commands of one environment, wherever they run: the half of a backend that is the same for all. The classes
-/// derived from it begin a session; a backend keeps it as this type.
+/// The commands of one environment: the part of a backend that starts, watches and ends commands. The derived classes
+/// construct a session; a backend stores it as this type.
 ///
 ///     command_session session = child_processes(executor);
 ///     command_session session = co_await warden_session::open(std::move(stream));
 ///
-/// Output is drained within its cap, limits are held, and the end of a command is seen whether or not it is awaited.
-/// Movable while idle. Destroyed without `close()`, it ends every command and waits for nothing.
-/// A variable of a derived class must not be assigned another kind of session through a reference to this class.
+/// A session reads the output of commands, enforces their limits and detects their ends, even if no coroutine awaits
+/// them. It may be moved while no operation is under way. The destructor ends every command without waiting; `close()`
+/// waits.
+///
+/// Through a reference to this class, do not assign another kind of session to an object of a derived class.
 /// \par Threads  one executor at a time.
 template <class Unused>
 class basic_command_session {
  public:
-  /// No session, as after a move: only assignment, destruction, `abandon()` and the conversion to bool are allowed.
+  /// Constructs an object without a session. Only assignment, destruction, `abandon()` and the conversion to bool are
+  /// allowed, as for an object that was moved from.
   basic_command_session() = default;
   basic_command_session(basic_command_session&&) noexcept = default;
   basic_command_session& operator=(basic_command_session&& other) noexcept {
@@ -47,42 +50,48 @@ class basic_command_session {
   }
   ~basic_command_session() { abandon(); }
 
+  /// Returns true if there is a session.
   explicit operator bool() const noexcept { return static_cast<bool>(launcher_); }
 
-  /// Runs a command to its end: what `run_command` of an environment does.
-  /// \param c        its limits, input and output settings count; `refuse_invalid` has let it through.
-  /// \param request  as `request_for` makes it, with the directory; borrowed descriptors live until the awaitable
-  ///                 completes.
+  /// Runs a command until it ends. This is `run_command` of an environment.
+  /// \param c        the command. Only its limits, input and output settings are used here. Check it with
+  ///                 `refuse_invalid` first.
+  /// \param request  the result of `request_for`, with the directory set. The descriptors in it are borrowed until the
+  ///                 awaitable completes.
   awaitable<command_result> run(command c, spawn_request request) {
     return detail::command_launcher::run(launcher_, std::move(c), std::move(request));
   }
 
-  /// Starts a command: what `start` of an environment does.
+  /// Starts a command and returns the running process. This is `start` of an environment. The parameters are the same
+  /// as for `run`.
   awaitable<process> start(command c, spawn_request request) {
     return detail::command_launcher::start(launcher_, std::move(c), std::move(request));
   }
 
-  /// Returns the commands that have ended and left something running, oldest first.
+  /// Returns the commands that have ended, but left processes running, oldest first.
   std::vector<background_command> background() const { return launcher_->background(); }
 
-  /// Ends what a command has left running: SIGTERM, the grace, SIGKILL, and waits for that. Not cancelled.
-  /// \throws error{exec_errc::not_found} where nothing is left of it; error{exec_errc::environment_closed}.
+  /// Ends the processes that a command has left running: sends SIGTERM, and after the grace period SIGKILL. Waits until
+  /// they have ended, even if the coroutine is cancelled.
+  /// \param number  the command's number from `background()`.
+  /// \throws error{exec_errc::not_found} if no process of that command is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number) { return launcher_->end_background(number); }
 
-  /// Ends every command and waits for that; pending operations throw error{exec_errc::environment_closed}. Not
-  /// cancelled.
-  /// \throws error{exec_errc::provider_lost} if the commands of a warden have not ended 3 s after the grace. The
-  ///     session is over then, and pending operations throw that error.
+  /// Ends every command and waits until all have ended, even if the coroutine is cancelled. Pending operations throw
+  /// error{exec_errc::environment_closed}.
+  /// \throws error{exec_errc::provider_lost} if commands in a warden (the helper program in a sandbox) have not ended 3
+  ///     s after the grace period. Pending operations then throw this error, too.
   awaitable<void> close() {
     return detail::shielded([launcher = launcher_] { return launcher->close(); });
   }
 
-  /// Gives the session up: pending operations throw `reason`, and nothing can be started.
+  /// Ends the session because its connection or sandbox is lost. Pending operations throw `reason`. No further command
+  /// can be started.
   void lose(const error& reason) noexcept {
     if (launcher_) launcher_->lose(reason);
   }
 
-  /// Ends every command and waits for nothing, as the destructor does. Nothing can be started afterwards.
+  /// Ends every command without waiting, as the destructor does. No further command can be started.
   void abandon() noexcept {
     if (launcher_) launcher_->abandon();
   }

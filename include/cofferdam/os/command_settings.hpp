@@ -9,16 +9,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The settings of an environment's commands.
+/// The settings for the commands of an environment.
 class command_settings {
  public:
-  /// The time limit of commands without one; `no_timeout` for none.
+  /// The time limit of a command without a limit of its own. Default 5 minutes; `no_timeout` means no limit.
   std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
-  /// The time from SIGTERM to SIGKILL.
+  /// The grace period: the time from SIGTERM to SIGKILL. Default 500 ms.
   std::chrono::milliseconds kill_grace{500};
-  /// The time for which remaining processes may continue after their command has ended.
+  /// The time that other processes of a command may continue after the command itself has ended. Default 100 ms.
   std::chrono::milliseconds output_grace{100};
-  /// The isolation for every result; may be null.
+  /// The isolation that every result reports; may be null.
   std::shared_ptr<const isolation_report> isolation;
 };
 

@@ -29,26 +29,29 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A directory, held by a descriptor, and access to the files beneath it that cannot be led out of it: not by `..`, not
-/// by a symbolic link, not by replacing a directory by a link between a check and a use, and not through /proc.
+/// An open directory, and access to the files beneath it. No path leads out of the directory: not by `..`, not by a
+/// symbolic link, not through /proc, and not if another process replaces a directory by a link between a check and a
+/// use.
 ///
-/// The object stays valid when the directory is renamed. Symbolic links in a path are followed as long as they stay
-/// beneath; a link with an absolute target never does. A process that may *move directories out* of this one can take
-/// open files along: permissions must prevent that, not names.
+/// The object stays valid if the directory is renamed. Symbolic links in a path are followed as long as they stay
+/// beneath the directory. A link with an absolute target is an error. If another process moves a subdirectory *out of*
+/// this directory, files that are already open in it move along. Only permissions can prevent this.
 ///
-/// All members are synchronous. Most take microseconds; `walk`, `removal`, `open_file` and `create_file` return objects
-/// that do large work in pieces, so that other coroutines can run in between.
-/// \par Paths    relative, `/`-separated, any bytes but NUL, as for `workspace_path`; "." is the directory itself.
+/// All members are synchronous. Most of them take microseconds. `walk`, `removal`, `open_file` and `create_file` return
+/// objects that do large work in pieces, so that other coroutines can run in between.
+/// \par Paths    relative, with `/` between components, any bytes except NUL, as for `workspace_path`. "." is the
+///               directory itself.
 /// \par Errors   error{exec_errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
-///               permission_denied, io_error}, with `errno` as the cause.
-/// \par Threads  const members from any thread.
+///               permission_denied, io_error}, with `errno` as the `cause()`.
+/// \par Threads  const members may be called from any thread.
 /// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09.
 class directory {
  public:
+  /// Constructs an object without a directory.
   directory() = default;
 
   /// Opens a directory of the host. Symbolic links in `path` are followed, because the path comes from the caller.
-  /// \param resolution  `component` forces the slower way that old kernels need.
+  /// \param resolution  `component` forces the slower method for kernels without openat2(2).
   static directory open(const std::filesystem::path& path, path_resolution resolution = path_resolution::kernel) {
     unique_fd fd(detail::open_retried(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
     if (!fd) throw host_error(errno, path);
@@ -57,27 +60,29 @@ class directory {
     return directory(std::move(fd), resolution);
   }
 
-  /// Takes over a directory's descriptor; O_PATH is enough.
+  /// Takes ownership of the descriptor of a directory. It may have been opened with O_PATH.
   explicit directory(unique_fd fd, path_resolution resolution = path_resolution::kernel)
       : fd_(std::move(fd)), resolution_(resolution) {
     if (resolution_ == path_resolution::kernel) resolution_ = detail::available_resolution(fd_.get());
   }
 
-  /// Returns the descriptor (O_PATH), still owned; -1 for a default-constructed object.
+  /// Returns the descriptor (O_PATH), which the object still owns; -1 if there is no directory.
   int fd() const noexcept { return fd_.get(); }
-  /// Returns the way in which paths are resolved.
+  /// Returns the method by which paths are resolved: the requested one, or `component` if the kernel does not support
+  /// it.
   path_resolution resolution() const noexcept { return resolution_; }
 
-  /// Opens the directory at `path` as a separate object, whose paths cannot lead out to this directory either.
+  /// Opens the directory at `path` as a separate object. Paths in it cannot lead out of the subdirectory, not even into
+  /// this directory.
   directory subdirectory(std::string_view path, link_policy links = link_policy::follow) const {
     return directory(open_directory_fd(path, links), resolution_);
   }
 
-  /// Returns an O_PATH descriptor of the directory at `path`, for the fchdir of a child. Numbered above the standard
-  /// descriptors.
+  /// Opens the directory at `path` and returns an O_PATH descriptor, which a child process can pass to fchdir(2). Its
+  /// number is at least 3.
   unique_fd open_directory_fd(std::string_view path, link_policy links = link_policy::follow) const {
     const std::string clean = workspace_path_or_root(path);
-    if (clean == ".") {  // already open: works without any permission
+    if (clean == ".") {  // duplicates the descriptor, which needs no permission on the directory
       unique_fd same(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3));
       if (!same) throw detail::path_error(errno, "open directory", clean);
       return same;
@@ -89,7 +94,7 @@ class directory {
     return fd;
   }
 
-  /// Returns the entry at `path`; does not follow a symbolic link at its end.
+  /// Returns the properties of the entry at `path`. If the entry is a symbolic link, it is not followed.
   directory_entry stat(std::string_view path) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
@@ -98,8 +103,8 @@ class directory {
     return detail::entry_of(clean, status);
   }
 
-  /// Returns the target of the symbolic link at `path`, as it was written.
-  /// \throws error{exec_errc::invalid_argument} if it is not a symbolic link.
+  /// Returns the unchanged target of the symbolic link at `path`.
+  /// \throws error{exec_errc::invalid_argument} if the entry is not a symbolic link.
   std::string link_target(std::string_view path) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
@@ -111,9 +116,10 @@ class directory {
     return target;
   }
 
-  /// Lists everything beneath the directory at `path`, at every depth, as paths relative to it, in byte order. Symbolic
-  /// links are listed, not entered. Runs in one piece: for large trees use `walk`.
-  /// \throws also error{exec_errc::too_large} at the limit, instead of a list cut short.
+  /// Lists all entries beneath the directory at `path`, at every depth. Their paths are relative to that directory, and
+  /// sorted by their bytes. Symbolic links are listed, not followed. The call does not return in between: for large
+  /// trees use `walk`.
+  /// \throws also error{exec_errc::too_large} if a limit of `options` is exceeded; the list is never cut.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
     detail::tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
@@ -122,46 +128,47 @@ class directory {
     return entries;
   }
 
-  /// Sorts entries of `walk` into the order of `list`.
+  /// Sorts the entries from `walk` into the order of `list`.
   static void sort_entries(std::vector<directory_entry>& entries) {
     std::sort(entries.begin(), entries.end(),
               [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
   }
 
-  /// Lists one entry at a time, in no order.
+  /// Returns an object that lists one entry at a time, in no particular order.
   detail::tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
     return detail::tree_walk(open_directory_fd(clean), clean, options);
   }
 
-  /// Makes a directory and its parents; no error if it exists.
-  /// \param mode  permission bits of new directories, independent of the umask.
-  /// \throws      also error{exec_errc::not_a_directory} if one of the names is not a directory.
+  /// Makes a directory and its missing parents. Does nothing if the directory exists.
+  /// \param mode  the permission bits of new directories, whatever the umask is.
+  /// \throws      also error{exec_errc::not_a_directory} if a component of the path exists and is not a directory.
   void make_directory(std::string_view path, unsigned mode = 0755) const {
     static_cast<void>(made_directory(workspace_path_or_root(path), mode));
   }
 
-  /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. Runs in one piece: for
-  /// large trees use `removal`.
-  /// \throws also error{exec_errc::not_found} if there is no such entry; invalid_argument for the directory itself.
+  /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. The call does not
+  /// return in between: for large trees use `removal`.
+  /// \throws also error{exec_errc::not_found} if the entry does not exist; error{exec_errc::invalid_argument} for ".".
   void remove(std::string_view path) const {
     detail::tree_removal work = removal(path);
     while (!work.step()) continue;
   }
 
-  /// Removes in steps.
+  /// Returns an object that removes the entry at `path` in steps.
   detail::tree_removal removal(std::string_view path) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
     return detail::tree_removal(parent_fd(above, "remove", clean), name, clean);
   }
 
-  /// Removes everything in this directory, in steps.
+  /// Returns an object that removes everything in this directory in steps, but not the directory.
   detail::tree_removal removal_of_all() const { return detail::tree_removal(open_directory_fd("."), "."); }
 
-  /// Renames `from` to `to`; replaces a file there. A link itself is renamed, not its target.
+  /// Renames `from` to `to`. An existing file at `to` is replaced. If `from` is a symbolic link, the link is renamed,
+  /// not its target.
   /// \throws also error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument}
-  ///     if a directory would move into itself.
+  ///     if a directory would be moved into itself.
   void rename(std::string_view from, std::string_view to) const {
     const std::string clean_from = workspace_path(from);
     const std::string clean_to = workspace_path(to);
@@ -179,8 +186,9 @@ class directory {
     throw detail::name_error(errno, "rename", clean_from);
   }
 
-  /// Sets the permission bits of a file or directory, or of a link's target beneath this directory.
-  /// \param mode  0 to 0777; other bits are dropped.
+  /// Sets the permission bits of a file or directory. A symbolic link is followed, if its target is beneath this
+  /// directory.
+  /// \param mode  0 to 0777; other bits are ignored.
   void set_mode(std::string_view path, unsigned mode) const {
     const std::string clean = workspace_path_or_root(path);
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH, resolution_);
@@ -189,31 +197,32 @@ class directory {
   }
 
   /// Opens a regular file for reading.
-  /// \throws also error{exec_errc::not_a_file} for anything else, without blocking; also for a link, if `links` refuses
-  ///     links.
+  /// \throws also error{exec_errc::not_a_file} for a FIFO, device, socket or directory, without blocking, and for a
+  ///     symbolic link if `links` is `refuse`.
   detail::file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
     return detail::file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
   /// Reads a whole file.
-  /// \param max_bytes  maximum bytes; a longer file is error{exec_errc::too_large}.
+  /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t max_bytes) const {
     detail::file_reader reader = open_file(path);
     return reader.read_rest(max_bytes);
   }
 
-  /// Starts a file that becomes visible with `atomic_file::commit`; makes missing parents at once.
-  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has the name.
+  /// Begins a file, which becomes visible under its name when `atomic_file::commit` is called. Makes missing parents at
+  /// once.
+  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name.
   detail::atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
-  /// Starts a file in `staging`, a directory on the same file system outside the tree, so that a killed host leaves no
-  /// unfinished file in the tree.
+  /// Begins a file whose unfinished content is stored in `staging`, a directory outside this tree on the same file
+  /// system. If the program is killed, no unfinished file stays in this tree.
   detail::atomic_file create_file(std::string_view path, const directory& staging) const {
     return create_in(path, staging.open_directory_fd("."));
   }
 
   /// Writes a file, whole or not at all.
-  /// \param mode  permission bits; by default those of the file that is replaced, else 0644.
+  /// \param mode  the permission bits; by default those of the file that is replaced, or 0644 for a new file.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
     detail::atomic_file file = create_file(path);
     file.write(content);
@@ -241,7 +250,7 @@ class directory {
     return detail::atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
   }
 
-  // Finds the lowest existing directory, and then makes the directories below it.
+  // Finds the deepest existing directory of the path, and then makes the missing directories below it.
   unique_fd made_directory(const std::string& path, unsigned mode) const {
     std::string there = path;
     unique_fd at;
@@ -261,7 +270,7 @@ class directory {
       unique_fd below(detail::open_retried(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
       struct stat status {};
       if (!below || ::fstat(below.get(), &status) != 0) {
-        if (errno == ELOOP) errno = ENOTDIR;  // a dangling link, or one put there just now
+        if (errno == ELOOP) errno = ENOTDIR;  // the name is a dangling link, or was replaced by a link just now
         throw detail::path_error(errno, "make directory", path);
       }
       if (created && (status.st_mode & 0777U) != (mode & 0777U) &&

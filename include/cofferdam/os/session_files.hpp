@@ -12,27 +12,29 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The files of a place that only a session reaches: what an environment and its `file_system` need of them, with the
-/// same errors. After the session has been closed, operations throw `error{exec_errc::environment_closed}`.
-/// \par Threads  as the session.
+/// The files in a sandbox that are reached only through a `command_session`. The class has the file operations of an
+/// environment and of a `file_system`, with the same errors. After the session has been closed, they throw
+/// `error{exec_errc::environment_closed}`.
+/// \par Threads  the executor of the session.
 class session_files : public file_system::implementation {
  public:
-  /// Returns the content of a file.
-  /// \param max_bytes  bytes; a longer file is error{exec_errc::too_large}.
+  /// Reads a whole file.
+  /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
   virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
 
   /// Writes a file, whole or not at all.
   /// \param content  kept by the caller until the awaitable completes.
   virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
 
-  /// Returns what `spawn_request::directory_path` must be for a command's working directory.
+  /// Checks a working directory, and returns its path for `spawn_request::directory_path`.
   /// \throws error{exec_errc::outside_workspace}, error{exec_errc::not_found}, error{exec_errc::not_a_directory}.
   virtual awaitable<std::string> directory_path(std::string working_directory) = 0;
 };
 
 namespace detail {
 
-/// Writes all operations of `session_files` by the hook of a `file_system_adaptor`.
+/// An implementation of the operations of `session_files`. Each operation is passed to `call`, the member of `Derived`
+/// that runs it on other files.
 template <class Derived>
 class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::session_files> {
  public:

@@ -32,58 +32,60 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The description of a new process. Strings may contain anything but NUL.
+/// The description of a process to start. The strings must not contain NUL.
 class spawn_request {
  public:
-  /// Paths to try for `execve`, in order, until one is found. At least one, or `program`.
+  /// The paths to try for `execve`, in this order, until a program exists. Empty only if `program` is set.
   std::vector<std::string> candidates;
-  /// An open ELF file to execute instead; 10 or above. Borrowed.
+  /// The descriptor of an open ELF file to execute instead, 10 or above; -1 means none. Borrowed.
   int program = -1;
-  /// argv, the program's own name first.
+  /// The argument vector. The first element is the program's name.
   std::vector<std::string> words;
-  /// "NAME=value"; the whole environment of the new process.
+  /// The whole environment of the new process, each as "NAME=value".
   std::vector<std::string> variables;
-  /// Its working directory; -1 keeps ours. Borrowed.
+  /// The descriptor of its working directory; -1 means the working directory of this program. Borrowed.
   int directory = -1;
-  /// The working directory by name, for other ways to start a process; `spawn` ignores it.
+  /// The path of its working directory, for launchers that cannot use a descriptor. `spawn` ignores it.
   std::string directory_path;
-  /// Its standard input, output and error. Borrowed; above 2.
+  /// The descriptors that become its standard input, output and error. Borrowed; each above 2.
   int input = -1;
   int output = -1;
   int error = -1;
-  /// Its standard input is a terminal, and becomes its controlling terminal.
+  /// True if `input` is a terminal that becomes the controlling terminal of the process.
   bool is_terminal = false;
-  /// A fourth descriptor, which becomes number 3. Borrowed; above 2.
+  /// A descriptor that becomes number 3 of the process; -1 means none. Borrowed; above 2.
   int control = -1;
-  /// Descriptors that become numbers 4, 5 and so on, if there is a `control`. Borrowed; each at least
-  /// `first_borrowable`.
+  /// Descriptors that become the numbers 4, 5 and so on of the process. Used only with `control`. Borrowed; each at
+  /// least `first_borrowable`.
   std::vector<int> further;
   static constexpr int first_borrowable = 64;
-  /// Files `cgroup.procs` of the control groups that the process enters before it executes its program, open for
+  /// The files `cgroup.procs` of the control groups that the process enters before it executes its program, open for
   /// writing. Borrowed.
   std::vector<int> control_groups;
-  /// The user and group to become, without supplementary groups; -1 keeps ours. Only root can change them.
+  /// The user and group of the process, without supplementary groups; -1 keeps those of this program. Only root can
+  /// change them.
   std::int64_t uid = -1;
   std::int64_t gid = -1;
 };
 
-/// The step at which the start of a process failed.
+/// The step of a start that failed: creating the process, installing its descriptors, entering its directory or
+/// control groups, changing its user or group, or executing its program; `none` after success.
 enum class spawn_stage { none, clone, descriptors, directory, control_group, identity, exec };
 
-/// A started process, or the reason of the failure.
+/// The result of `spawn`: a process, or the step that failed and the system's error code.
 class spawned {
  public:
   spawned(pid_t pid, unique_fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
   spawned(spawn_stage stage, int number) : stage_(stage), cause_(number, std::system_category()) {}
 
   bool ok() const noexcept { return stage_ == spawn_stage::none; }
-  /// Returns the process number, which is also that of its session and its process group. It is reserved until the
-  /// process is reaped.
+  /// Returns the process number, which is also the number of the process's session and process group. The kernel does
+  /// not reuse it until the process is reaped.
   pid_t pid() const noexcept { return pid_; }
-  /// Readable once the process has ended.
+  /// Returns the pidfd of the process. It becomes readable when the process ends.
   unique_fd& pidfd() noexcept { return pidfd_; }
   spawn_stage stage() const noexcept { return stage_; }
-  /// The system's own code for the failed step.
+  /// Returns the system's error code for the failed step.
   std::error_code cause() const noexcept { return cause_; }
 
  private:
@@ -95,7 +97,8 @@ class spawned {
 
 namespace detail {
 
-/// The data that the child needs, prepared by the parent: between clone and exec the child must not allocate.
+/// The data that the child process needs, prepared by the parent. Between clone and exec the child shares the parent's
+/// memory, so it must not allocate.
 class spawn_plan {
  public:
   explicit spawn_plan(const spawn_request& request)
@@ -124,7 +127,7 @@ class spawn_plan {
   const int* control_groups() const noexcept { return control_groups_; }
   int control_group_count() const noexcept { return control_group_count_; }
 
-  // Written by the child, in the shared memory, while the parent thread waits.
+  // The child writes these members in the shared memory, while the parent's thread waits.
   spawn_stage stage = spawn_stage::none;
   int number = 0;
 
@@ -146,8 +149,8 @@ class spawn_plan {
   rlimit files_{};
 };
 
-/// The kernel's own sigaction. In a child that shares our memory, sanitizers would take a call of the C library's for
-/// one of this program.
+/// The kernel's struct sigaction. The child calls the system call directly. In shared memory, a sanitizer would take a
+/// call of sigaction(3) in the child for a call of this program.
 class kernel_sigaction {
  public:
   void (*handler)(int) = nullptr;
@@ -156,8 +159,8 @@ class kernel_sigaction {
   std::uint64_t mask = 0;
 };
 
-// The child runs in our memory, on its own stack, while this thread waits (CLONE_VM | CLONE_VFORK). It only makes plain
-// system calls, through `syscall`, which no sanitizer intercepts.
+// The child runs in this program's memory, on a separate stack, while this thread waits (CLONE_VM | CLONE_VFORK). It
+// makes system calls only through `syscall`, which sanitizers do not intercept.
 #if defined(__clang__)
 #define COFFERDAM_DETAIL_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
 #else
@@ -174,7 +177,7 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   spawn_plan& plan = *static_cast<spawn_plan*>(argument);
   const spawn_request& request = plan.request();
 
-  // Without its own process group the command could not be ended.
+  // The command is ended by its process group, so it must have a group of its own.
   if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
   if (request.is_terminal && ::syscall(SYS_ioctl, request.input, TIOCSCTTY, 0) < 0)
     spawn_child_fails(plan, spawn_stage::descriptors);
@@ -203,18 +206,19 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
                             : ::syscall(SYS_close_range, first, kept - 1, 0U) == 0 &&
                                   ::syscall(SYS_close_range, kept + 1, ~0U, 0U) == 0;
   if (!closed) {
-    // For kernels before 5.9, and for filters that forbid the call: closes the descriptors one by one, up to the limit.
+    // close_range(2) fails on kernels before 5.9 and under filters that forbid it. In this case the descriptors are
+    // closed one by one, up to the limit on their number.
     for (rlim_t fd = first; fd < plan.files().rlim_max && fd < 1048576; ++fd)
       if (fd != kept) ::syscall(SYS_close, static_cast<int>(fd));
   }
 
   ::syscall(SYS_umask, 022);
-  // 0 would prevent a core file, but not a helper program in core_pattern; 1 byte prevents both
+  // A limit of 0 prevents a core file, but not a program in core_pattern. A limit of 1 byte prevents both.
   const rlimit no_core{1, 1};
   ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, nullptr);
   ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &plan.files(), nullptr);
-  // A host that is protected from the kernel's memory killer must not pass this on. A raised score stays, so that a
-  // guest is killed first.
+  // If this program is protected from the kernel's out-of-memory killer (a negative score), the child must not inherit
+  // the protection. A positive score is kept, so that the child is killed first.
   const int score = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
   if (score >= 0) {
     char sign = 0;
@@ -222,7 +226,7 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
     ::syscall(SYS_close, score);
   }
   if (request.gid >= 0 || request.uid >= 0) {
-    // The calls of the kernel, which change this process only; the C library's would change all threads.
+    // The system calls change only this process. The C library's functions would change all threads of the parent.
     if (::syscall(SYS_setgroups, 0, nullptr) < 0) spawn_child_fails(plan, spawn_stage::identity);
     if (request.gid >= 0 && ::syscall(SYS_setresgid, request.gid, request.gid, request.gid) < 0)
       spawn_child_fails(plan, spawn_stage::identity);
@@ -249,8 +253,9 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
 
 #undef COFFERDAM_DETAIL_NO_SANITIZE
 
-// ThreadSanitizer takes `clone` for a fork, records this in the shared memory, and ends the program at its next new
-// thread. It does not know glibc's other name for the function.
+// ThreadSanitizer intercepts `clone` and takes it for a fork. It records the fork in the shared memory, and ends the
+// program when the program starts another thread. `__clone` is glibc's other name for the same function, which
+// ThreadSanitizer does not intercept.
 #if defined(__SANITIZE_THREAD__)
 #define COFFERDAM_DETAIL_CLONE __clone
 #elif defined(__has_feature)
@@ -264,16 +269,16 @@ extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
 #define COFFERDAM_DETAIL_CLONE ::clone
 #endif
 
-/// clone(2), with the child on a stack of its own.
+/// Calls clone(2). The child runs `spawn_child` on the given stack.
 inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
   return COFFERDAM_DETAIL_CLONE(&spawn_child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
 }
 
 #undef COFFERDAM_DETAIL_CLONE
 
-/// Keeps this program dumpable while a child in its memory changes its user. The kernel makes the shared memory
-/// undumpable at that moment, which protects this program's memory from the child's new user until the child executes
-/// its program.
+/// A guard that restores the dumpable flag of this program after a child has changed its user. The child shares this
+/// program's memory, so the kernel clears the flag for both. The cleared flag protects the memory from the child's new
+/// user until the child executes its program.
 class dumpable_guard {
  public:
   explicit dumpable_guard(const spawn_request& request) {
@@ -287,7 +292,7 @@ class dumpable_guard {
     if (was_dumpable_) ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   }
 
-  /// Makes this program undumpable for good.
+  /// Clears the dumpable flag of this program permanently.
   static void make_undumpable() {
     const std::lock_guard lock(mutex());
     ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -305,9 +310,9 @@ class dumpable_guard {
 
 }  // namespace detail
 
-/// Returns the paths at which `execve` looks for a program: `word` itself if it has a slash, else `word` in each
-/// absolute element of `path`. Empty and relative elements of `path` are skipped: they would mean the guest's current
-/// directory.
+/// Returns the paths at which `execve` looks for a program: only `word` if it has a slash, otherwise `word` in each
+/// absolute element of `path`. Empty and relative elements of `path` are skipped, because they would refer to the
+/// working directory, which a guest (code in a sandbox) can write.
 inline std::vector<std::string> program_candidates(const std::string& word, std::string_view path) {
   std::vector<std::string> candidates;
   if (word.find('/') != std::string::npos) {
@@ -327,10 +332,11 @@ inline std::vector<std::string> program_candidates(const std::string& word, std:
   return candidates;
 }
 
-/// Starts a process without copying the address space: this thread waits until the child has called `execve`, some
-/// hundred microseconds. The child has its own session and process group, three descriptors, default signal actions, no
-/// blocked signal, umask 022, no core dumps, no protection from the memory killer, and the given environment.
-/// \return  the process, or the step that failed with the system's code. Does not throw for failures in the child.
+/// Starts a process without copying the address space. The calling thread waits until the child has called `execve`,
+/// which takes some hundred microseconds. The child has a session and a process group of its own, the default signal
+/// actions, no blocked signals, umask 022, no core dumps and no protection from the out-of-memory killer. It inherits
+/// only the descriptors and the environment that `request` lists.
+/// \return  the process, or the failed step and the system's error code. A failure in the child does not throw.
 inline spawned spawn(const spawn_request& request) {
   if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
   detail::spawn_plan plan(request);
@@ -342,7 +348,7 @@ inline spawned spawn(const spawn_request& request) {
   sigset_t all_signals;
   sigset_t before;
   ::sigfillset(&all_signals);
-  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // no signal handler of this program may run in the child
+  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // so that no signal handler of this program runs in the child
   int pid = -1;
   int clone_error = 0;
   {

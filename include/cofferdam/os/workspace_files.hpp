@@ -35,13 +35,14 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// The maximum number of bytes read or written before other work gets a turn.
+/// The maximum number of bytes to read or write before other work on the executor may run.
 inline constexpr std::size_t file_turn = 1024 * 1024;
 
-/// The maximum number of names listed or removed before other work gets a turn.
+/// The maximum number of names to list or remove before other work on the executor may run.
 inline constexpr std::size_t names_a_turn = 512;
 
 /// Lets other work on the executor run. Throws error{exec_errc::cancelled} if the coroutine was cancelled.
+/// \param doing  the operation, for the error message.
 template <class = void>
 awaitable<void> yield_turn(std::string doing) {
   co_await asio::post(asio::use_awaitable);
@@ -49,9 +50,11 @@ awaitable<void> yield_turn(std::string doing) {
   if (state.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, doing + ": cancelled");
 }
 
-/// Completes a removal, and lets other work run in between.
-/// \param removal  the caller keeps it until the awaitable completes.
-/// \return         false if the time limit was reached first.
+/// Removes a tree step by step, and lets other work on the executor run in between.
+/// \param removal  kept by the caller until the awaitable completes.
+/// \param doing    the operation, for error messages.
+/// \param until    the time at which to give up. Default: never.
+/// \return         true if everything was removed; false if `until` was reached first.
 template <class = void>
 awaitable<bool> remove_in_turns(
     tree_removal& removal, std::string doing,
@@ -67,7 +70,7 @@ template <class = void>
 class basic_directory_source;
 using directory_source = basic_directory_source<>;
 
-/// Files of a directory, one after another, for `put_files` elsewhere.
+/// A source that reads files of a directory one after another, for `put_files` of another environment.
 template <class Unused>
 class basic_directory_source final : public file_source {
  public:
@@ -112,24 +115,28 @@ template <class = void>
 class basic_workspace_files;
 using workspace_files = basic_workspace_files<>;
 
-/// The files of a workspace on this machine: the file half of an environment, for backends whose guests work in a host
-/// directory. All access is beneath an open directory descriptor and resolved by the kernel, so a guest that replaces
-/// names meanwhile cannot lead it elsewhere. Big files move in turns of at most 1 MiB.
+/// The files of a workspace on this machine. It has the file operations of an environment, for backends whose guests
+/// (the code in a sandbox) work in a directory of the host. The kernel resolves each path beneath an open directory
+/// descriptor, so a guest that renames or replaces entries at the same time cannot lead an operation out of the
+/// workspace. Large files are processed in pieces of at most 1 MiB, with other work in between.
 /// \par Threads  one executor at a time.
 template <class Unused>
 class basic_workspace_files {
  public:
-  /// \param root      the workspace.
-  /// \param path      its absolute path as the guest sees it; paths beneath it are accepted too.
-  /// \param staging   the directory of unfinished files, on the same file system; none: beside their targets.
+  /// \param root      the workspace directory.
+  /// \param path      the absolute path of the workspace in the guest. Paths that begin with it are accepted, too.
+  /// \param staging   the directory for unfinished files, on the same file system. No value means the directory of each
+  ///                  file.
   basic_workspace_files(directory root, std::string path, std::optional<directory> staging)
       : root_(std::make_shared<const directory>(std::move(root))),
         path_(std::move(path)),
         staging_(std::move(staging)) {}
 
+  /// Returns the workspace directory.
   const directory& root() const noexcept { return *root_; }
 
-  /// Returns the path beneath the root, or "." for the root itself.
+  /// Returns a path relative to the root, or "." for the root itself.
+  /// \param path  relative, or absolute beneath the guest's workspace.
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {

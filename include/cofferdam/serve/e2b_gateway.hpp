@@ -23,42 +23,51 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 
-/// Serves any provider stack through E2B's own API, so that E2B's official SDKs can use it unmodified.
+/// A server with E2B's own API for any provider, so that unmodified official SDKs of E2B can use the provider's
+/// environments as sandboxes.
 ///
 ///     e2b_gateway::server gateway(executor, local() | allow_commands(".*"), e2b_gateway::options());
 ///     co_await gateway.serve(tcp_listener(executor, "127.0.0.1", 3000));
 ///
-/// Clients need `E2B_API_URL` and `E2B_SANDBOX_URL`, both `http://127.0.0.1:3000`, and an `E2B_API_KEY`: the control
-/// plane and the data plane of all sandboxes have one address here. E2B's header fields, or host names, distinguish
-/// them (`e2b_gateway::options::domain`).
+/// Clients need the variables `E2B_API_URL` and `E2B_SANDBOX_URL`, both `http://127.0.0.1:3000`, and an `E2B_API_KEY`.
+/// The control plane, which manages sandboxes, and the data plane of all sandboxes have the same address here. Header
+/// fields or the host name of a request distinguish them (`e2b_gateway::options::domain`).
 ///
-/// Each sandbox is an environment opened from the provider, and closed when the sandbox is killed, when its lifetime is
-/// over, and when `serve` ends. Its home, `/home/user` for clients, is the environment's workspace; other absolute
-/// paths are refused without a look-up. Commands see the paths of the provider. With
-/// `docker::container_options().working_directory("/home/user")`, `/home/user` is the same directory for files and
-/// commands. With `local` it is not: there `/home/user` in a command is a path of the host. Commands use `start`, and
-/// files use the environment's own file operations, so every layer of the stack applies. The environment determines the
-/// user of commands: `user` and `root` are both accepted and ignored.
+/// Each sandbox is an environment that the provider opens. The environment is closed when the sandbox is killed, when
+/// its lifetime ends, and when `serve` ends. Clients see the environment's workspace as the home directory
+/// `/home/user`. Other absolute paths are refused without a look-up.
 ///
-/// Supported: both dialects of create and connect, list, get, kill, timeout, refreshes, pause and resume (if the
-/// environment is a `suspendable_environment`); processes with output, input, signals, terminals, several listeners
-/// each; files with signed URLs, gzip and metadata; directories; watching, by polling; further ports
-/// (`e2b_gateway::options::port`), the code interpreter's among them (`e2b_gateway::code_interpreter`). An upload over
-/// an existing file is written in place by a shell inside, as in envd: mode, owner and hard links stay, symbolic links
-/// are followed within the home, and an incomplete upload leaves a part of the file. A new file, and any file if no
-/// shell may run, is written whole or not at all. The data of `X-Metadata-` fields is kept by path: commands that move
-/// files do not move it. Not supported, and refused with an error: network rules, volumes, snapshots, forks, templates,
-/// auto-resume, compressed messages. Process ids are those of the gateway. If a listener does not read, its process
-/// waits.
+/// Commands see the paths of the provider. With `docker::container_options().working_directory("/home/user")`,
+/// `/home/user` is the same directory for files and commands. With `local` it is not: there `/home/user` in a command
+/// is a path of the host. Commands use `start`, and files use the environment's own file operations, so every layer of
+/// the provider applies. The environment determines the user of commands: `user` and `root` are both accepted and
+/// ignored.
 ///
-/// \par Security  the isolation is the provider's. A listener beyond loopback needs an API key; TLS (`tls_listener`) is
-///                optional. Requests for other host names get 421, those of foreign web pages get 403.
-/// \par Lifetime  outlives `serve`. \par Threads  one executor (a strand on pools).
+/// The gateway supports create and connect (both `/sandboxes` and `/v2/sandboxes`), list, get, kill, timeout and
+/// refreshes. Pause and resume need a `suspendable_environment`. Processes have output, input, signals, terminals and
+/// several listeners. Files have signed URLs, gzip and metadata. Directories are watched by polling. Services can be
+/// added on further ports (`e2b_gateway::options::port`), such as the code interpreter
+/// (`e2b_gateway::code_interpreter`).
+///
+/// Network rules, volumes, snapshots, forks, templates, auto-resume and compressed messages are not supported. A
+/// request for them is refused with an error.
+///
+/// An upload over an existing file is written in place by a shell in the sandbox, as by envd, E2B's daemon in a
+/// sandbox. The file keeps its mode, its owner and its hard links, and symbolic links are followed within the home. If
+/// such an upload is incomplete, the file is incomplete. A new file is written completely or not at all, and so is any
+/// file if no shell may run. The data of `X-Metadata-` fields is stored by path, so it does not follow files that
+/// commands move. Process ids are numbers of the gateway. If a listener of a process does not read, the process has to
+/// wait.
+///
+/// \par Security  the provider determines the isolation. A listener that is not loopback needs an API key; TLS
+///                (`tls_listener`) is optional. Requests for unknown host names get status 421; requests from foreign
+///                web pages get status 403.
+/// \par Lifetime  the server outlives its `serve` call. \par Threads  one executor (a strand on pools).
 /// \par Cost      memory: `e2b_gateway::options::memory`, and a bounded buffer for each connection.
 /// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/e2b_gateway.cpp
 class server {
  public:
-  /// \param provider  the recipe for sandboxes, including layers.
+  /// \param provider  opens an environment for each sandbox; may have layers.
   template <code_exec_provider Provider>
   server(asio::any_io_executor executor, Provider provider, e2b_gateway::options options = e2b_gateway::options())
       : executor_(executor),
@@ -68,11 +77,12 @@ class server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  /// Serves the peers of this listener until `stop` was called; then closes all sandboxes. May be called once.
-  /// \throws error{exec_errc::invalid_argument} without an API key if the listener is not loopback, before any request
-  ///     is served, and the second time; the exceptions of closing an environment, after everything else.
-  /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws
-  ///                    error{exec_errc::cancelled}.
+  /// Serves the clients of a listener until `stop` is called. Then closes all sandboxes. May be called once.
+  /// \throws error{exec_errc::invalid_argument} if there is no API key and the listener is not loopback; also if the
+  ///     function was called before. Both are checked before any request is served. After everything has ended, the
+  ///     exceptions of closing environments.
+  /// \par Cancellation  terminal: cancels the requests, closes everything, and throws error{exec_errc::cancelled}. The
+  ///                    closing itself cannot be cancelled.
   awaitable<void> serve(listener where) {
     if (core_->options().api_keys().empty() && !where.is_loopback())
       throw error(exec_errc::invalid_argument,
@@ -81,7 +91,7 @@ class server {
                       "listen on 127.0.0.1");
     if (server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it serves already, or has served");
     http_server_settings settings = core_->options().server();
-    settings.allowed_hosts({"*"});  // the router checks host names
+    settings.allowed_hosts({"*"});  // the router checks host names itself
     server_ = std::make_shared<cofferdam::detail::http_server>(
         executor_, [core = core_](http_call& call) { return detail::dispatcher::handle(core, call); },
         std::move(settings));
@@ -89,8 +99,9 @@ class server {
     return serve_on(server_, core_);
   }
 
-  /// Ends `serve`: accepts no more requests, lets running ones finish within the server's `stop_timeout`, then cancels
-  /// them.
+  /// Ends `serve`: accepts no more requests, gives running requests the `stop_timeout` of the HTTP server to finish,
+  /// and then cancels them.
+  /// \throws error{exec_errc::invalid_argument} if `serve` was not called.
   awaitable<void> stop() {
     if (!server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it does not serve yet");
     return server_->stop();

@@ -38,40 +38,43 @@ class http_endpoint;
 class server_core;
 }  // namespace detail
 
-/// Serves tools, resources and prompts to MCP clients, in all versions from 2024-11-05 to 2026-07-28.
+/// A server that offers tools, resources and prompts to clients of the Model Context Protocol (MCP), in all protocol
+/// versions from 2024-11-05 to 2026-07-28.
 ///
 ///     mcp::server server(executor, local());
 ///     server.python(python());
 ///     co_await server.serve_stdio();
 ///
-/// Do not use a `timeout` layer in the provider: the Python interpreter is one long command, which the layer would end,
-/// with all its contexts. Limit the time of calls by `server_options::command_timeout`, `python_timeout` and
-/// `max_timeout`.
+/// Do not use a `timeout` layer in the provider. For that layer, the Python interpreter is one long command, so the
+/// layer would end it with all its contexts. Limit the time of calls by `server_options::command_timeout`,
+/// `python_timeout` and `max_timeout` instead.
 ///
-/// Each client has its own environment, opened when a tool first needs it, and closed when the client disconnects;
-/// other clients cannot see it. (Over HTTP a client is a session, or, in the modern era, a token and a place name: see
-/// `serve`.) Requests run in parallel and are answered in the order in which they end. If a client cancels a request or
-/// disconnects, the work of the request is ended.
+/// Each client has its own environment, which other clients cannot see. The environment is opened when a tool first
+/// needs it, and closed when the client disconnects. (`serve` describes what a client is over HTTP.) Requests run
+/// concurrently and are answered in the order in which they end. If a client cancels a request or disconnects, the work
+/// of the request is ended.
 ///
-/// With a provider the tools are `code_exec`, `start_command`, `read_output`, `signal_command`, `list_commands`,
-/// `read_file`, `write_file`, `list_files`, `view_image`, `download_file`, with `server_options::input_folder` also
-/// `upload_file`, and the files of the workspace are resources (`sandbox://workspace/PATH`); with a runner, or
-/// `python`, there are `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and
-/// your own handlers by `add`, `resource` and `prompt`, before or while it serves.
-/// \par Lifetime  outlives what serves. \par Threads  one executor (a strand on pools).
+/// A server with a provider has the tools `code_exec`, `start_command`, `read_output`, `signal_command`,
+/// `list_commands`, `read_file`, `write_file`, `list_files`, `view_image` and `download_file`. If
+/// `server_options::input_folder` is set, it also has `upload_file`. Clients can read the files of their workspace as
+/// resources (`sandbox://workspace/PATH`). A server with a runner, or after a call of `python`, has the tools
+/// `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and your own handlers
+/// by `add`, `resource` and `prompt`, before the server runs or while it runs.
+/// \par Lifetime  the server outlives its `serve` calls. \par Threads  one executor (a strand on pools).
 /// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
 class server {
  public:
-  /// Makes a server for your own tools.
+  /// Makes a server without tools, for your own tools.
   explicit server(asio::any_io_executor executor, server_options options = server_options());
-  /// Makes a server of command and file tools over a provider, including its layers.
+  /// Makes a server with the tools for commands and files. They work in environments that `provider` opens, with its
+  /// layers.
   template <code_exec_provider Provider>
   server(asio::any_io_executor executor, Provider provider, server_options options = server_options())
       : server(std::move(executor), std::move(options)) {
     environment(std::move(provider));
     add_environment_tools();
   }
-  /// Makes a server of `run_python` only.
+  /// Makes a server with only the Python tools, which run code in runners that `provider` opens.
   template <code_runner_provider Provider>
   server(asio::any_io_executor executor, Provider provider, server_options options = server_options())
       : server(std::move(executor), std::move(options)) {
@@ -80,23 +83,27 @@ class server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  /// Gives each client an environment, for your own tools. Call it before the server runs.
+  /// Gives each client an environment, but adds no tools: for your own tools. Call it before the server runs.
   template <code_exec_provider Provider>
   server& environment(Provider provider) {
     open_environments_by([provider = std::move(provider)] { return open_environment<Provider>(provider); });
     return *this;
   }
-  /// Adds `run_python`, in the environment of the commands, which must support `start`. Call it before the server runs.
-  /// \throws error{exec_errc::invalid_argument} if clients have no environment.
+  /// Adds the Python tools. The interpreter runs in the client's environment, which must support `start`. Call it
+  /// before the server runs.
+  /// \throws error{exec_errc::invalid_argument} if the server has no provider of environments.
   server& python(cofferdam::python how);
-  /// Adds `run_python` by any runner, with its guards: `server.runner([](any_environment& there) { return
-  /// any_runner_provider(environment_ref(there) | python() | check_syntax()); })`
+  /// Adds the Python tools with a runner of your choice, for example one with guards, which may refuse code:
+  /// `server.runner([](any_environment& there) { return any_runner_provider(environment_ref(there) | python() |
+  /// check_syntax()); })`
+  /// \throws error{exec_errc::invalid_argument} if the server has no provider of environments.
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
 
-  /// Adds a function of your program, which all clients share. If the server is running, the clients are notified.
-  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name.
+  /// Adds a function of your program as a tool. All clients share it. If the server runs, the clients are notified.
+  /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.
   server& add(tools::function tool);
-  /// Adds a tool of another type, which all clients share.
+  /// Adds a tool of another type. All clients share it.
+  /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.
   template <tools::tool T>
     requires(!std::same_as<T, tools::function>)
   server& add(T tool) {
@@ -106,10 +113,13 @@ class server {
       return add_shared(tools::any_tool(std::move(tool)));
     }
   }
-  /// Adds a tool that works in each client's own environment, which its first use opens:
+  /// Adds a tool that works in the environment of the calling client, which is opened when the tool first uses it:
   /// `server.add([](any_environment& there) { return tools::code_exec(there); })`
-  /// \param make  called once for each client, and once for the description.
-  /// \param what  the description for clients; its input schema is the tool's own. Default: the tool's own description.
+  /// \param make  makes the tool for an environment. It is called once for each client. This function calls it too,
+  ///              with an empty environment, to read the tool's description.
+  /// \param what  the description for clients; its input schema is replaced by the tool's schema. Default: the tool's
+  ///              description.
+  /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.
   template <tools::tool_maker Make>
   server& add(Make&& make, std::optional<tools::definition> what = std::nullopt) {
     cofferdam::detail::require_safe_callable<Make>();
@@ -125,56 +135,65 @@ class server {
         },
         std::move(what));
   }
-  /// Adds a tool whose handler uses what only MCP has: progress, the client's log, requests to the client, other kinds
-  /// of content.
-  /// \throws error{exec_errc::invalid_argument} if there is a tool of that name, or if the handler is empty.
+  /// Adds a tool whose handler uses features that only MCP has: progress, the client's log, requests to the client,
+  /// other kinds of content.
+  /// \throws error{exec_errc::invalid_argument} if a tool of this name exists, or if the handler is empty.
   server& add(tools::definition what, tool_handler serve);
-  /// Removes a tool. Returns false if there is none of that name.
+  /// Removes a tool. Returns false if no tool has this name.
   bool remove_tool(const std::string& name);
-  /// Adds a resource, or all resources of a template.
-  /// \throws error{exec_errc::invalid_argument} without a handler.
+  /// Adds a resource, or a template for many resources.
+  /// \throws error{exec_errc::invalid_argument} if the handler is empty.
   server& resource(resource_definition what, resource_handler serve);
-  /// \throws error{exec_errc::invalid_argument} without a handler.
+  /// Adds a prompt.
+  /// \throws error{exec_errc::invalid_argument} if the handler is empty.
   server& prompt(prompt_definition what, prompt_handler serve);
-  /// Sets the handler that completes the arguments of prompts and templates.
+  /// Sets the handler that completes the arguments of prompts and of resource templates.
   server& completions(completion_handler serve);
-  /// Notifies the subscribed clients: a list has changed, or a resource has changed.
+  /// Notifies the clients that the list of tools has changed. `add` and `remove_tool` do this themselves.
   void tools_changed();
+  /// Notifies the clients that the list of prompts has changed. `prompt` does this itself.
   void prompts_changed();
+  /// Notifies the clients that the list of resources has changed. `resource` does this itself.
   void resources_changed();
+  /// Notifies the subscribed clients that the content of a resource has changed.
   void resource_updated(const std::string& uri);
 
-  /// Serves one client over the program's standard input and output until the input ends; then ends all work of the
-  /// client. Meanwhile descriptor 1 of the program is a copy of 2, and 0 is /dev/null, so that output of the program or
-  /// its libraries cannot mix with the messages. Both are restored at the end.
-  /// \throws error{exec_errc::io_error} if there is no standard input or output; the exceptions of closing the
+  /// Serves one client over the program's standard input and output until the input ends, and then ends all work of the
+  /// client. Until then, descriptor 1 of the program is a copy of descriptor 2, and descriptor 0 is /dev/null, so that
+  /// output of the program or its libraries cannot mix with the messages. Both are restored at the end.
+  /// \throws error{exec_errc::io_error} if standard input or output is not open; the exceptions of closing the
   ///     environment.
-  /// \par Cancellation  terminal: as if the client had disconnected; then error{exec_errc::cancelled}.
+  /// \par Cancellation  terminal: ends all work of the client, and then throws error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
-  /// Serves one client over any stream, with one message per line.
-  /// \par Cancellation  as `serve_stdio`.
+  /// Serves one client over any stream, with one message per line, until the stream ends.
+  /// \par Cancellation  terminal, as for `serve_stdio`.
   awaitable<void> serve(byte_stream client);
 
-  /// Serves streamable HTTP to the peers of this listener until `stop` was called; then ends everything. May be called
-  /// once.
+  /// Serves MCP's streamable HTTP to the clients of a listener until `stop` is called. Then ends all work and closes
+  /// all environments. May be called once.
   ///
-  /// Clients of the legacy era have a session each, with an environment of its own, from `initialize` to `DELETE`, or
-  /// to `server_options::sessions`' idle time. Those of the modern era (2026-07-28) have no sessions: all clients of a
-  /// token share one environment, unless they send `Cofferdam-Place: NAME` (1 to 64 letters, digits, dots, hyphens and
-  /// underscores); each name of a token has an environment of its own, until it was unused for the idle time. Names
-  /// separate clients that trust each other: every client with the token can use all its names. Clients that must be
-  /// isolated from each other need different tokens. A legacy client may reconnect after a lost connection to get its
-  /// answer; for a modern one a lost connection cancels the request.
-  /// \throws error{exec_errc::invalid_argument} without a token, unless `server_options::without_token` was called and
-  ///     the listener is loopback, before any request is served, and the second time; the exceptions of closing
-  ///     environments, after everything else.
-  /// \par Cancellation  terminal: requests are cancelled, then all is closed, which is not; throws
-  ///                    error{exec_errc::cancelled}.
+  /// Clients of the legacy era (protocol versions up to 2025-11-25) have a session each, with its own environment. A
+  /// session begins with `initialize` and ends with `DELETE`, or after the idle time of `server_options::sessions`. If
+  /// its connection is lost, such a client may reconnect to get its answer.
+  ///
+  /// Clients of the modern era (2026-07-28) have no sessions. All clients with the same token share one environment,
+  /// unless they send the header field `Cofferdam-Place: NAME` (1 to 64 letters, digits, dots, hyphens and
+  /// underscores). Each such name has its own environment. An environment is closed after it was unused for the idle
+  /// time. A lost connection cancels its request.
+  ///
+  /// Names separate only clients that trust each other, because every client with the token can use all names of that
+  /// token. Clients that must be isolated from each other need different tokens.
+  /// \throws error{exec_errc::invalid_argument} if there is no token, unless `server_options::without_token` was called
+  ///     and the listener is loopback; also if the function was called before. Both are checked before any request is
+  ///     served. After everything has ended, the exceptions of closing environments.
+  /// \par Cancellation  terminal: cancels the requests, closes everything, and throws error{exec_errc::cancelled}. The
+  ///                    closing itself cannot be cancelled.
   awaitable<void> serve(listener where);
-  /// Ends `serve` of a listener.
+  /// Ends `serve` of a listener. Running requests get 200 ms to finish and are then cancelled.
+  /// \throws error{exec_errc::invalid_argument} if the server has not served HTTP.
   awaitable<void> stop();
-  /// Returns the number of HTTP sessions.
+  /// Returns the number of HTTP sessions of the legacy era, plus the number of environments of the modern era.
   std::size_t sessions() const noexcept;
 
  private:

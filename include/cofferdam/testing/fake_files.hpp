@@ -17,12 +17,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// The files of a `fake_provider`, in memory: regular files and directories. A value: copies share nothing. Paths and
-/// errors are those of a real environment.
+/// The files of a `fake_provider`, in memory. They are regular files and directories. A copy of this object is
+/// independent of the original. Paths are checked, and errors thrown, as in a real environment.
 class fake_files {
  public:
-  /// Writes a whole file. Makes missing folders.
-  /// \param mode  permission bits, 0 to 0777.
+  /// Writes a whole file, and creates missing directories.
+  /// \param mode  the permission bits, 0 to 0777; default 0644.
   fake_files& write(std::string_view path, bytes content, unsigned mode = 0644) {
     const std::string name = workspace_path(path);
     if (is_directory(name)) throw failure(exec_errc::not_a_file, "write", name, "is a directory");
@@ -35,8 +35,9 @@ class fake_files {
   }
 
   /// Returns the content of a file.
-  /// \throws error{exec_errc::not_found}, error{exec_errc::not_a_file}; error{exec_errc::too_large} for more than
-  /// `max_bytes` bytes.
+  /// \param max_bytes  the maximum size of the file in bytes; the default is no limit.
+  /// \throws error{exec_errc::not_found}, error{exec_errc::not_a_file}; error{exec_errc::too_large} if the file has
+  ///     more than `max_bytes` bytes.
   const bytes& read(std::string_view path, std::size_t max_bytes = SIZE_MAX) const {
     const auto& [name, file] = *find("read", workspace_path(path));
     if (file.is_directory) throw failure(exec_errc::not_a_file, "read", name, "is a directory");
@@ -46,7 +47,7 @@ class fake_files {
     return file.content;
   }
 
-  /// Returns the content of a file as text. Throws as `read`.
+  /// Returns the content of a file as text. Throws the errors of `read`.
   std::string text(std::string_view path) const { return std::string(as_text(read(path))); }
 
   /// Returns true if a file or a directory has this path.
@@ -55,7 +56,8 @@ class fake_files {
     return name == "." || nodes_.contains(name);
   }
 
-  /// \throws error{exec_errc::not_found}.
+  /// Returns the entry at `path`.
+  /// \throws error{exec_errc::not_found} if the entry does not exist.
   directory_entry stat(std::string_view path) const {
     const std::string name = workspace_path_or_root(path);
     if (name == ".") return directory_entry(name, file_type::directory, 0, folder_mode);
@@ -80,7 +82,7 @@ class fake_files {
     return found;
   }
 
-  /// Makes a directory and its parents. Does nothing if it exists.
+  /// Creates a directory and its missing parents. Does nothing if the directory exists.
   void make_directory(std::string_view path) {
     const std::string name = workspace_path_or_root(path);
     if (name == "." || is_directory(name)) return;
@@ -89,8 +91,8 @@ class fake_files {
     nodes_.emplace(name, node{bytes(), folder_mode, true});
   }
 
-  /// Removes a file, or a directory and its contents.
-  /// \throws error{exec_errc::not_found}.
+  /// Removes a file, or a directory with its contents.
+  /// \throws error{exec_errc::not_found} if the entry does not exist.
   void remove(std::string_view path) {
     const auto found = find("remove", workspace_path(path));
     const std::string beneath = found->first + "/";
@@ -98,9 +100,10 @@ class fake_files {
     std::erase_if(nodes_, [&](const auto& each) { return each.first.starts_with(beneath); });
   }
 
-  /// Renames a file, or a directory and its contents. Replaces a file that has the new name.
-  /// \throws error{exec_errc::not_found}; error{exec_errc::already_exists} if the new name is a directory's or the old
-  ///     one is a directory and the new name is taken; error{exec_errc::invalid_argument} into itself.
+  /// Renames a file, or a directory with its contents. If `to` is an existing file and `from` is a file, replaces it.
+  /// \throws error{exec_errc::not_found} if `from` does not exist.
+  /// \throws error{exec_errc::already_exists} if `to` is a directory, or if `from` is a directory and `to` exists.
+  /// \throws error{exec_errc::invalid_argument} if a directory would be moved into itself.
   void rename(std::string_view from, std::string_view to) {
     const std::string old_name = workspace_path(from);
     const std::string new_name = workspace_path(to);

@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A provider in memory, for unit tests of your own layers, tools and agents. Starts no process, and needs neither
-// GoogleTest nor a Boost library: link cofferdam::core. (cofferdam::testing has the conformance suites, for tests of a
-// backend.)
+// A provider whose environments exist only in memory, with scripted commands, for unit tests of your own layers, tools
+// and agents. It starts no process. It needs neither GoogleTest nor a compiled Boost library: link cofferdam::core. (To
+// test a backend of your own, use the conformance suites in cofferdam::testing.)
 //
 //   using cofferdam::testing::fake_provider, cofferdam::testing::reply, cofferdam::testing::any_command;
 //
@@ -15,7 +15,8 @@
 //   EXPECT_EQ(fake.commands().front().line(), "ls");
 //   EXPECT_EQ(fake.files().text("report.md"), "done");
 //
-// With `using namespace cofferdam`, GoogleTest's `::testing` makes the name `testing` ambiguous; hence the first line.
+// The first line of the example is needed in tests that write `using namespace cofferdam`: the name `testing` is then
+// ambiguous, because GoogleTest has a namespace `::testing`.
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -45,11 +46,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// For `fake_provider::on`: all commands without a reply of their own.
+/// An argument of `fake_provider::on` that stands for all commands without a reply of their own.
 class any_command_t {};
 inline constexpr any_command_t any_command{};
 
-/// An answer to a command: a `reply`, text, or a function of the command and, if it takes them, of the files.
+/// A scripted answer to a command: a `reply`, a text, or a function that returns one of these. The function takes the
+/// command, or the command and the files of the environment.
 template <class A>
 concept fake_answer_like = std::convertible_to<A, reply> || requires(A& answer, const command& asked) {
   { answer(asked) } -> std::convertible_to<reply>;
@@ -57,20 +59,22 @@ concept fake_answer_like = std::convertible_to<A, reply> || requires(A& answer, 
   { answer(asked, files) } -> std::convertible_to<reply>;
 };
 
-/// An open environment of a `fake_provider`. Behaves as the environments of the backends do.
-/// \par Threads  one at a time for an environment and its processes. Two environments may be used on two threads.
+/// An open environment of a `fake_provider`. It behaves as the environments of the backends do.
+/// \par Threads  the operations of one environment and its processes must not run at the same time on two threads.
+///               Different environments may be used on different threads.
 class fake_environment {
  public:
-  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
+  /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   fake_environment() = default;
   explicit fake_environment(std::shared_ptr<detail::fake_state> state) : handle_(std::move(state)) {}
 
-  /// Returns the scripted result, at its scripted time; `error_kind::timeout` at the command's time limit.
-  /// \throws error{exec_errc::unsupported} if no reply is scripted; error{exec_errc::environment_closed}; errors of
-  /// `fail_with`.
-  /// \par Cancellation  terminal: error{exec_errc::cancelled} with the output so far.
+  /// Runs a command and returns its scripted result after the scripted delay. If the command's time limit passes first,
+  /// the result has `error_kind::timeout`.
+  /// \throws error{exec_errc::unsupported} if no reply is scripted for the command;
+  ///     error{exec_errc::environment_closed}; the errors given to `fail_with`.
+  /// \par Cancellation  terminal: throws error{exec_errc::cancelled} with the output so far.
   awaitable<command_result> run_command(command c) { return handle_.run_command(std::move(c)); }
-  /// Starts a command, whose output can be read as it is scripted. Every signal ends it. Its input is recorded in
+  /// Starts a command. Its output can be read at the scripted times. Every signal ends it. Its input is recorded in
   /// `fake_provider::commands()`.
   awaitable<process> start(command c) { return handle_.start(std::move(c)); }
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
@@ -79,29 +83,31 @@ class fake_environment {
   awaitable<void> write_file(std::string path, bytes_view content) {
     return handle_.write_file(std::move(path), content);
   }
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  /// Writes a file from temporary bytes. The awaitable owns the bytes, so it can be stored and awaited later.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
   file_system files() { return handle_.files(); }
-  /// Ends the commands under way with error{exec_errc::environment_closed}. A second call does nothing.
+  /// Closes the environment. Commands that still run throw error{exec_errc::environment_closed}. A second call does
+  /// nothing.
   awaitable<void> close() { return handle_.close(); }
 
  private:
   cofferdam::detail::environment_handle<detail::fake_state> handle_;
 };
 
-/// A recipe for environments in memory, with scripted commands and files; see the top of this file. Copies share the
-/// script and the record.
+/// A provider of environments in memory with scripted commands and files; the top of this file has an example. Copies
+/// share the script and the record of commands.
 /// \par Threads  any.
 class fake_provider {
  public:
   fake_provider() : script_(std::make_shared<detail::fake_script>()) {}
 
-  /// Scripts the replies to one command: a line for the shell, or words, compared exactly. Its other settings do not
-  /// count. Of several answers, each is given once and the last one from then on. A command's own replies go before
-  /// those of a predicate, and these before `any_command`; of equals, the newest counts.
+  /// Scripts the replies to one command, which is a line for the shell or a list of words. A command matches if its
+  /// line or its words are equal; its other settings are ignored. If there are several answers, each is given once, in
+  /// order, and the last one is then repeated. Replies to an exact command have priority over replies to a predicate,
+  /// and these over replies to `any_command`. Among replies of the same kind, the newest has priority.
   template <fake_answer_like... Answers>
     requires(sizeof...(Answers) > 0)
   fake_provider& on(command asked, Answers... answers) {
@@ -112,14 +118,14 @@ class fake_provider {
         },
         std::move(answers)...);
   }
-  /// Scripts the replies to commands for which a function returns true.
+  /// Scripts the replies to all commands for which a function returns true.
   template <std::predicate<const command&> Matches, fake_answer_like... Answers>
     requires(sizeof...(Answers) > 0)
   fake_provider& on(Matches matches, Answers... answers) {
     return add(detail::fake_rule::reach::predicate, std::move(matches), std::move(answers)...);
   }
-  /// Scripts the replies to all other commands. Without this, they throw error{exec_errc::unsupported}, which names
-  /// them.
+  /// Scripts the replies to all other commands. If there are none, such a command throws error{exec_errc::unsupported};
+  /// the message contains the command.
   template <fake_answer_like... Answers>
     requires(sizeof...(Answers) > 0)
   fake_provider& on(any_command_t, Answers... answers) {
@@ -127,41 +133,43 @@ class fake_provider {
         detail::fake_rule::reach::everything, [](const command&) { return true; }, std::move(answers)...);
   }
 
-  /// Adds a file to all environments that are opened after this. Each has its own copy.
+  /// Adds a file to all environments that are opened later. Each environment has its own copy.
   fake_provider& file(std::string_view path, std::string_view content) {
     const std::lock_guard lock(script_->mutex);
     script_->first_files.write(path, content);
     return *this;
   }
 
-  /// Returns the valid commands that were run or started, in order, in any environment; also those without a reply.
+  /// Returns all valid commands that were run or started, in order, of all environments. Commands without a reply are
+  /// included.
   std::vector<command> commands() const {
     const std::lock_guard lock(script_->mutex);
     return script_->commands;
   }
-  /// Returns the commands without a reply: empty at the end of most tests. An agent may pass their errors on to a model
-  /// instead of failing.
+  /// Returns the commands for which no reply was scripted. Test at the end that the list is empty: an agent may pass
+  /// the error of such a command on to a model, so that the test does not fail by itself.
   std::vector<command> unscripted() const {
     const std::lock_guard lock(script_->mutex);
     return script_->unscripted;
   }
-  /// Returns a copy of the files of the environment that was opened last, also after its end. Before the first `open`,
-  /// those of `file`.
+  /// Returns a copy of the files of the environment that was opened last, even if that environment is closed. If none
+  /// was opened yet, returns the files that `file` added.
   fake_files files() const {
     const std::lock_guard lock(script_->mutex);
     return script_->newest_files ? *script_->newest_files : script_->first_files;
   }
-  /// Returns how many environments were opened.
+  /// Returns the number of environments that were opened.
   std::size_t opened() const {
     const std::lock_guard lock(script_->mutex);
     return script_->opened;
   }
-  /// Returns how many environments were closed or dropped.
+  /// Returns the number of environments that were closed or destroyed.
   std::size_t closed() const {
     const std::lock_guard lock(script_->mutex);
     return script_->closed;
   }
 
+  /// Opens an environment with a copy of the files that `file` added.
   awaitable<fake_environment> open() const { return open_with(script_); }
 
  private:

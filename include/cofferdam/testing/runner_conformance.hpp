@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// Checks for your own runner of Python code: the same that cofferdam's own runners pass.
+// Test suites for a runner of Python code of your own. The runners of cofferdam pass the same tests.
 //
 //   #include <cofferdam/testing/runner_conformance.hpp>
 //   struct mine {
@@ -13,14 +13,14 @@
 //   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_output_conformance, mine);
 //   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_value_conformance, mine);
 //   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_function_conformance, mine);
-//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_context_conformance, mine);   // where it models context_runner
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_context_conformance, mine);   // if it models context_runner
 //   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_deadline_conformance, mine);
 //   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_file_conformance, mine);
-//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_process_conformance, mine);   // where guests have processes
+//   INSTANTIATE_TYPED_TEST_SUITE_P(mine, code_process_conformance, mine);   // if its code can start processes
 //   }
 //
-// Needs GoogleTest. The checks of one suite share a runner, unless they end it. They test what happens, never how fast:
-// all time limits are long enough for a loaded machine.
+// The suites need GoogleTest. The tests of one suite share a runner, except tests that end it. The tests check results
+// and never speed: all time limits are long enough for a loaded machine.
 
 #include <cofferdam/testing/detail/code_function_conformance.hpp>
 #include <cofferdam/testing/detail/code_lifetime_conformance.hpp>

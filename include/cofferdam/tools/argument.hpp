@@ -15,23 +15,25 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-// The types of arguments, as words: `argument("place", text)`. Each word is of a type of its own, so that a compiler
-// can compare the arguments of a function with the parameters of its handler.
+// The types of arguments. Each has one constant, which is written as a word: `argument("place", text)`. Each constant
+// has its own C++ type, so that the compiler can compare the arguments of a function with the parameters of its
+// handler.
 
-/// UTF-8; `std::string` in C++, `str` in Python.
+/// The type of a UTF-8 text: `std::string` in C++, `str` in Python.
 enum class text_type : unsigned char { text };
-/// From -2^63 to 2^63 - 1; any integer type in C++, `int` in Python. A model may write 2.0 for 2.
+/// The type of an integer from -2^63 to 2^63 - 1: any integer type in C++, `int` in Python. A model may write 2.0 for
+/// 2.
 enum class integer_type : unsigned char { integer };
-/// `double` in C++, `float` in Python, where it may be nan or infinite.
+/// The type of a number: `double` in C++, `float` in Python. From Python it may be nan or infinite.
 enum class number_type : unsigned char { number };
-/// `bool` in C++ and in Python.
+/// The type of a truth value: `bool` in C++ and in Python.
 enum class boolean_type : unsigned char { boolean };
-/// Base64 from a model; `bytes` in C++ and in Python.
+/// The type of binary data: `cofferdam::bytes` in C++, `bytes` in Python. A model writes it as base64.
 enum class binary_type : unsigned char { binary };
-/// `boost::json::object` in C++, `dict` in Python.
+/// The type of a JSON object: `boost::json::object` in C++, `dict` in Python.
 enum class object_type : unsigned char { object };
-/// Any JSON value, also null; `boost::json::value` in C++. Python values that JSON cannot represent are tagged (see
-/// `tagged_value.hpp`).
+/// The type of any JSON value, including null: `boost::json::value` in C++. A Python value that JSON cannot represent
+/// becomes a tagged object (see `tagged_value.hpp`).
 enum class any_type : unsigned char { any };
 
 using enum text_type;
@@ -42,16 +44,17 @@ using enum binary_type;
 using enum object_type;
 using enum any_type;
 
-/// `std::vector` of the item's type in C++, `list` in Python: `argument("places", list_of(text))`.
+/// The type of a list, such as `list_of(text)`: `std::vector` of the item's type in C++, `list` in Python.
 template <class Item>
 class list_type {};
 
-/// The type of an argument that is the type of the handler's parameter: `argument("place")`.
+/// The type of an argument that takes the type of the handler's parameter: `argument("place")`.
 class deduced_type {};
 
 namespace detail {
 
-/// Names the type at run time. Defined for the types above.
+/// The conversion of an argument type to its `value_type`, which describes it at run time. Specialised for the types
+/// above.
 template <class Type>
 class argument_type_name;
 template <value_kind Kind>
@@ -81,11 +84,11 @@ class argument_type_name<list_type<Item>> {
 
 }  // namespace detail
 
-/// One of the words above, or a `list_type`.
+/// One of the argument types above, or a `list_type`.
 template <class Type>
 concept argument_type = requires { detail::argument_type_name<Type>::value(); };
 
-/// Makes the type of a list.
+/// Makes the type of a list from the type of its items.
 template <argument_type Item>
 constexpr list_type<Item> list_of(Item) noexcept {
   return {};
@@ -93,13 +96,14 @@ constexpr list_type<Item> list_of(Item) noexcept {
 
 /// One argument of a function: `argument("limit", integer, "Most lines.").between(1, 10'000).otherwise(2000)`.
 ///
-/// An argument must be given, unless `optional` or `otherwise` was called. Null is the same as a missing argument, but
+/// An argument is required, unless `optional` or `otherwise` was called. A null counts as a missing argument, except
 /// for an argument of the type `any`.
 template <class Type = deduced_type>
 class argument {
  public:
-  /// Describes an argument with the type of the handler's parameter; an argument for a `std::optional` is optional.
-  /// \param name         UTF-8, for Python an identifier.
+  /// Describes an argument that takes the type of the handler's parameter. If the parameter is a `std::optional`, the
+  /// argument is optional.
+  /// \param name         UTF-8; for Python functions it must be an identifier.
   /// \param description  for the model.
   explicit argument(std::string name, std::string description = {})
     requires std::same_as<Type, deduced_type>
@@ -107,7 +111,10 @@ class argument {
     rules_.name = std::move(name);
     rules_.description = std::move(description);
   }
-  /// \param type  `text`, `integer`, `number`, `boolean`, `binary`, `object`, `any`, or `list_of` one of them.
+  /// Describes an argument with a type.
+  /// \param name         UTF-8; for Python functions it must be an identifier.
+  /// \param type         `text`, `integer`, `number`, `boolean`, `binary`, `object`, `any`, or `list_of` one of them.
+  /// \param description  for the model.
   argument(std::string name, Type type, std::string description = {})
     requires argument_type<Type>
   {
@@ -117,18 +124,19 @@ class argument {
     rules_.type = detail::argument_type_name<Type>::value();
   }
 
-  /// Permits calls without the argument.
+  /// Makes the argument optional.
   argument& optional() {
     rules_.required = false;
     return *this;
   }
-  /// Sets the default value.
+  /// Sets the default value, and makes the argument optional.
   argument& otherwise(boost::json::value value) {
     rules_.required = false;
     rules_.fallback = std::move(value);
     return *this;
   }
-  /// Sets the range of an integer or a number, or the length range of a text in bytes.
+  /// Sets the range of an integer or a number, or the range of a text's length in bytes. Both bounds are allowed
+  /// values.
   argument& between(double minimum, double maximum) {
     rules_.least = minimum;
     rules_.most = maximum;
@@ -144,7 +152,7 @@ class argument {
   const std::string& description() const noexcept { return rules_.description; }
   bool is_required() const noexcept { return rules_.required; }
 
-  /// For the library: the same, without the type in C++.
+  /// For the library: returns the description without the argument's C++ type.
   const detail::argument_rules& rules() const noexcept { return rules_; }
 
  private:

@@ -25,36 +25,38 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// Arguments that have been checked. A missing argument has its default, or is absent.
+/// The arguments of one call, after they were checked. If a call omits an argument, the argument has its default value,
+/// or is absent if it has none.
 class checked_arguments {
  public:
   checked_arguments() = default;
   explicit checked_arguments(boost::json::object values) : values_(std::move(values)) {}
 
+  /// Returns true if the argument is not absent.
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// Returns an empty text if the argument is absent.
+  /// Returns the argument as a text; an empty text if it is absent.
   std::string text(std::string_view name) const {
     const boost::json::value* const found = find(name);
     if (found == nullptr || !found->is_string()) return {};
     return {found->get_string().data(), found->get_string().size()};
   }
-  /// Returns 0 if the argument is absent.
+  /// Returns the argument as an integer; 0 if it is absent.
   std::int64_t integer(std::string_view name) const {
     const boost::json::value* const found = find(name);
     if (found != nullptr && !found->is_double() && found->is_number()) return found->to_number<std::int64_t>();
     return static_cast<std::int64_t>(std::llround(number(name)));
   }
-  /// Returns 0 if the argument is absent.
+  /// Returns the argument as a number; 0 if it is absent.
   double number(std::string_view name) const {
     const boost::json::value* const found = find(name);
     return found != nullptr && found->is_number() ? found->to_number<double>() : 0;
   }
-  /// Returns false if the argument is absent.
+  /// Returns the argument as a truth value; false if it is absent.
   bool boolean(std::string_view name) const {
     const boost::json::value* const found = find(name);
     return found != nullptr && found->is_bool() && found->get_bool();
   }
-  /// Returns the texts of a list; none if the argument is absent.
+  /// Returns the texts of a list; an empty vector if the argument is absent.
   std::vector<std::string> texts(std::string_view name) const {
     std::vector<std::string> result;
     const boost::json::value* const found = find(name);
@@ -63,18 +65,18 @@ class checked_arguments {
         if (each.is_string()) result.emplace_back(each.get_string().data(), each.get_string().size());
     return result;
   }
-  /// Returns no bytes if the argument is absent.
+  /// Returns the decoded bytes of a base64 argument; an empty vector if it is absent.
   bytes binary(std::string_view name) const {
     const boost::json::value* const found = find(name);
     if (found == nullptr || !found->is_string()) return {};
     return cofferdam::detail::base64_decode({found->get_string().data(), found->get_string().size()}).value_or(bytes());
   }
-  /// Returns an empty object if the argument is absent.
+  /// Returns the argument as a JSON object; an empty object if it is absent.
   boost::json::object object(std::string_view name) const {
     const boost::json::value* const found = find(name);
     return found != nullptr && found->is_object() ? found->get_object() : boost::json::object();
   }
-  /// Returns null if the argument is absent.
+  /// Returns the argument as a JSON value; null if it is absent.
   boost::json::value value(std::string_view name) const {
     const boost::json::value* const found = find(name);
     return found != nullptr ? *found : boost::json::value();
@@ -91,11 +93,11 @@ class checked_arguments {
   boost::json::object values_;
 };
 
-/// The arguments of a function, from which both the schema for the model and the check of the model's arguments are
-/// made.
+/// The list of the arguments that a function takes. Both the JSON schema for the model and the check of a model's
+/// arguments are made from this list.
 ///
-/// Flat, without unions: this subset is common to the schema dialects of all services. Other arguments than those
-/// described are errors.
+/// The schema is flat and has no unions, because all services understand this subset of JSON Schema. An argument that
+/// is not in the list is an error.
 class argument_list {
  public:
   argument_list() = default;
@@ -105,13 +107,13 @@ class argument_list {
     (add(described.rules()), ...);
   }
 
-  /// For the library: the arguments in order.
+  /// For the library: returns the arguments in order.
   const std::vector<detail::argument_rules>& rules() const noexcept { return list_; }
   explicit argument_list(std::vector<detail::argument_rules> described) {
     for (detail::argument_rules& each : described) add(std::move(each));
   }
 
-  /// Returns a JSON schema of type "object".
+  /// Returns the JSON schema of the arguments, of type "object".
   boost::json::object schema() const {
     boost::json::object properties;
     boost::json::array required;
@@ -129,11 +131,12 @@ class argument_list {
 
   /// Checks the arguments from a model.
   /// \param checked  receives the arguments if they are valid.
-  /// \return         an empty text if they are valid; otherwise one sentence for the model with all errors.
+  /// \return         an empty text if the arguments are valid; otherwise one sentence for the model that lists all
+  ///                 errors.
   std::string check(const boost::json::value& arguments, checked_arguments& checked) const {
     return check(arguments, checked, detail::number_range::finite);
   }
-  /// For the library: the same for arguments from code, where numbers may be infinite.
+  /// For the library: checks arguments that come from code, where `range` may allow infinite numbers and nan.
   std::string check(const boost::json::value& arguments, checked_arguments& checked, detail::number_range range) const {
     const boost::json::object* const object = arguments.if_object();
     if (object == nullptr)

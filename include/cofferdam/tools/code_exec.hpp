@@ -26,25 +26,26 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that runs a shell command in an environment: `tools::code_exec tool(environment);`
 ///
-/// Arguments: `cmd`, the command line; `timeout`, optional, in seconds. The answer is the text of `format_result`.
-/// `success()` is true if the command exited with 0.
+/// Its arguments are `cmd`, the command line, and `timeout`, an optional time limit in seconds. The answer is the text
+/// of `format_result`. `success()` is true if the command exited with status 0.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
-/// \par Threads   as the environment.
-/// \par Source    the name, description and schema of Stirrup's tool of this name; `timeout` is ours.
+/// \par Threads   the same rules as for the environment.
+/// \par Source    Stirrup's tool of this name: the name, the description and the schema are the same, except for
+///                `timeout`.
 template <code_exec_environment E>
 class code_exec {
  public:
   explicit code_exec(E& environment) : environment_(&environment) {}
 
   std::string_view name() const noexcept { return name_; }
-  /// Sets the name, for an agent with two environments.
+  /// Sets the name. Default: "code_exec". An agent with two environments needs two different names.
   code_exec& name(std::string text) {
     name_ = std::move(text);
     return *this;
   }
 
   std::string_view description() const noexcept { return description_; }
-  /// Sets the description. Mention the installed programs in it.
+  /// Sets the description, which the model reads. It should list the installed programs.
   code_exec& description(std::string text) {
     description_ = std::move(text);
     return *this;
@@ -77,15 +78,15 @@ class code_exec {
     return schema;
   }
 
-  /// Runs the command.
+  /// Runs the command and returns its result as text.
   /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
-  ///     because of the model's arguments or the command's outcome.
+  ///     because of the model's arguments or the outcome of the command.
   /// \par Cancellation  terminal: the command is ended.
   awaitable<tool_result> call(boost::json::value arguments) {
     return call(std::move(arguments), tool_output_listener());
   }
-  /// Runs the command and passes its output to the listener. If the environment cannot `start`, the listener gets
-  /// nothing.
+  /// Runs the command and passes its output to the listener. If the environment cannot `start` commands, the listener
+  /// is not used.
   awaitable<tool_result> call(boost::json::value arguments, tool_output_argument listener) {
     return run(environment_, std::move(arguments), listener.take());
   }
@@ -126,7 +127,7 @@ class code_exec {
     return tool_result(format_result(command_result::refused(error_kind::invalid_argument, std::move(reason))), false);
   }
 
-  /// Fills `parsed`, or returns an error message about the arguments.
+  /// Fills `parsed` and returns an empty text, or returns an error message about the arguments.
   static std::string parse(const boost::json::value& arguments, std::optional<command>& parsed) {
     if (!arguments.is_object()) return "The arguments must be a JSON object with a string 'cmd'.";
     const boost::json::object& object = arguments.get_object();

@@ -18,34 +18,38 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 namespace detail {
 
-/// What a model or a client is told of a function, apart from its arguments. `Derived` is the class of the object that
-/// the setters return.
+/// The facts about a function that models and clients can see, except its arguments. `Derived` is the class of the
+/// object that the setters return.
 template <class Derived>
 class basic_definition {
  public:
-  /// Sets the name.
+  /// Sets the name by which models and clients call the function.
   /// \throws error{exec_errc::invalid_argument} for a name that is not `[A-Za-z0-9_.-]{1,128}`.
   Derived& name(std::string text) {
     name_ = checked_name(std::move(text));
     return self();
   }
-  /// Sets the description, for models.
+  /// Sets the description, which models read.
   Derived& description(std::string text) {
     description_ = std::move(text);
     return self();
   }
-  /// Sets the title, for people who use an MCP client.
+  /// Sets the title that MCP clients show to people.
   Derived& title(std::string text) {
     title_ = std::move(text);
     return self();
   }
-  /// Sets the JSON schema of the answer as data, for MCP clients.
+  /// Sets the JSON schema of the answer's `data()`, for MCP clients (`outputSchema`).
   Derived& output(boost::json::object schema) {
     output_ = std::move(schema);
     return self();
   }
-  /// Sets hints about the effects of a call. Default: all effects are possible. Calls of an agent that only read may
-  /// run at once.
+  /// Sets hints about the effects of a call. They are for MCP clients, and for agents, which may run several read-only
+  /// calls in parallel.
+  /// \param read_only    true if a call changes nothing. Default: false.
+  /// \param destructive  true if a call may overwrite or delete something. Default: true.
+  /// \param idempotent   true if repeating a call with the same arguments changes nothing more. Default: false.
+  /// \param open_world   true if a call may reach other systems, such as the internet. Default: true.
   Derived& hints(bool read_only, bool destructive, bool idempotent, bool open_world) {
     read_only_ = read_only;
     destructive_ = destructive;
@@ -98,21 +102,23 @@ class basic_definition {
 
 }  // namespace detail
 
-/// The description of a function without its handler, for handlers that only one protocol has (`mcp::tool_handler`):
-/// `definition("wait", "Waits.", argument("ms", integer))`. With a handler it is a `function`.
+/// The description of a function without its handler: `definition("wait", "Waits.", argument("ms", integer))`. It is
+/// used with a handler that only one protocol supports, such as `mcp::tool_handler`. A `function` is a description with
+/// a handler for all protocols.
 class definition : public detail::basic_definition<definition> {
  public:
-  /// \param name      matches `[A-Za-z0-9_.-]{1,128}`.
-  /// \param described  the arguments, each with its type.
-  /// \throws error{exec_errc::invalid_argument}
+  /// \param name       matches `[A-Za-z0-9_.-]{1,128}`.
+  /// \param described  the arguments; each must have a type.
+  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, or a default that
+  ///     does not fit.
   template <argument_type... Types>
   definition(std::string name, std::string description, argument<Types>... described)
       : basic_definition(std::move(name), std::move(description)), arguments_(std::move(described)...) {}
 
-  /// Sets the JSON schema of the arguments, of type "object", instead of arguments from the constructor. Its
-  /// `required`, the `type` of each property, and `additionalProperties: false` are checked before the handler is
-  /// called; the handler must check the rest.
-  /// \throws error{exec_errc::invalid_argument} if it is not an object schema.
+  /// Sets the JSON schema of the arguments. It replaces the arguments from the constructor.
+  /// \param schema  has the type "object". Only its `required`, the `type` of each property and `additionalProperties:
+  ///                false` are checked before the handler is called; the handler must check everything else.
+  /// \throws error{exec_errc::invalid_argument} if it is not the schema of an object.
   definition& input(boost::json::object schema) {
     const std::string complaint = schema_complaint(schema);
     if (!complaint.empty())
@@ -121,15 +127,16 @@ class definition : public detail::basic_definition<definition> {
     return *this;
   }
 
-  /// Returns the schema of `input`, if it was called.
+  /// Returns the schema that `input` has set; no value if `input` was not called.
   const std::optional<boost::json::object>& input() const noexcept { return input_; }
   /// Returns the arguments from the constructor.
   const argument_list& arguments() const noexcept { return arguments_; }
-  /// Returns a JSON schema of type "object".
+  /// Returns the JSON schema of the arguments, of type "object": the schema from `input`, or else one made from
+  /// `arguments()`.
   boost::json::object parameters() const { return input_ ? *input_ : arguments_.schema(); }
 
  private:
-  /// Returns the reason why a schema cannot describe arguments; empty if it can.
+  /// Returns an error message if the schema cannot describe arguments; otherwise an empty text.
   static std::string schema_complaint(const boost::json::object& schema) {
     if (cofferdam::detail::text_at(schema, "type") != "object") return R"(has no "type": "object")";
     if (schema.contains("properties") && cofferdam::detail::object_at(schema, "properties") == nullptr)

@@ -25,8 +25,9 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that a model calls when its work is done: `tools::finish tool(environment);`
 ///
-/// Arguments: `reason`; `paths`, the files for the user. Every path must be a regular file of the workspace. Otherwise
-/// the answer has the wrong paths, and the work goes on. The result's `files()` are the paths.
+/// Its arguments are `reason` and `paths`, the files that the user should receive. Every path must be a regular file of
+/// the workspace; `files()` of the result are these paths. If a path is wrong, the answer lists the wrong paths, and
+/// the work goes on.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Source    Stirrup's finish tool, without its defects.
 template <code_exec_environment E>

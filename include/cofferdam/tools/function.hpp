@@ -28,7 +28,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// A function of your program that models and their code can call, described once:
+/// A function of your program that models, and code written by models, can call. You describe it once:
 ///
 ///     tools::function tide("tide", "Returns the height of the tide at a place, in metres.",
 ///                          tools::argument("place", tools::text, "Name of a harbour."), height_at);
@@ -38,45 +38,47 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 ///     request.function(tide);     // a Python function: tide("Brest"), tide(place="Brest")
 ///
 /// The JSON schema and the Python signature are made from the arguments. The handler is a coroutine with one parameter
-/// for each argument, in order, such as `awaitable<double> height_at(std::string place)`; the compiler compares their
-/// types (see `text_type` and its like). A parameter of the type `boost::json::value` takes any argument. An argument
-/// without a type, `argument("place")`, has that of its parameter. A `std::optional` parameter makes its argument
-/// optional. Instead, the handler may take all arguments in one `checked_arguments`.
+/// for each argument, in order, such as `awaitable<double> height_at(std::string place)`. The compiler checks that the
+/// type of each parameter fits the type of its argument (see `text_type` and the types below it). A parameter of the
+/// type `boost::json::value` accepts any argument. An argument without a type, `argument("place")`, takes the type of
+/// its parameter. A `std::optional` parameter makes its argument optional. Alternatively, the handler may take all
+/// arguments in one `checked_arguments`.
 ///
-/// The handler returns an `awaitable` of nothing, of what Boost.JSON can convert (numbers, texts, `bool`, vectors,
-/// maps, `boost::json::value`), of a `tool_result` or of a `tool_image`. A model gets a text, and an object also as
-/// data. Code gets the value itself, tagged as in `tagged_value.hpp` (use `python_json` for JSON from elsewhere); of a
-/// `tool_result` it gets the data if there are any, otherwise the text, and a dict of "text" and "images" if there are
-/// images.
+/// The handler returns an `awaitable` of nothing, of a type that Boost.JSON can convert (numbers, texts, `bool`,
+/// vectors, maps, `boost::json::value`), of a `tool_result` or of a `tool_image`. A model gets the value as a text, and
+/// an object also as data. Python code gets the value itself. Tagged objects in it become Python values (see
+/// `tagged_value.hpp`), so pass JSON from elsewhere through `python_json`. From a `tool_result`, Python code gets the
+/// data, if there are any. Otherwise it gets the text, or a dict of "text" and "images" if there are images.
 ///
-/// **The arguments are untrusted**: a model or its code has chosen them. Only what the description states is checked.
-/// Wrong arguments are an answer that names each of them; in Python they are a TypeError. An exception from the handler
-/// is an answer as well; in Python it is a `HostFunctionError`, which derives from RuntimeError and is a global of
-/// every run with functions, unless the code or the request defines that name. **Both show `what()`**, so it must not
-/// contain secrets.
+/// **The arguments are untrusted**: a model or its code has chosen them. Only the rules in the description are checked.
+/// If arguments are wrong, a model gets an answer that names each of them, and Python code gets a TypeError. If the
+/// handler throws, a model gets an answer with the error, and Python code gets a `HostFunctionError`. That class
+/// derives from RuntimeError. It is a global variable of every run with functions, unless the code or the request
+/// defines that name. **Both show `what()`** of the exception, so it must not contain secrets.
 ///
-/// In Python a call waits until the handler ends. Its time counts against the time limit of the run. If the run ends
-/// first, the handler is cancelled (terminal) and awaited. Calls of one run are served one after another, calls of
-/// different runs at once. A handler may run code itself, also by the runner that called it. If such a run would need
-/// the context that waits for the handler (directly or through other handlers), `run_code` throws
-/// error{exec_errc::deadlock} at once. This is detected in coroutines that the handler awaits, or spawns on its own
-/// executor.
+/// In Python, a call waits until the handler ends. Its time counts against the time limit of the run. If the run ends
+/// first, the handler is cancelled (terminal) and awaited. Calls of one run are served one after another; calls of
+/// different runs are served concurrently. A handler may run code itself, even with the runner that called the handler.
+/// If such a run needs the context that waits for the handler (directly or through other handlers), neither could
+/// continue. `run_code` then throws error{exec_errc::deadlock} at once. It detects this only in coroutines that the
+/// handler awaits, or spawns on the handler's own executor.
 ///
-/// A value: copies share the handler, which may be called by several models and runs at once.
-/// \par Lifetime      a call keeps the handler alive, but not what the handler refers to.
+/// Copies share one handler. Several models and runs may call it at the same time.
+/// \par Lifetime      a call keeps the handler alive, but not the objects that the handler refers to.
 /// \par Cancellation  terminal, as far as the handler honours it.
-/// \par Threads       the executor of the agent, the server, or the coroutine that called `run_code`; if the last is no
-///                    strand, a strand over it.
+/// \par Threads       the handler runs on the executor of the agent, of the server, or of the coroutine that called
+///                    `run_code`. If the latter is not a strand, the handler runs on a strand over it.
 /// \par Example       examples/10_python.cpp, examples/12_mcp_server.cpp
 class function : public detail::basic_definition<function> {
  public:
-  /// \param name         matches `[A-Za-z0-9_-]{1,64}`; for Python an identifier of 1 to 100 characters, no keyword.
-  /// \param description  for the model; `help()` in Python.
-  /// \param parts        the arguments (`argument`), and last the handler. A lambda that captures by value must be a
-  ///                     named object: g++ before 13 would destroy the captures of a temporary twice, so a temporary
-  ///                     does not compile there.
-  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of one name, a default that does not
-  ///     fit, an optional argument for a parameter that cannot be empty, or an empty handler.
+  /// \param name         1 to 128 letters, digits, dots, dashes and underscores. Models need `[A-Za-z0-9_-]{1,64}`.
+  ///                     Python needs an identifier of 1 to 100 characters that is no keyword.
+  /// \param description  for the model, and for `help()` in Python.
+  /// \param parts        the arguments (`argument`), and the handler as the last one. If the handler is a lambda that
+  ///                     captures by value, it must be a named object: g++ before 13 would destroy the captures of a
+  ///                     temporary twice, so a temporary does not compile there.
+  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, a default that does
+  ///     not fit, an optional argument for a parameter that cannot be empty, or an empty handler.
   template <class... Parts>
     requires(sizeof...(Parts) >= 1)
   function(std::string name, std::string description, Parts&&... parts)
@@ -87,19 +89,19 @@ class function : public detail::basic_definition<function> {
 
   /// Returns the arguments.
   const argument_list& arguments() const noexcept { return *arguments_; }
-  /// Returns a JSON schema of type "object".
+  /// Returns the JSON schema of the arguments, of type "object".
   boost::json::object parameters() const { return arguments_->schema(); }
 
-  /// Calls the function for a model.
-  /// \throws error{exec_errc::provider_lost}, error{exec_errc::environment_closed} from the handler; never because of
-  ///     the arguments or another exception.
-  /// \par Cancellation  terminal: what the handler throws.
+  /// Calls the function for a model, and returns the answer.
+  /// \throws error{exec_errc::provider_lost}, error{exec_errc::environment_closed} or error{exec_errc::cancelled} if
+  ///     the handler throws it; never because of wrong arguments or another exception of the handler.
+  /// \par Cancellation  terminal: throws the exception with which the handler ends.
   awaitable<tool_result> call(boost::json::value arguments) const {
     return detail::answer_call(arguments_, call_, std::move(arguments));
   }
 
-  /// For `code_request::function`.
-  /// \throws error{exec_errc::invalid_argument} if the name of the function or of an argument cannot be one in Python.
+  /// Converts the function to the parameter of `code_request::function`.
+  /// \throws error{exec_errc::invalid_argument} if the name of the function or of an argument is not valid in Python.
   operator cofferdam::detail::host_function() const {
     return detail::python_function(name(), description(), arguments_, call_);
   }

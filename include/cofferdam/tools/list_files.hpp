@@ -28,8 +28,9 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that lists a directory of a workspace: `tools::list_files tool(environment);`
 ///
-/// Arguments: `path`; `recursive`; `pattern`, for `glob`; `limit`; `cursor`, from the end of the last answer. The
-/// answer has one line for each entry, with its size or type. Names with special characters are quoted and escaped.
+/// Its arguments are `path`, `recursive`, `pattern` (a shell wildcard), `limit` (the entries of one answer) and
+/// `cursor`. An incomplete answer ends with a cursor, which the next call passes on to continue. The answer has one
+/// line for each entry, with its size or type. Names with special characters are quoted and escaped.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
 class list_files : public detail::described_tool<list_files<E>> {
@@ -63,8 +64,8 @@ class list_files : public detail::described_tool<list_files<E>> {
     co_return show(path, listed, arguments);
   }
 
-  /// The maximum number of entries that a page may walk over. Each page walks the tree again, so a larger tree should
-  /// be listed in parts.
+  /// The maximum number of entries that one call may read. Every call reads the tree again, so a model should list a
+  /// larger tree in parts.
   static constexpr std::size_t max_walked = 200'000;
 
   static bool is_deep(const checked_arguments& arguments) {
@@ -82,7 +83,8 @@ class list_files : public detail::described_tool<list_files<E>> {
     return "other";
   }
 
-  /// Returns the end of a page as text: the last name, or a substitute if the name has special characters.
+  /// Returns the cursor for a page that ends with this name: the name itself, or its base64 form if it has special
+  /// characters.
   static std::string cursor_at(const std::string& name) {
     if (one_line(name, 4095) == name && !name.starts_with(not_plain)) return name;
     return std::string(not_plain) +

@@ -24,15 +24,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// The tool that reads a text file, or some of its lines, out of a workspace: `tools::read_file tool(environment);`
+/// The tool that reads a text file of a workspace, or some of its lines: `tools::read_file tool(environment);`
 ///
-/// Arguments: `path`; `offset` and `limit`, a range of lines; `tail`, the last lines instead. The answer has one line
-/// with the range and the total number of lines, and then the lines of the file. Broken UTF-8 becomes U+FFFD.
+/// Its arguments are `path`, `offset` and `limit` for a range of lines, or `tail` for the last lines. The first line of
+/// the answer has the range and the total number of lines. The lines of the file follow. Bytes that are not valid UTF-8
+/// become U+FFFD.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
 class read_file : public detail::described_tool<read_file<E>> {
  public:
-  /// \param largest  maximum size of a file in bytes; a longer file is not read.
+  /// \param largest  the maximum size of a file in bytes; a larger file is an error for the model. Default: 16 MiB.
   explicit read_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
       : detail::described_tool<read_file<E>>(
             "read_file",

@@ -34,11 +34,13 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that runs Python code in a runner: `tools::run_python tool(runner);`
 ///
-/// Arguments: `code`; `timeout`, in seconds; `variables`, an object of global variables with JSON values (tags are not
-/// interpreted). If the runner has contexts, also `context_id` (default: a context named "default", so that variables
-/// are kept between calls) and `reset`. The answer is like that of `format_result` for a command, in
-/// `<python_results>`, with the value of the last expression and the new files. PNG and JPEG images that the code
-/// displays are shown to the model.
+/// Its arguments are `code`, `timeout` in seconds, and `variables`, an object of global variables with JSON values.
+/// (Tags as in `tagged_value.hpp` are not interpreted in these values.) If the runner has contexts, there are also
+/// `context_id` and `reset`. The default context is named "default" and keeps its variables between calls.
+///
+/// The answer has the form that `format_result` gives a command, but inside `<python_results>`. It also has the value
+/// of the last expression and the names of the new files. PNG and JPEG images that the code displays are shown to the
+/// model.
 /// \par Lifetime  the runner outlives the tool and its calls, and stays at one address.
 template <code_runner R>
 class run_python {
@@ -51,15 +53,16 @@ class run_python {
     return *this;
   }
   std::string_view description() const noexcept { return description_; }
-  /// Sets the description. Mention the installed packages in it.
+  /// Sets the description, which the model reads. It should list the installed packages.
   run_python& description(std::string text) {
     description_ = std::move(text);
     return *this;
   }
   boost::json::object parameters() const { return arguments_.schema(); }
 
+  /// Runs the code and returns its result as text.
   /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
-  ///     because of the model's arguments or the code's outcome.
+  ///     because of the model's arguments or the outcome of the code.
   /// \par Cancellation  terminal: the code is ended.
   awaitable<tool_result> call(boost::json::value arguments) {
     return call(std::move(arguments), tool_output_listener());
@@ -138,7 +141,7 @@ class run_python {
       if (result.value_text().size() > max_value) value += " ...";
       add("value", value);
     }
-    // Omits the exception if standard error already has the traceback.
+    // The traceback of the exception is added only if standard error does not contain it already.
     if (result.failure() && result.err().total() == 0) add("exception", printable_text(result.failure()->traceback()));
     std::string files;
     std::size_t count = 0;

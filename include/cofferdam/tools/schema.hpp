@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-// Formats the description of a tool for each service and protocol.
+// Converts the description of a tool to the JSON that each service and protocol expects.
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
@@ -28,7 +28,7 @@ boost::json::object named_tool(const T& described) {
 
 }  // namespace detail
 
-/// Returns an element of `tools` for POST /chat/completions.
+/// Returns an element of `tools` for OpenAI's POST /chat/completions.
 template <tool T>
 boost::json::object openai_schema(const T& described) {
   boost::json::object function = detail::named_tool(described);
@@ -39,7 +39,7 @@ boost::json::object openai_schema(const T& described) {
   return result;
 }
 
-/// Returns an element of `tools` for POST /responses.
+/// Returns an element of `tools` for OpenAI's POST /responses.
 template <tool T>
 boost::json::object responses_schema(const T& described) {
   boost::json::object result = detail::named_tool(described);
@@ -57,7 +57,7 @@ boost::json::object anthropic_schema(const T& described) {
   return result;
 }
 
-/// Returns an element of the result of MCP's `tools/list`.
+/// Returns an element of `tools` in the result of MCP's `tools/list`.
 template <tool T>
 boost::json::object mcp_schema(const T& described) {
   boost::json::object result = detail::named_tool(described);

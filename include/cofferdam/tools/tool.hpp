@@ -24,12 +24,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// An image in a tool's answer. Copies share the bytes.
+/// An image in the answer of a tool. Copies of the object share one buffer.
 class tool_image {
  public:
+  /// \param content    the image as a file; it is not decoded.
+  /// \param mime_type  such as "image/png".
   tool_image(bytes content, std::string mime_type)
       : content_(std::make_shared<const bytes>(std::move(content))), mime_type_(std::move(mime_type)) {}
-  /// Returns the undecoded file. It lives as long as a copy of this object.
+  /// Returns the image as a file. The reference is valid as long as any copy of this object exists.
   const bytes& content() const noexcept { return *content_; }
   const std::string& mime_type() const noexcept { return mime_type_; }
 
@@ -38,9 +40,10 @@ class tool_image {
   std::string mime_type_;
 };
 
-/// The answer of a tool to a model.
+/// The answer of a tool to a model: a text and a success flag, and optionally images, JSON data and files.
 class tool_result {
  public:
+  /// Makes an empty answer that counts as a failure.
   tool_result() = default;
   /// \param text     UTF-8, for the model to read.
   /// \param success  true if the tool completed its task.
@@ -50,15 +53,16 @@ class tool_result {
   std::string text() && { return std::move(text_); }
   bool success() const noexcept { return success_; }
 
-  /// Returns the images to show to the model after the text, in order.
+  /// Returns the images to show to the model after the text, in this order.
   const std::vector<tool_image>& images() const& noexcept { return images_; }
   std::vector<tool_image> images() && { return std::move(images_); }
+  /// Adds an image at the end.
   tool_result& image(tool_image added) {
     images_.push_back(std::move(added));
     return *this;
   }
 
-  /// Returns the answer as data for programs (MCP's `structuredContent`); may be empty.
+  /// Returns the answer as JSON for programs, such as MCP's `structuredContent`. Empty if the tool has set none.
   const boost::json::object& data() const& noexcept { return data_; }
   boost::json::object data() && { return std::move(data_); }
   tool_result& data(boost::json::object facts) {
@@ -66,7 +70,8 @@ class tool_result {
     return *this;
   }
 
-  /// Returns the files for the user, from a tool that ends the work. Paths in the workspace.
+  /// Returns the files that the user should receive, as paths in the workspace. Only a tool that ends the work sets
+  /// them.
   const std::vector<std::string>& files() const& noexcept { return files_; }
   std::vector<std::string> files() && { return std::move(files_); }
   tool_result& files(std::vector<std::string> paths) {
@@ -82,19 +87,21 @@ class tool_result {
   std::vector<std::string> files_;
 };
 
-/// Receives the output of a tool while it works, for display and not for parsing. Must not throw.
+/// A callable that receives the output of a tool piece by piece while the tool works. The output is for display, not
+/// for parsing. The callable must not throw.
 using tool_output_listener = std::function<void(output_stream stream, bytes_view piece)>;
 
-/// The parameter type for a `tool_output_listener`. With g++ before 13 it refuses a temporary lambda that captures by
-/// value.
+/// The parameter type of functions that take a `tool_output_listener`. g++ before 13 would destroy the captures of a
+/// temporary lambda twice. So with these compilers a temporary lambda that captures by value does not compile here;
+/// give it a name first.
 using tool_output_argument = cofferdam::detail::callable_argument<void(output_stream stream, bytes_view piece)>;
 
 /// A function that a model can call: a name, a description, a JSON schema of its arguments, and a coroutine.
 ///
-/// * `name()` matches `[A-Za-z0-9_-]{1,64}`; `description()` is for the model.
+/// * `name()` matches `[A-Za-z0-9_-]{1,64}`. `description()` is written for the model.
 /// * `parameters()` is a JSON schema object of type "object".
-/// * `call(arguments)` returns a result for wrong arguments and failed work. It throws only on cancellation, or if the
-///   environment is lost or closed.
+/// * `call(arguments)` reports wrong arguments and failed work in its result. It throws only if it is cancelled, or if
+///   the environment is lost or closed.
 template <class T>
 concept tool = requires(T& t, const T& fixed, boost::json::value arguments) {
   { fixed.name() } -> std::convertible_to<std::string_view>;
@@ -103,21 +110,20 @@ concept tool = requires(T& t, const T& fixed, boost::json::value arguments) {
   { t.call(std::move(arguments)) } -> awaitable_of<tool_result>;
 };
 
-/// A tool that reports its output during a call: `call(arguments, listener)`. The listener is not called after the end
-/// of the call.
+/// A tool that reports its output during a call: `call(arguments, listener)`. The tool does not use the listener after
+/// the call has ended.
 template <class T>
 concept watched_tool = tool<T> && requires(T& t, boost::json::value arguments, tool_output_listener listener) {
   { t.call(std::move(arguments), std::move(listener)) } -> awaitable_of<tool_result>;
 };
 
-/// A callable that makes a tool over an environment: `[](any_environment& env) { return tools::code_exec(env); }`.
+/// A callable that makes a tool for a given environment: `[](any_environment& env) { return tools::code_exec(env); }`.
 template <class Make>
 concept tool_maker = std::invocable<std::decay_t<Make>&, any_environment&> &&
                      tool<std::invoke_result_t<std::decay_t<Make>&, any_environment&>>;
 
-/// Optional properties of a tool, `false` by default:
-/// * `reads_only()`: its calls change nothing, and may run in parallel with other such calls;
-/// * `ends_work()`: its success ends the agent's task.
+/// Returns true if the calls of a tool change nothing, so that an agent may run several of them in parallel. A tool
+/// without a member `reads_only()` returns false.
 template <class T>
 bool reads_only(const T& candidate) {
   if constexpr (requires {
@@ -128,6 +134,8 @@ bool reads_only(const T& candidate) {
     return false;
   }
 }
+/// Returns true if a successful call of a tool ends the agent's task. A tool without a member `ends_work()` returns
+/// false.
 template <class T>
 bool ends_work(const T& candidate) {
   if constexpr (requires {
@@ -139,7 +147,7 @@ bool ends_work(const T& candidate) {
   }
 }
 
-/// A tool of any type, for lists of tools.
+/// A tool of any type, so that one list can contain different tools. It can be moved, but not copied.
 class any_tool {
  public:
   template <class T>
@@ -152,7 +160,7 @@ class any_tool {
   bool reads_only() const { return get().reads_only(); }
   bool ends_work() const { return get().ends_work(); }
   awaitable<tool_result> call(boost::json::value arguments) { return get().call(std::move(arguments)); }
-  /// Calls the tool with a listener. The listener gets nothing if the tool cannot report its output.
+  /// Calls the tool and passes its output to the listener. A tool that is no `watched_tool` does not use the listener.
   awaitable<tool_result> call(boost::json::value arguments, tool_output_argument listener) {
     return get().call(std::move(arguments), listener.take());
   }

@@ -30,12 +30,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// The tool that shows a model an image of a workspace: `tools::view_image tool(environment);`
+/// The tool that lets a model look at an image in a workspace: `tools::view_image tool(environment);`
 ///
-/// Arguments: `path`; `shrink`, to make the image smaller first, by a program inside the environment. PNG, JPEG, GIF
-/// and WebP are passed on unchanged; the format is detected from the content, not from the name. Size and pixels are
-/// read from the header, and nothing is decoded. If the file is missing, not an image, too large or incomplete, the
-/// answer explains what to do.
+/// Its arguments are `path` and `shrink`. If `shrink` is true, a program inside the environment makes the image smaller
+/// first. PNG, JPEG, GIF and WebP are passed on unchanged. The format is detected from the content, not from the name.
+/// The width and the height are read from the file's header, and nothing is decoded. If the file is missing, not an
+/// image, too large or incomplete, the answer explains this to the model, and what to do.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Source    Stirrup's `view_image`, without its defects.
 template <code_exec_environment E>
@@ -54,7 +54,7 @@ class view_image : public detail::described_tool<view_image<E>> {
                     .otherwise(false))),
         environment_(&environment) {}
 
-  /// Sets the maximum size of the file in bytes. Default: 5 MiB.
+  /// Sets the maximum size of the image file, in bytes. Default: 5 MiB.
   view_image& max_bytes(std::size_t count) {
     limits_.bytes = count;
     return *this;
@@ -97,7 +97,8 @@ class view_image : public detail::described_tool<view_image<E>> {
     co_return judge(name, path, std::move(content), maximum, false);
   }
 
-  /// Returns the answer for a file that was read.
+  /// Returns the answer for the content of a file: the image, or an error message for the model.
+  /// \param scaled  true if the content is a smaller copy.
   static tool_result judge(const std::string& name, const std::string& path, bytes content, limits maximum,
                            bool scaled) {
     const std::optional<detail::image_header> header = detail::read_image_header(content);
@@ -130,7 +131,8 @@ class view_image : public detail::described_tool<view_image<E>> {
     return result;
   }
 
-  /// Prints a smaller copy of the image as PNG. The shell opens the file, so that no program interprets its name.
+  /// A shell script that prints a smaller copy of an image as PNG. The shell opens the file, because an image program
+  /// might interpret parts of the file name, such as `png:`.
   static constexpr std::string_view shrink_script =
       "exec < \"$1\" || exit 1\n"
       "if python3 -c 'import PIL' 2>/dev/null; then exec python3 -c '\n"

@@ -22,14 +22,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-/// The tool that writes a file of a workspace, whole or not at all: `tools::write_file tool(environment);`
+/// The tool that writes a file of a workspace: `tools::write_file tool(environment);` The file is written completely,
+/// or it stays unchanged.
 ///
-/// Arguments: `path`; `content`; `mode`: overwrite, append or create; `encoding`: utf-8 or base64.
+/// Its arguments are `path`, `content`, `mode` (overwrite, append or create) and `encoding` (utf-8 or base64).
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
 class write_file : public detail::described_tool<write_file<E>> {
  public:
-  /// \param largest  maximum size in bytes of a file to append to.
+  /// \param largest  the maximum size in bytes of an existing file to which a call may append. Default: 16 MiB.
   explicit write_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
       : detail::described_tool<write_file<E>>(
             "write_file",

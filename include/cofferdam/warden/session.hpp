@@ -60,7 +60,7 @@ template <class = void>
 class basic_warden_launcher;
 using warden_launcher = basic_warden_launcher<>;
 
-/// Starts commands through a warden.
+/// The part of `warden_session` that starts commands through a warden, the helper program in a sandbox.
 template <class Unused>
 class basic_warden_launcher final : public command_launcher, public link_listener, public frame_sink {
  public:
@@ -74,7 +74,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
         lease_(executor),
         heartbeat_(executor) {}
 
-  /// Waits for the warden's greeting and answers it. On failure the link is closed.
+  /// Waits for the warden's first frame, `hello`, and sends the settings. Closes the link on failure.
   static awaitable<void> greet(std::shared_ptr<basic_warden_launcher> self) {
     self->link_->start(self);
     self->greeted_.expires_after(self->settings_.greeting_timeout);
@@ -84,7 +84,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       co_await self->greeted_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
       const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
       cancelled = state.cancelled() != asio::cancellation_type::none;
-      if (!woken) break;  // nothing arrived within the time limit
+      if (!woken) break;  // the time limit has expired
     }
     if (self->hello_ && !cancelled) {
       wire::frame_writer frame(wire::frame_type::configure, 0);
@@ -109,11 +109,11 @@ class basic_warden_launcher final : public command_launcher, public link_listene
 
   const wire::hello& hello() const noexcept { return *hello_; }
 
-  /// Closes the link; the warden ends everything too.
+  /// Closes the link. The warden then ends all commands and exits.
   void disconnect() noexcept { lose(closed_); }
 
   void lose(const error& reason) noexcept override {
-    const auto kept = shared_from_this();  // closing the link may release the last other owner
+    const auto kept = shared_from_this();  // closing the link may release the last other pointer to this object
     link_->close();
     lease_.cancel();
     heartbeat_.cancel();
@@ -125,16 +125,16 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     disconnect();
   }
 
-  /// The files beneath the root.
-  /// \throws error{exec_errc::environment_closed}.
+  /// Returns the files beneath the root of the settings.
+  /// \throws error{exec_errc::environment_closed} if the session is closed.
   static warden_files files(const std::shared_ptr<basic_warden_launcher>& self) {
     self->require_open();
     return warden_files(self, self->requests_, self->settings_.root);
   }
 
-  /// Ends every command and waits for the end, but only for a limited time.
-  /// \throws error{exec_errc::provider_lost} if commands are left after the grace period and
-  ///     `running_command::end_patience`.
+  /// Ends every command, and waits for their ends.
+  /// \throws error{exec_errc::provider_lost} if a command has not ended within the grace period and
+  ///     `running_command::end_patience`. The link is then closed.
   awaitable<void> close() override { return end_all(self_of(*this)); }
 
   void send(bytes frame) override {
@@ -228,7 +228,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     std::size_t count = 0;
     const bool has_input = c.input() || c.has_open_input();
     if (has_input) order.flags |= wire::spawn_open_input;
-    if (link_->carries_descriptors() && !c.terminal()) {  // a terminal is made at the command's place
+    if (link_->carries_descriptors() && !c.terminal()) {  // a terminal is made in the sandbox, by the warden
       pipes.emplace(c, request, -1);
       new_command->connect_to(*pipes);
       order.flags |= wire::spawn_descriptors;
@@ -252,7 +252,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     watch_heart();
     try {
       link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
-    } catch (...) {  // the warden will never receive it
+    } catch (...) {  // the warden never receives the frame
       jobs_.erase(job);
       throw;
     }
@@ -267,7 +267,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     return outcome;
   }
 
-  /// Sets the isolation that the warden provides, unless the backend has set it.
+  /// Sets the isolation that the warden provides, unless the backend has described the isolation itself.
   void describe_isolation() {
     isolation_report isolation;
     const std::uint32_t guards = guard_flags();
@@ -286,22 +286,23 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       isolation.set(isolation_kind::system_calls,
                     refuses ? "no limits for other processes, no tracing" : "no limits for other processes");
     }
-    // otherwise the host is on another machine
+    // otherwise the host runs on another machine, where guests have no access to its memory
     if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));
     set_isolation(std::make_shared<const isolation_report>(std::move(isolation)));
   }
 
-  /// Returns the protection of this program's memory and environment from guests on the same machine.
+  /// Describes the protection of this program's memory and environment from guests on the same machine.
   static std::string secrets(std::uint32_t guards) {
     const bool contained = (guards & (wire::spawn_scope | wire::spawn_domain)) != 0;
-    // From Linux 6.13 on CAP_PERFMON and CAP_SYS_ADMIN read the environment and the memory map past Landlock.
+    // Since Linux 6.13, a process with CAP_PERFMON and CAP_SYS_ADMIN can read the environment and the memory map of
+    // others in spite of Landlock.
     if (contained && ::geteuid() == 0) return "Landlock: the environment may be readable, as commands are root's";
     if (contained) return "Landlock: not readable";
     if (::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 && ::geteuid() != 0) return "not readable while not dumpable";
     return "readable";
   }
 
-  /// Returns the flags of `spawn` that protect the watching processes from a guest.
+  /// Returns the `spawn` flags that protect the warden and its supervisors from a guest.
   std::uint32_t guard_flags() const noexcept {
     std::uint32_t flags = 0;
     if (settings_.landlock >= 6 && hello_->can(wire::capability_scope))
@@ -380,7 +381,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     for (const auto& [job, running] : jobs) {
       try {
         running->command().lose(reason);
-      } catch (const std::bad_alloc&) {  // the output so far is lost too
+      } catch (const std::bad_alloc&) {  // without memory, the output so far is lost
         running->command().lose_quietly(reason);
       }
     }
@@ -416,12 +417,12 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   asio::steady_timer greeted_;
   asio::steady_timer lease_;
   asio::steady_timer heartbeat_;
-  bool beats_ = false;      // a heartbeat is under way
-  bool is_silent_ = false;  // nothing has arrived since
+  bool beats_ = false;      // true while the time until the next ping runs
+  bool is_silent_ = false;  // true if no frame has arrived since the last ping
   std::optional<wire::hello> hello_;
   std::optional<error> lost_;
   const error closed_{exec_errc::environment_closed,
-                      "the environment is closed"};  // made in advance, while there is memory
+                      "the environment is closed"};  // made early: memory may be exhausted later
   std::uint32_t last_job_ = 0;
   std::unordered_map<std::uint32_t, std::shared_ptr<warden_command>> jobs_;
 };
@@ -430,7 +431,7 @@ template <class = void>
 class basic_warden_session_files;
 using warden_session_files = basic_warden_session_files<>;
 
-/// The files that a warden reaches, for as long as its session is open.
+/// The files that a warden reaches. Operations fail once the session is closed.
 template <class Unused>
 class basic_warden_session_files final : public session_files_adaptor<basic_warden_session_files<Unused>> {
  public:
@@ -452,16 +453,20 @@ template <class = void>
 class basic_warden_session;
 using warden_session = basic_warden_session<>;
 
-/// A session with a warden at the other end of a stream.
+/// A session with a warden (the helper program in a sandbox) at the other end of a stream.
 ///
-/// When a command has ended, all its processes have ended too, even if they tried to escape. If the stream ends, every
-/// pending command fails with error{exec_errc::provider_lost} and the output so far. The destructor ends the stream if
-/// `close()` was not called; the warden then ends everything.
+/// When a command has ended, all of its processes have ended, even those that have tried to escape from their process
+/// group. If the stream ends, every pending command fails with error{exec_errc::provider_lost} and its output so far.
+/// The destructor closes the stream if `close()` was not called. The warden then ends all commands.
 template <class Unused>
 class basic_warden_session : public command_session {
  public:
-  /// Connects to a warden over a stream for coroutines. The stream carries nothing else.
-  /// \throws as below.
+  /// Connects to a warden over a stream with coroutine operations, for example a `byte_stream`. The stream must carry
+  /// nothing else.
+  /// \param executor  the executor for all work of the session.
+  /// \param settings  the settings of the session and its commands.
+  /// \throws error{exec_errc::provider_failed} if no warden of this library's version answers in time;
+  ///     error{exec_errc::cancelled}.
   template <coroutine_stream Stream>
   static awaitable<basic_warden_session> open(asio::any_io_executor executor, Stream stream,
                                               warden_settings settings = warden_settings()) {
@@ -470,9 +475,11 @@ class basic_warden_session : public command_session {
     return meet(std::move(executor), std::move(link), std::move(settings));
   }
 
-  /// Connects to a warden over a stream: an asynchronous stream of Asio's, or any type that models its requirements and
-  /// has `close()`. The stream carries nothing else.
-  /// \throws error{exec_errc::provider_failed} if no warden of our version answers; error{exec_errc::cancelled}.
+  /// Connects to a warden over an asynchronous stream of Asio, or any type that models Asio's requirements and has
+  /// `close()`. The stream must carry nothing else.
+  /// \param settings  the settings of the session and its commands.
+  /// \throws error{exec_errc::provider_failed} if no warden of this library's version answers in time;
+  ///     error{exec_errc::cancelled}.
   template <class Stream>
   static awaitable<basic_warden_session> open(Stream stream, warden_settings settings = warden_settings()) {
     asio::any_io_executor executor = stream.get_executor();
@@ -480,8 +487,13 @@ class basic_warden_session : public command_session {
     return meet(std::move(executor), std::move(link), std::move(settings));
   }
 
-  /// Connects over a connected Unix socket on this machine. The commands' pipes are then made here and passed on, so
-  /// output is not copied on the way.
+  /// Connects to a warden on this machine over a connected Unix socket. This program then makes the pipes of commands
+  /// and passes them to the warden, so that output does not go through the warden.
+  /// \param executor  the executor for all work of the session.
+  /// \param socket    the socket, non-blocking.
+  /// \param settings  the settings of the session and its commands.
+  /// \throws error{exec_errc::provider_failed} if no warden of this library's version answers in time;
+  ///     error{exec_errc::cancelled}.
   static awaitable<basic_warden_session> open(asio::any_io_executor executor, unique_fd socket,
                                               warden_settings settings = warden_settings()) {
     std::shared_ptr<detail::warden_link> link;
@@ -494,10 +506,10 @@ class basic_warden_session : public command_session {
     return meet(std::move(executor), std::move(link), std::move(settings));
   }
 
-  /// Returns the files beneath `warden_settings::root`. No name in it leads out of it.
+  /// Returns the files beneath `warden_settings::root`. No path leads out of the root.
   std::shared_ptr<session_files> files() const { return std::make_shared<detail::warden_session_files>(warden()); }
 
-  /// Returns the warden's description of itself and its place.
+  /// Returns the warden's description of itself and its machine: version, architecture, ids and capabilities.
   const warden_hello& hello() const noexcept { return warden()->hello(); }
 
  private:

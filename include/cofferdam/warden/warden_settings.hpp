@@ -16,61 +16,69 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A resource limit of each process of a command, as setrlimit(2) takes it.
+/// A resource limit of each process of a command, as for setrlimit(2).
 using warden_limit = detail::wire::resource_limit;
 
-/// The description that a warden gives of itself and its place.
+/// The first message from a warden: its version, architecture, user and capabilities.
 using warden_hello = detail::wire::hello;
 
-/// The settings that a session sends to its warden.
+/// The settings of a session with a warden, the helper program in a sandbox. A guest is code that runs in the sandbox.
 class warden_settings {
  public:
+  /// The time limits and the isolation of commands.
   command_settings commands;
-  /// The maximum wait for the greeting.
+  /// The maximum time to wait for the warden's first frame. Default 5 s.
   std::chrono::milliseconds greeting_timeout{std::chrono::seconds(5)};
-  /// The directory beneath which file operations stay, as the warden sees it; empty: no file operations.
+  /// The directory for file operations, as a path in the sandbox. No operation leads out of it. Empty means no file
+  /// operations.
   std::string root;
-  /// The newest Landlock ABI to use, if the kernel has it. From 6 on (Linux 6.12), guests can signal and trace only
-  /// their own descendants. From 2 on (Linux 5.19), they can trace only their own descendants, and cannot mount. Below
-  /// 2, and with 0, Landlock is not used.
+  /// The newest version of Landlock's interface (ABI) to use, if the kernel supports it. Default: the newest. With
+  /// version 6 and later (Linux 6.12), guests can signal and trace only their own descendants. With version 2 and later
+  /// (Linux 5.19), they can trace only their own descendants, and cannot mount. With 0 or 1, Landlock is not used.
   std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
-  /// Prevents guests from changing the limits of other processes, including the warden and the host, if the kernel can
-  /// (seccomp). Only tests switch it off.
+  /// True to prevent guests from changing the resource limits of other processes, such as the warden and the host, by a
+  /// seccomp filter, if the kernel supports it. Only tests set it to false.
   bool system_call_filter = true;
-  /// The permission to trace processes if no Landlock domain keeps a guest from tracing the warden and the host.
+  /// The permission to trace processes on kernels without Landlock. With `contained` (the default), guests cannot trace
+  /// the warden and the host.
   tracing_policy tracing = tracing_policy::contained;
-  /// The resource limits of each process of a command; at most 16. If one cannot be set, the command is not started.
+  /// The resource limits of each process of a command, at most 16. If a limit cannot be set, the command is not
+  /// started.
   std::vector<warden_limit> limits;
-  /// The value of `uid` and `gid` that leaves the user and group of the warden.
+  /// The value of `uid` and `gid` that keeps the user and the group of the warden.
   static constexpr std::uint32_t no_change = detail::wire::keep_id;
-  /// The user and group of commands and file operations.
+  /// The user and the group of commands and file operations. Default: those of the warden.
   std::uint32_t uid = no_change;
   std::uint32_t gid = no_change;
-  /// Called on the session's executor with the result of a command that has ended and that no time limit, signal of the
-  /// host or memory limit has ended. It may set the kind of the result, with a reason and advice, if it knows the limit
-  /// that has ended the command.
+  /// Called on the session's executor with the result of each command that ended without a time limit, a request of the
+  /// host or a memory limit. If the function knows the limit that ended the command, it sets the kind, reason and advice
+  /// of the result. May be empty.
   std::function<void(command_result&)> explain_end;
-  /// The maximum time without a sign of life from the host, after which the warden ends everything. Zero: no maximum.
+  /// The maximum time without a message from the host, after which the warden ends everything. Zero, the default, means
+  /// no maximum.
   std::chrono::milliseconds lease{0};
-  /// The interval between pings of the warden while commands or requests are under way. If there is no answer by the
-  /// next ping, `silent` is called: the warden may be stopped, or its machine too busy. Zero: no pings.
+  /// The interval between pings of the warden while commands or requests are under way. If nothing has arrived from the
+  /// warden when the next ping is due, `silent` is called: the warden may be stopped, or its machine too busy. Zero,
+  /// the default, means no pings.
   std::chrono::milliseconds heartbeat{0};
-  /// The warden's place for error messages: `the container x`. Empty if the stream's own errors name it.
+  /// The name of the sandbox for error messages, for example `the container x`. Leave it empty if the errors of the
+  /// stream already name the sandbox.
   std::string place;
-  /// Called on the session's executor. It may call `warden_session::lose` to give the warden up; otherwise pings
-  /// continue.
+  /// A function that is called if the warden does not answer pings, on the session's executor. It may call
+  /// `warden_session::lose` to end the session. If it does not, pings continue.
   std::function<void()> silent;
-  /// The time after a command's limit, grace period and linger time by which the warden must have reported the end.
-  /// After it, the host requests the end and rouses the warden, for the grace period and
-  /// `running_command::end_patience` (three times as long if the warden was never seen stopped). If that does not help,
-  /// `end_all` is called and the session is lost; without `end_all` the command fails with
+  /// The time in which the warden must report the end of a command after the command's time limit, grace period and
+  /// linger time. Default 2 s; zero means no limit.
+  ///
+  /// If the warden is late, this program requests the end of the command and calls `rouse`, for the grace period and
+  /// `running_command::end_patience` (three times as long if the warden was never found stopped). If the command still
+  /// has not ended, `end_all` is called and the session is lost. Without `end_all`, the command fails with
   /// error{exec_errc::provider_lost}.
-  /// Zero: no limit.
   std::chrono::milliseconds report_timeout{std::chrono::seconds(2)};
-  /// Continues a warden that was stopped by a signal, and returns true if it was stopped. Called on the session's
-  /// executor.
+  /// A function that continues the warden if a signal has stopped it. Returns true if the warden was stopped. Called on
+  /// the session's executor.
   std::function<bool()> rouse;
-  /// Kills everything that the warden has started, and the warden. Called on the session's executor.
+  /// A function that kills the warden and everything that the warden has started. Called on the session's executor.
   std::function<void()> end_all;
 };
 

@@ -16,14 +16,16 @@
 
 #include <sys/types.h>
 
-// The ends of a command's streams if their data arrives and leaves in messages.
+// The library's ends of a command's standard streams, for a backend that transfers the data in messages instead of
+// pipes.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Output that a coroutine delivers.
+/// The buffer of a command's output. A coroutine of the backend fills it with received messages.
 class carried_output final : public buffered_output {
  public:
-  /// \param more  notified when there is room again.
+  /// Makes an empty buffer.
+  /// \param more  notified when bytes were taken out of the buffer.
   carried_output(const asio::any_io_executor& executor, async_event& more) : buffered_output(executor), more_(more) {}
 
   void close() noexcept override {
@@ -37,10 +39,12 @@ class carried_output final : public buffered_output {
   async_event& more_;
 };
 
-/// Input that a coroutine takes and sends.
+/// The buffer of a command's input. A coroutine of the backend removes bytes from the buffer and sends them in
+/// messages.
 class carried_input final : public input_end {
  public:
-  /// \param changed  notified of every change.
+  /// Makes an empty buffer.
+  /// \param changed  notified when bytes were added or the input was closed.
   carried_input(async_event& changed, bool open) : changed_(changed), open_(open) {}
 
   bool is_open() const noexcept override { return open_; }
@@ -59,7 +63,7 @@ class carried_input final : public input_end {
     changed_.notify();
   }
 
-  /// Returns the next bytes to write.
+  /// Removes all buffered bytes and returns them.
   bytes take() {
     bytes taken = std::exchange(data_, bytes());
     if (const auto listener = std::exchange(listener_, nullptr)) listener->input_ready({});

@@ -15,8 +15,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Parses an untrusted JSON object. The error message has its purpose and nothing of its content, which may contain
-/// secrets.
+/// Parses an untrusted JSON object. The error message contains none of the text, which may contain secrets.
+/// \param code  the error code if the text is not a JSON object.
+/// \param what  a description of the text, with which the error message begins.
 inline boost::json::object parse_object(std::string_view text, exec_errc code, const std::string& what) {
   std::error_code failure;
   boost::json::value value = parse_untrusted_json(text, failure);

@@ -32,8 +32,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A command inside `exec_script`, whose marks report its start and its end. One coroutine carries its output, one
-/// carries its input, one ends it. The derived class provides the streams and calls.
+/// A command that runs inside `exec_script`. The script writes marks into the outputs, which report the start and the
+/// end of the command. Three coroutines serve the command: one carries its output, one its input, and one ends it. The
+/// derived class provides the streams and the calls of its backend.
 class tracked_command : public command_transport {
  public:
   static constexpr paced_by pace = paced_by::transport;
@@ -41,7 +42,7 @@ class tracked_command : public command_transport {
   running_command& command() noexcept { return command_; }
 
   /// Starts the command and its coroutines.
-  /// \param content  the first content of the input.
+  /// \param content  the first bytes of the input.
   void begin(bytes content) {
     const auto self = kept();
     if (limits().timeout) {
@@ -59,7 +60,7 @@ class tracked_command : public command_transport {
     if (!begun_) return;
     try {
       const auto self = kept();
-      auto sent = [self](std::exception_ptr) {};  // treated as a signal that came too late
+      auto sent = [self](std::exception_ptr) {};  // a failure is ignored, as if the command had already ended
       asio::co_spawn(executor_, signal(number, limits().terminal ? 't' : 'g'), std::move(sent));
     } catch (const std::exception&) {
     }
@@ -70,7 +71,7 @@ class tracked_command : public command_transport {
   void kill() noexcept override {
     try {
       begin_end_at_once();
-    } catch (const std::exception&) {  // its time limit ends it, or the end of its environment
+    } catch (const std::exception&) {  // the command then ends at its time limit, or with its environment
     }
     moved_.notify();
   }
@@ -91,10 +92,11 @@ class tracked_command : public command_transport {
   using clock = std::chrono::steady_clock;
   enum class ender { none, works, done };
 
-  /// The maximum number of unread output bytes; beyond it reading stops.
+  /// The maximum number of unread output bytes. No further output is read above this number.
   static constexpr std::size_t window = 64 * 1024;
 
-  /// \param mark     the mark of the script.
+  /// Makes a command that has not been started.
+  /// \param mark     the text that precedes every mark of the script.
   /// \param program  the program's name for error messages.
   tracked_command(running_command& command, const asio::any_io_executor& executor, const std::string& mark,
                   std::string program, bool has_input)
@@ -109,7 +111,7 @@ class tracked_command : public command_transport {
         limit_(executor) {
     auto in = std::make_unique<carried_input>(fed_, has_input_);
     auto out = std::make_unique<carried_output>(executor, room_);
-    std::unique_ptr<carried_output> err;  // a terminal has one output
+    std::unique_ptr<carried_output> err;  // stays null for a terminal, which has only one output
     if (!limits().terminal) err = std::make_unique<carried_output>(executor, room_);
     in_ = in.get();
     outputs_[0] = out.get();
@@ -118,55 +120,62 @@ class tracked_command : public command_transport {
   }
   ~tracked_command() = default;
 
-  /// Starts the command and delivers its output, until nothing of it is left.
+  /// Starts the command and delivers its output. Completes when the command and its remaining processes have ended.
   virtual awaitable<void> live() = 0;
-  /// Sends SIGTERM, waits for the grace period, and then ends everything.
+  /// Ends the command: sends SIGTERM, waits for the grace period, and sends SIGKILL to all processes of the command.
   virtual awaitable<void> finish_off() = 0;
+  /// Sends a signal to processes of the command.
   /// \param scope  as for `signal_script`.
   virtual awaitable<void> signal(int number, char scope) = 0;
-  /// Sends input to it, as fast as it reads.
+  /// Writes to the command's input. Waits while the command does not read.
   virtual awaitable<void> write(bytes_view data) = 0;
+  /// Closes the command's input.
   virtual awaitable<void> end_input() = 0;
-  /// Stops reading the output. May be called more than once.
+  /// Stops the stream of the output. May be called more than once.
   virtual void stop_stream() = 0;
-  /// Called before and after `finish_off`.
+  /// Called before `finish_off`.
   virtual void on_ending() {}
+  /// Called after `finish_off`, with its exception or null.
   virtual void on_end_over(const std::exception_ptr& /*failure*/) {}
-  /// Both outputs have a mark of its end.
+  /// Called when both outputs contain the mark of the command's end.
   virtual void on_end_marked() {}
-  /// Called when nothing of the command is left.
+  /// Called when the command has ended and its result is complete.
   virtual void on_over() {}
-  /// Returns the error for the awaiting coroutines after a failure of `live`.
+  /// Returns the error that awaiting coroutines get after a failure of `live`.
   virtual error lost_by(const std::exception_ptr& failure) const = 0;
-  /// Returns advice after a command that has used too much memory.
+  /// Returns the advice for the result of a command that has exceeded its memory limit.
   virtual std::string more_memory() const = 0;
 
   awaitable<void> until_ended() {
     while (ender_ == ender::works && !concluded()) co_await moved_.wait();
   }
-  /// Waits a short time for output that is still in transit after the end.
+  /// Waits for output that is still in transit after the end, until the stream has ended.
+  /// \param longest  maximum time to wait.
   awaitable<void> until_stream_over(clock::duration longest) {
     const auto limit = clock::now() + longest;
     while (!stream_over_ && !concluded() && held() < window && clock::now() < limit) co_await moved_.wait(limit);
   }
-  /// Waits for the grace period between SIGTERM and SIGKILL, or until it is not needed.
+  /// Waits for the grace period between SIGTERM and SIGKILL. Returns early if the command has ended, or is to be ended
+  /// without a grace period.
   awaitable<void> until_grace_over() {
     const auto limit = clock::now() + limits().grace;
     while (!at_once_ && !stream_over_ && !concluded() && clock::now() < limit) co_await moved_.wait(limit);
   }
 
-  /// Returns the number of unread bytes in its output.
+  /// Returns the number of buffered output bytes that were not read yet.
   std::size_t held() const {
     std::size_t all = outputs_[0]->waiting();
     if (outputs_[1] != nullptr) all += outputs_[1]->waiting();
     return all;
   }
 
-  /// Removes the marks from output.
+  /// Separates received output into marks and the command's own output, and processes both.
+  /// \param index  0 for standard output, 1 for standard error.
   void filter(std::size_t index, std::string_view content) {
     filters_[index].feed(
         content, [&](std::string_view own) { take(index, own); }, [&](const exec_mark& mark) { noted(index, mark); });
   }
+  /// Records that no more output arrives.
   void stream_ended() {
     stream_over_ = true;
     moved_.notify();
@@ -175,8 +184,8 @@ class tracked_command : public command_transport {
     command_.close_input();
   }
 
-  /// Sends all input until its end.
-  /// \param self  keeps it alive.
+  /// Sends the input to the command until the input is closed or the command has ended.
+  /// \param self  a copy, which keeps this object alive.
   static awaitable<void> feed(std::shared_ptr<tracked_command> self) {
     bool line_start = true;
     for (;;) {
@@ -195,12 +204,14 @@ class tracked_command : public command_transport {
       co_await self->end_input();
       co_return;
     }
-    // In the middle of a line the first ^D only passes the line on.
+    // A terminal reports the end of its input if ^D (0x04) is sent at the start of a line. In the middle of a line, a
+    // first ^D only delivers the line, so a second ^D is needed.
     std::string_view ends = "\x04\x04";
     if (line_start) ends.remove_prefix(1);
     co_await self->write(as_bytes(ends));
   }
 
+  /// Starts `finish_off`, unless it was started before.
   void begin_end() {
     if (ender_ != ender::none) return;
     ender_ = ender::works;
@@ -230,7 +241,8 @@ class tracked_command : public command_transport {
     }
   }
 
-  /// \param reason  the reason from the script; "l": its words are too long.
+  /// Sets the result of a command that could not be started.
+  /// \param reason  the reason in the script's mark (see `exec_script`), or "l" if the command's words are too long.
   void unstarted(std::string_view reason) {
     command_.status_known();
     int number = EACCES;
@@ -240,7 +252,7 @@ class tracked_command : public command_transport {
     const spawn_stage stage = reason.starts_with('d') ? spawn_stage::directory : spawn_stage::exec;
     command_.mutable_result() = refuse_unstarted(program_, stage, std::error_code(number, std::system_category()));
   }
-  /// The script was not started: `said()` has the reason.
+  /// Sets the result of a command of which not even the script could be started. `said()` may contain the reason.
   void unstarted_by(std::string reason, std::string advice) {
     command_.status_known();
     command_.mutable_result() =
@@ -250,18 +262,19 @@ class tracked_command : public command_transport {
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   const std::string& program() const noexcept { return program_; }
   bool has_input() const noexcept { return has_input_; }
-  /// Returns the script's process; 0 before it has begun.
+  /// Returns the process id of the script, or 0 before the script has begun.
   long script() const noexcept { return script_; }
   bool has_begun() const noexcept { return begun_; }
-  /// Returns true if its end is known.
+  /// Returns true if the marks of the command's end have been received.
   bool has_ended() const noexcept { return has_ended_; }
-  /// Returns the output before the start of the command: messages of the program that starts it.
+  /// Returns the output from before the start of the command. It contains messages of the program that should start the
+  /// command.
   const std::string& said() const noexcept { return said_; }
-  /// Returns true if no more output arrives.
+  /// Returns true if the stream has ended, so that no more output arrives.
   bool stream_over() const noexcept { return stream_over_; }
-  /// Returns true if there is no grace period.
+  /// Returns true if the command is to be ended without a grace period.
   bool at_once() const noexcept { return at_once_; }
-  /// Ends it without a grace period.
+  /// Ends the command without a grace period.
   void begin_end_at_once() {
     at_once_ = true;
     begin_end();
@@ -270,9 +283,9 @@ class tracked_command : public command_transport {
   bool concluded() const noexcept { return command_.over(); }
   ender ending() const noexcept { return ender_; }
 
-  async_event fed_;    // notified of new input
-  async_event room_;   // notified when output was read
-  async_event moved_;  // notified of all other changes
+  async_event fed_;    // notified when input was added or closed
+  async_event room_;   // notified when buffered output was read
+  async_event moved_;  // notified of all other changes of the command's state
 
  private:
   static constexpr std::size_t max_said = 4096;
@@ -305,7 +318,7 @@ class tracked_command : public command_transport {
     on_end_marked();
   }
 
-  /// Called when `live` has ended.
+  /// Called when `live` has ended, with its exception or null.
   void carried(const std::exception_ptr& failure) {
     if (failure && !concluded())
       command_.lose(lost_by(failure));

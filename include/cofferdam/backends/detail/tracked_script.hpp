@@ -15,25 +15,33 @@
 #include <utility>
 #include <vector>
 
-// Runs commands in a place where another program starts processes and reports little about them: a script around each
-// command reports its start and its end.
+// Shell scripts that run and signal commands on behalf of another program, such as a container daemon, that starts
+// processes but reports little about them. A script around each command reports the start and the end of the command.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Runs one command as the child of a child, and reports its start and its end by marks in both outputs: a status above
-/// 128 alone does not distinguish a signal from an exit. The remaining processes of its session are killed, because
-/// they would hold the exec's output open.
+/// The script that runs one command. It runs the command as the child of a child process, and reports the start and the
+/// end by marks in both outputs. A mark is needed because a status above 128 alone does not show whether a signal ended
+/// the command. When the command has ended, the script kills the remaining processes of its session, because they would
+/// keep the output open.
 ///
-/// $1: the mark. $2: the directory. $3: rows and columns of the terminal, or empty; with a third word the script stays
-/// around a command with a terminal too, else the command replaces it, and only the daemon can report its end. $4: the
-/// time for which remaining processes may continue, in seconds. $5: set if the rest is escaped. $6: the number of
-/// variables; then the variables, and the command's words. A shell reads a file byte by byte, so grep, if it exists,
-/// selects the processes to check. A shell prints the name of the signal that killed a command, except for SIGINT and
-/// SIGPIPE. SIGTERM to the script's own group is for the command alone.
+/// The arguments:
+/// * $1: the text that begins every mark.
+/// * $2: the working directory.
+/// * $3: rows and columns of the terminal, or empty. If there is a third word, the script stays around a command with a
+///   terminal, as it does without a terminal. Otherwise the command replaces the script, and only the daemon can report
+///   the end.
+/// * $4: the time in seconds for which remaining processes may continue.
+/// * $5: not empty if the following arguments are escaped by `escaped_word`.
+/// * $6: the number of variables. The variables follow, as `NAME=value`, and then the command's words.
+///
+/// A shell reads a file byte by byte, so the script uses grep, if it exists, to select the processes to check. A shell
+/// prints the name of the signal that killed a command, except for SIGINT and SIGPIPE; the script uses this to
+/// recognize signals. The script ignores SIGTERM to its process group, which is meant for the command alone.
 ///
 /// ```
 /// mark = the mark's text (b pid | e status , signaled , oom | f reason) ;
-/// reason = dn | dx (the directory: there is none, or no way in) | n | x | g | l (the program, as errno has it)
+/// reason = dn | dx (directory: ENOENT, EACCES) | n | x | g | l (program: ENOENT, EACCES, ENOEXEC, E2BIG)
 /// ```
 inline constexpr std::string_view exec_script = R"sh(_c1=$1 _c2=$2 _c3=$3 _c4=$4 _c5=$5 _c6=$6
 shift 6
@@ -86,12 +94,16 @@ esac; fi ;; esac
 _ct "e$_cs,$_cx,$_cy"
 exit $_cs)sh";
 
-/// Sends a signal to the processes of one command.
+/// The script that sends a signal to the processes of one command. It exits with 0 if all of them could be signalled;
+/// for $3 = a, if none of them is left.
 ///
-/// $1: the signal. $2: the process of `exec_script`. $3: g: the process group, s: the session, both without the
-/// script's own two processes; t: the session of a terminal, whose first process is the command; a: the whole session
-/// and all processes with $4 in their environment. Exits with 0 if all of them could be signalled; for a, if none is
-/// left.
+/// The arguments:
+/// * $1: the signal.
+/// * $2: the process id of `exec_script`.
+/// * $3: the processes to signal. g: the process group without the two processes of the script. s: the session without
+///   the two processes of the script. t: the session of a terminal, whose first process is the command. a: the whole
+///   session, and all processes with $4 in their environment.
+/// * $4: the variable that identifies the processes of the command.
 inline constexpr std::string_view signal_script = R"sh(_cn=0
 while _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
 _ci=${_cx%% *}; _cs=$1 _cp=$2 _ch=$3 _ct=$4; set -- ${_cx##*') '}
@@ -111,17 +123,18 @@ done
 [ "$_cl" ]; do kill "-$1" $_cl 2>/dev/null || _cn=$((_cn+50))
 [ "$3" = a ] && [ $_cn -lt 150 ] || break; _cn=$((_cn+1)); done; [ $_cn -lt 50 ])sh";
 
-/// The content of a mark.
+/// The content of a mark that `exec_script` writes into the outputs.
 class exec_mark {
  public:
   enum class kind { begun, ended, failed };
   kind what = kind::begun;
-  long number = 0;  ///< the process, or the status
+  long number = 0;  ///< for `begun` the process id of the script, for `ended` the exit status
   bool signaled = false;
   bool out_of_memory = false;
   std::string reason;
 
-  /// \param text  between the mark's own text and the `;`.
+  /// Parses the content of a mark. Returns no value if it is malformed.
+  /// \param text  the part between the constant text of the mark and the `;`.
   static std::optional<exec_mark> parse(std::string_view text) {
     if (text.empty()) return std::nullopt;
     exec_mark mark;
@@ -156,15 +169,17 @@ class exec_mark {
   }
 };
 
-/// Finds the marks in one output. The text between the first and the last mark is the command's output. Sans-I/O; holds
-/// back at most the length of a mark.
+/// A parser that separates the marks in one output from the command's own output. It does no I/O, and buffers at most
+/// the length of a mark.
 class marked_output {
  public:
-  /// \param mark  its first byte occurs only once in it.
+  /// Makes a parser.
+  /// \param mark  the text that begins every mark. Its first byte must occur only once in it.
   explicit marked_output(std::string mark) : mark_(std::move(mark)) {}
 
-  /// \param own    receives the command's output, as `std::string_view`.
-  /// \param found  receives each `exec_mark`.
+  /// Parses the next piece of the output.
+  /// \param own    called with the command's own output, as `std::string_view`.
+  /// \param found  called with each `exec_mark`.
   template <class Own, class Found>
   void feed(std::string_view input, Own own, Found found) {
     while (!input.empty()) {
@@ -198,7 +213,7 @@ class marked_output {
     }
   }
 
-  /// Handles the end of the output.
+  /// Delivers bytes that were buffered because they could have begun a mark. Call this at the end of the output.
   template <class Own>
   void finish(Own own) {
     if (matched_ > 0) give_back(own);
@@ -213,12 +228,12 @@ class marked_output {
   }
 
   std::string mark_;
-  std::string text_;  // of the mark that is being read
+  std::string text_;  // the content of the mark that is being read
   std::size_t matched_ = 0;
   bool in_mark_ = false;
 };
 
-/// Escapes a word for `printf %b`: the result is plain ASCII.
+/// Escapes a word for the `%b` format of the shell's `printf`. The result contains only ASCII characters.
 inline std::string escaped_word(std::string_view word) {
   std::string all;
   for (const char c : word) {
@@ -237,24 +252,26 @@ inline std::string escaped_word(std::string_view word) {
   return all;
 }
 
-/// The source from which the end of a command with a terminal is known.
+/// The way in which the end of a command with a terminal is detected.
 enum class terminal_end {
-  told_by_daemon,  ///< the command replaces the script
-  marked,          ///< the script waits for it, ends its remaining processes, and reports its end
+  told_by_daemon,  ///< the command replaces the script, and the daemon reports the end
+  marked,          ///< the script waits for the command, ends its remaining processes, and reports the end by marks
 };
 
-/// The words of an exec, and its variables. Words that are not UTF-8 cannot be sent in JSON, and are escaped.
+/// The arguments and variables with which a daemon starts `exec_script` for a command. JSON cannot contain text that is
+/// not UTF-8, so such words are escaped for the script.
 class exec_order {
  public:
+  /// Makes the arguments.
   /// \param mark       as for `marked_output`.
-  /// \param size       of its terminal, if it has one.
-  /// \param linger     time for which its remaining processes may continue.
+  /// \param size       the size of the command's terminal, if it has one.
+  /// \param linger     the time for which remaining processes may continue after the end of the command.
   /// \param variables  `NAME=value`.
-  /// \param ends       the source of the end of a command with a terminal.
+  /// \param ends       the way in which the end of a command with a terminal is detected.
   exec_order(const std::string& mark, const std::string& directory, const std::optional<terminal_size>& size,
              std::chrono::milliseconds linger, const std::vector<std::string>& variables,
              const std::vector<std::string>& command, terminal_end ends = terminal_end::told_by_daemon) {
-    std::vector<std::string> late;  // variables that the script sets
+    std::vector<std::string> late;  // variables with a value that is not UTF-8, which the script sets
     for (const std::string& each : variables) (is_valid_utf8(each) ? variables_ : late).push_back(each);
     const bool escapes = !late.empty() || !std::all_of(command.begin(), command.end(),
                                                        [](const auto& one) { return is_valid_utf8(one); });
@@ -274,7 +291,8 @@ class exec_order {
   const std::vector<std::string>& words() const noexcept { return words_; }
   const std::vector<std::string>& variables() const noexcept { return variables_; }
 
-  /// Returns true if the words are longer than Linux accepts for a program. The daemon would not report that.
+  /// Returns true if the words and variables are longer than Linux accepts for a program. The daemon would not report
+  /// this error.
   bool is_too_long() const {
     constexpr std::size_t most = std::size_t{2} * 1024 * 1024 - 64 * 1024;
     std::size_t all = 0;
@@ -286,7 +304,8 @@ class exec_order {
     return all >= most;
   }
 
-  /// Returns true if a shell can set the variables whose values are not UTF-8: their names must be valid in a shell.
+  /// Returns true if the script can set all variables with values that are not UTF-8. That requires names that are
+  /// valid in a shell.
   /// \param variables  `NAME=value`.
   static bool can_set(const std::vector<std::string>& variables) {
     return std::all_of(variables.begin(), variables.end(), [](const std::string& each) {

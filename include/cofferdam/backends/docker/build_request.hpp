@@ -14,23 +14,25 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// The settings of an image build, as for `docker build`. A value; setters chain.
-/// \par Source  Engine API, "Build an image".
+/// The settings of an image build, like the options of `docker build`. A value; its setters can be chained.
 class build_request {
  public:
-  /// \param context  a folder of this machine with the files that the Dockerfile may COPY; or a Dockerfile in that
-  ///                 folder.
+  /// Makes a request with default settings.
+  /// \param context  a folder of this machine, with the files that the Dockerfile may COPY; or the path of a
+  ///                 Dockerfile, whose folder is then the context.
   explicit build_request(std::filesystem::path context) : context_(std::move(context)) {}
 
-  /// Sets the Dockerfile, if it is not `Dockerfile` in the context. It may be outside of the context. A relative path
-  /// is relative to this process's working directory.
+  /// Sets the path of the Dockerfile. It may be outside the context. A relative path is relative to the working
+  /// directory of this process. Default: `Dockerfile` in the context.
   build_request& dockerfile(std::filesystem::path path) {
     dockerfile_ = std::move(path);
     return *this;
   }
 
-  /// Sets the value of an `ARG`. **Not for secrets**: it can be read in the image's history.
-  /// \throws error{exec_errc::invalid_argument} for a name or value that is not UTF-8, or an empty name.
+  /// Sets the value of an `ARG` of the Dockerfile. **Do not pass secrets**: the value can be read in the image's
+  /// history.
+  /// \throws error{exec_errc::invalid_argument} if the name is empty or contains `=`, or if the name or the value is
+  ///     not UTF-8.
   build_request& argument(std::string name, std::string value) {
     if (name.empty() || name.find('=') != std::string::npos || !cofferdam::detail::is_valid_utf8(name) ||
         !cofferdam::detail::is_valid_utf8(value))
@@ -39,7 +41,7 @@ class build_request {
     return *this;
   }
 
-  /// Sets the stage to stop at.
+  /// Sets the stage of a multi-stage Dockerfile at which the build stops. Default: the last stage.
   build_request& target(std::string stage) {
     if (!cofferdam::detail::is_valid_utf8(stage))
       throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
@@ -47,9 +49,11 @@ class build_request {
     return *this;
   }
 
-  /// Sets the network of the Dockerfile's RUN lines: `none`, `bridge`, or a network of the daemon. Default: the
-  /// daemon's default, because most Dockerfiles install packages. `container_options::network` sets the network of
-  /// commands.
+  /// Sets the network of the Dockerfile's RUN commands. The network of commands in the finished container is set by
+  /// `container_options::network`.
+  /// \param name  `none`, `bridge`, or the name of a network of the daemon. Default: the daemon's default network,
+  ///              because most Dockerfiles install packages.
+  /// \throws error{exec_errc::invalid_argument} for the host's network or an invalid name.
   build_request& network(std::string name) {
     if (name == "host" || name.find_first_of(" \t\r\n/?&") != std::string::npos)
       throw error(exec_errc::invalid_argument,
@@ -58,8 +62,8 @@ class build_request {
     return *this;
   }
 
-  /// Returns the same request with a folder as its context: if a file was given, its folder, with the file as the
-  /// Dockerfile. Reads the disk.
+  /// Returns a copy whose context is a folder. If the context was a Dockerfile, the copy has its folder as the context
+  /// and the file as the Dockerfile. Looks up the type of the context on the disk.
   build_request with_folder() const {
     build_request copy = *this;
     std::error_code ignored;

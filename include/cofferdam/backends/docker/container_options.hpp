@@ -23,26 +23,32 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// The way in which commands are started in a container.
+/// The way in which commands are started in a container: by a warden (a small helper program of this library inside the
+/// container), or by execs of the Docker daemon.
 ///
-/// With execs, the container needs no program of this library, but a command takes some 60 ms instead of 1 ms, and:
-/// * A time limit, a cancellation and a `process` that is dropped end *everything* that runs in a container of ours,
-///   other commands included: those end with `error_kind::execution_error`, `cause()` std::errc::interrupted, and can
-///   be run again. In an adopted container, they end the processes of the command, except those that have both left its
-///   session and cleared their environment.
-/// * When a command has ended, the rest of its *session* is ended. Processes that have left the session continue, and
-///   can delay the next commands for some seconds if they still have the command's output open. A hostile command can
-///   pretend that it has ended, with the same effect. `background_policy::keep` is error{exec_errc::unsupported}.
+/// With execs, the container needs no program of this library, but a command takes about 60 ms instead of 1 ms, and
+/// these restrictions apply:
+/// * In a container that this library has made, a time limit, a cancellation and the destructor of a running `process`
+///   end *all* processes in the container, including those of other commands. The other commands end with
+///   `error_kind::execution_error`, their `cause()` is std::errc::interrupted, and they can be run again. In an adopted
+///   container, only the processes of the affected command are ended, except processes that have both left its session
+///   and cleared their environment.
+/// * When a command has ended, the remaining processes of its *session* (setsid(2)) are ended. Processes that have left
+///   the session continue. If they still have the command's output open, they can delay the next commands for some
+///   seconds. A hostile command can pretend that it has ended, with the same effect. `background_policy::keep` is
+///   error{exec_errc::unsupported}.
 /// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
-///   bash, every death by a signal looks like exit code 128 and its number. A file that is not a program and has no
-///   `#!` line may be run as a script by the container's sh.
-/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for files cat, stat, readlink, mv, mkdir, find.
-/// * Command lines, not variables, are in the daemon's events; variables whose names are no shell names do not arrive.
+///   bash, every death by a signal looks like exit code 128 plus the signal's number. The container's sh may run a file
+///   that is not a program and has no `#!` line as a script.
+/// * The container needs /bin/sh (dash, BusyBox's, or bash), and for file operations cat, stat, readlink, mv, mkdir and
+///   find.
+/// * The daemon's events contain the command lines, but not the variables. A variable whose name is not a valid name in
+///   the shell does not reach the command.
 /// \par Source  Engine API, "Attach to a container" and "Exec".
 enum class command_transport {
-  automatic,  ///< by a warden if there is one for the image's machine, else by execs
+  automatic,  ///< by a warden if there is one for the image's processor architecture, otherwise by execs
   warden,     ///< by a warden; error{exec_errc::unsupported} if that is not possible
-  attached,   ///< by a warden, with all data through the daemon, even if a direct connection is possible
+  attached,   ///< by a warden; all data passes through the daemon, even if a direct connection is possible
   exec,       ///< each command is an exec of the daemon
 };
 
@@ -52,13 +58,14 @@ inline error bad_option(const std::string& what) { return error(exec_errc::inval
 
 inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 120) + "\""; }
 
-// Requires text that is valid for JSON and for the kernel: the daemon would change invalid UTF-8, and cut at a NUL.
+// Throws unless the text is UTF-8 without NUL bytes. The daemon would change invalid UTF-8 and cut the text at a NUL
+// byte.
 inline void require_text(std::string_view text, const std::string& what) {
   if (text.find('\0') != std::string_view::npos) throw bad_option(what + " has a NUL byte in it");
   if (!cofferdam::detail::is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
 }
 
-// Returns true for a valid name of a volume, network, runtime or container.
+// Returns true if the text is a valid name of a volume, network, runtime or container.
 inline bool is_engine_name(std::string_view text) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -67,7 +74,8 @@ inline bool is_engine_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [&](char c) { return is_plain(c) || c == '_' || c == '.' || c == '-'; });
 }
 
-// Returns a normalized path in the container. Refuses `/` itself, and places of the kernel's own files.
+// Returns the path without empty and `.` parts. Throws for `/` itself, and for paths in /proc, /sys and /dev (except
+// /dev/shm), because the kernel provides the files there.
 inline std::string guest_path(std::string_view path, const std::string& what) {
   require_text(path, what);
   if (!path.starts_with('/')) throw bad_option(what + " " + quoted(path) + " does not start with /");
@@ -88,26 +96,26 @@ inline std::string guest_path(std::string_view path, const std::string& what) {
 
 }  // namespace detail
 
-/// An in-memory file system at a path of the container: empty at first, removed with the container.
+/// An in-memory file system at a path of the container. It is empty at first, and is removed with the container.
 class tmpfs_mount {
  public:
-  /// \param target  absolute.
-  /// \param bytes   maximum size in bytes; counts against the container's memory. 4096 or more.
+  /// \param target  absolute path in the container.
+  /// \param bytes   maximum size in bytes, at least 4096. The content counts against the container's memory limit.
   tmpfs_mount(std::string_view target, std::uint64_t bytes)
       : target_(detail::guest_path(target, "the path of a tmpfs")), bytes_(bytes) {
     if (bytes < 4096) throw detail::bad_option("a tmpfs has at least 4096 bytes");
   }
-  /// A tmpfs of `container_options::volume_size()` bytes.
+  /// Makes a file system with a maximum size of `container_options::volume_size()` bytes.
   explicit tmpfs_mount(std::string_view target) : target_(detail::guest_path(target, "the path of a tmpfs")) {}
 
-  /// Allows programs on it to be executed. Docker's default forbids this.
+  /// Allows the execution of programs in this file system. The default is Docker's default, which forbids it.
   tmpfs_mount& executable() {
     executable_ = true;
     return *this;
   }
 
   const std::string& target() const noexcept { return target_; }
-  /// Returns the size; 0 if none was given.
+  /// Returns the maximum size in bytes, or 0 if none was given.
   std::uint64_t bytes() const noexcept { return bytes_; }
   bool is_executable() const noexcept { return executable_; }
 
@@ -117,18 +125,18 @@ class tmpfs_mount {
   bool executable_ = false;
 };
 
-/// A folder of the daemon's machine, or one of its volumes, mounted at a path of the container.
+/// A mount in the container: a folder of the daemon's machine, or a volume of the daemon.
 class mount {
  public:
   /// Mounts an existing folder of the **daemon's** machine.
-  /// \param source  absolute on that machine. Folders that give control over the machine are refused: its root, its
-  ///                /proc, /sys, /dev, and every folder that is, is in, or contains a place with the sockets or the
-  ///                state of a service that runs programs as root (Docker, Podman, containerd, CRI-O, kubelet, k3s,
-  ///                systemd, D-Bus, libvirt, LXD, snapd, those in users' homes). `/var/run` counts as `/run`. If the
-  ///                daemon is on this machine, `open` also follows symbolic links, and refuses a home that contains
-  ///                such a place.
-  /// \param target  absolute in the container.
-  /// \throws        error{exec_errc::invalid_argument}.
+  /// \param source  absolute path on that machine. Folders that give control over the machine are refused: its root,
+  ///                /proc, /sys, /dev, and the places where services that run programs as root keep their sockets or
+  ///                their state (Docker, Podman, containerd, CRI-O, kubelet, k3s, systemd, D-Bus, libvirt, LXD, snapd;
+  ///                also the places of such services in users' homes). Folders inside such a place, and folders that
+  ///                contain one, are refused too. `/var/run` counts as `/run`. If the daemon is on this machine, `open`
+  ///                also resolves symbolic links, and refuses a home that contains such a place.
+  /// \param target  absolute path in the container.
+  /// \throws        error{exec_errc::invalid_argument} for a refused or malformed path.
   static mount bind(std::string_view source, std::string_view target) {
     detail::require_text(source, "the source of a mount");
     if (!source.starts_with('/'))
@@ -148,7 +156,10 @@ class mount {
     return mount(true, std::move(clean), target);
   }
 
-  /// Mounts a volume, which is made if it is missing.
+  /// Mounts a volume of the daemon. The daemon makes the volume if it is missing.
+  /// \param name    at least two characters: letters, digits, `_`, `.` and `-`; the first a letter or digit.
+  /// \param target  absolute path in the container.
+  /// \throws        error{exec_errc::invalid_argument} for an invalid name or path.
   static mount volume(std::string_view name, std::string_view target) {
     if (!detail::is_engine_name(name) || name.size() < 2)
       throw detail::bad_option("a volume cannot be called " + detail::quoted(name) +
@@ -177,28 +188,32 @@ class mount {
   bool read_only_ = false;
 };
 
-/// The time when an image is pulled from its registry.
+/// The condition under which an image is pulled from its registry.
 enum class pull_policy {
-  missing,  ///< if the daemon does not have it
-  always,   ///< each time, so that a tag is the registry's current one
-  never,    ///< never: the daemon must have it
+  missing,  ///< only if the daemon does not have the image
+  always,   ///< at each `open()`, so that a tag means the registry's current image
+  never,    ///< never: `open()` throws if the daemon does not have the image
 };
 
-/// The settings of a container. Each has a default, and the defaults are restrictive: no network, no capabilities, 1
-/// GiB of memory and no swap, 2 CPUs, 256 processes.
+/// The settings of a container. Each setting has a default, and the defaults are restrictive: no network, no
+/// capabilities, 1 GiB of memory, no swap, 2 CPUs, 256 processes.
 ///
-/// A value; setters chain and check: `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. A wrong
-/// setting throws error{exec_errc::invalid_argument} at once, with the option and without the value of a variable.
+/// A value. Setters check their arguments and can be chained:
+/// `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. A setter throws
+/// error{exec_errc::invalid_argument} for an invalid argument. The message names the option, but never contains the
+/// value of a variable.
 /// \par Source  Engine API, "Create a container".
 class container_options {
  public:
   container_options() = default;
 
-  /// Sets the user that commands run as: `1000`, `1000:1000`, `app`, `app:staff`. A name must exist in the image.
-  /// Default: the owner of the folder that is mounted (`mount::bind`) at the workspace, so that commands can work there
-  /// and the files they make belong to that owner; without one, the image's own user, and 1000:1000 for an image whose
-  /// user is root. The default is never root: a folder of root's gives a warning, and `user("0")` runs commands as
-  /// root, without capabilities.
+  /// Sets the user of the commands.
+  ///
+  /// Default: if a folder is mounted at the workspace (`mount::bind`), the owner of that folder. Commands can then work
+  /// there, and the files that they make belong to that owner. Otherwise the default is the image's own user, or
+  /// 1000:1000 if that user is root. The default is never root: if the mounted folder belongs to root, it does not
+  /// determine the user, and the library warns. `user("0")` runs commands as root, but without capabilities.
+  /// \param name  `1000`, `1000:1000`, `app` or `app:staff`. A name must exist in the image.
   container_options& user(std::string_view name) {
     const bool plain = !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -213,14 +228,14 @@ class container_options {
   }
 
   /// Sets the workspace: the directory in which commands start, and to which relative paths refer. Default: /workspace.
-  /// If the image does not have it, the daemon makes it, owned by root. The code that starts the container must then
-  /// give it to the commands' user, unless it is a tmpfs or a mount.
+  ///
+  /// If the image does not have this directory, the library makes it for the commands' user.
   container_options& working_directory(std::string_view path) {
     working_directory_ = detail::guest_path(path, "working_directory");
     return *this;
   }
 
-  /// Sets a variable of every command.
+  /// Sets an environment variable of all commands.
   container_options& variable(std::string_view name, std::string_view value) {
     require_variable(name);
     detail::require_text(value, "the value of the variable " + detail::quoted(name));
@@ -228,15 +243,17 @@ class container_options {
     return *this;
   }
 
-  /// Sets a variable to its value in this process at the time when the container is made. If it is not set then, it is
-  /// left out, with a warning (see `set_warning_handler`).
+  /// Sets an environment variable of all commands to its value in this process. The value is read when the container is
+  /// made. If the variable is not set at that time, commands run without it, and the library warns (see
+  /// `set_warning_handler`).
   container_options& forward_variable(std::string_view name) {
     require_variable(name);
     variables_.insert_or_assign(std::string(name), std::nullopt);
     return *this;
   }
 
-  /// \param bytes  limit of the container's memory, including tmpfs, without swap. At least 6 MiB. Default 1 GiB.
+  /// Sets the limit of the container's memory, including in-memory file systems. Swap is switched off.
+  /// \param bytes  at least 6 MiB. Default: 1 GiB.
   container_options& memory(std::uint64_t bytes) {
     if (bytes < std::uint64_t{6} * 1024 * 1024 || bytes > max_bytes)
       throw detail::bad_option("memory is at least 6 MiB (6291456 bytes), the least that the daemon takes");
@@ -244,23 +261,25 @@ class container_options {
     return *this;
   }
 
-  /// \param count  limit of CPU time in CPUs, 0.01 or more; a limit above the machine's number of CPUs means all.
-  ///               Default 2.
+  /// Sets the limit of processor time, in CPUs.
+  /// \param count  from 0.01 to 65536. Default: 2. A number above the machine's number of CPUs means all CPUs.
   container_options& cpus(double count) {
     if (!(count >= 0.01) || !(count <= 65536)) throw detail::bad_option("cpus is a number from 0.01 to 65536");
     cpus_ = count;
     return *this;
   }
 
-  /// \param count  limit of processes and threads, including the warden's few; 8 or more. Default 256.
+  /// Sets the limit of processes and threads in the container. The warden's few processes count too.
+  /// \param count  from 8 to 4194304. Default: 256.
   container_options& pids(std::uint64_t count) {
     if (count < 8 || count > 4'194'304) throw detail::bad_option("pids is a number from 8 to 4194304");
     pids_ = count;
     return *this;
   }
 
-  /// \param name  `none` (the default), `bridge`, or a network of the daemon. Never the host's network, or that of
-  ///              another container.
+  /// Sets the network of the container.
+  /// \param name  `none` (the default), `bridge`, or the name of a network of the daemon. The network of the host or of
+  ///              another container is refused.
   container_options& network(std::string_view name) {
     if (name == "host" || !detail::is_engine_name(name))
       throw detail::bad_option("network " + detail::quoted(name) +
@@ -269,38 +288,45 @@ class container_options {
     return *this;
   }
 
-  /// Makes the image's files writable as far as their permissions allow. The workspace is then on the container's disk.
-  /// Default: the image is read-only, and the workspace and /tmp are memory, unless a tmpfs or a mount is there.
+  /// Makes the image's files writable, within their permissions. The workspace is then on the container's disk.
+  /// Default: the image is read-only, and the workspace and /tmp are in memory, unless a tmpfs or a mount is at their
+  /// path.
   container_options& writable_root() {
     read_only_root_ = false;
     return *this;
   }
 
-  /// \param bytes  maximum size of the workspace if it is memory; it counts against `memory()`. 4096 or more. Default:
-  ///               half of the memory. /tmp has half of that.
+  /// Sets the maximum size of a workspace that is in memory. The content counts against the limit `memory()`. /tmp may
+  /// have half of this size.
+  /// \param bytes  at least 4096. Default: half of `memory()`.
   container_options& workspace_size(std::uint64_t bytes) {
     if (bytes < 4096 || bytes > max_bytes) throw detail::bad_option("workspace_size is at least 4096 bytes");
     workspace_size_ = bytes;
     return *this;
   }
 
-  /// \throws also for a path that is already in use.
+  /// Adds an in-memory file system.
+  /// \throws error{exec_errc::invalid_argument} if its path already has a mount.
   container_options& tmpfs(tmpfs_mount entry) {
     require_free(entry.target());
     tmpfs_.push_back(std::move(entry));
     return *this;
   }
 
-  /// Mounts empty memory of `volume_size()` bytes, from which programs can be executed. It may replace a VOLUME of the
-  /// image at this path.
+  /// Mounts an empty in-memory file system of at most `volume_size()` bytes, in which programs can be executed. It may
+  /// replace a VOLUME of the image.
+  /// \param target  absolute path in the container.
+  /// \throws error{exec_errc::invalid_argument} for an invalid path, or a path that already has a mount.
   container_options& tmpfs(std::string_view target) { return tmpfs(tmpfs_mount(target).executable()); }
 
-  /// Mounts a folder on the **daemon's disk, without a limit of size**, which is removed with the container: for a
-  /// VOLUME of the image that is too large for memory. It contains the image's content of that path.
+  /// Mounts a folder on the **daemon's disk, without a limit of size**. The folder contains the image's content of that
+  /// path, and is removed with the container. Use this for a VOLUME of the image that is too large for memory.
   ///
-  /// Without this, an image's VOLUME is memory with the folder's mode and owner: `volume_size()` bytes for all VOLUMEs
-  /// together, with the image's content. If the content does not fit, `open` throws error{exec_errc::too_large}.
-  /// \throws also for a path that is already in use.
+  /// Without this setting, a VOLUME is in memory, with the folder's mode and owner. All VOLUMEs together have
+  /// `volume_size()` bytes for the image's content and new files. If the image's content does not fit, `open` throws
+  /// error{exec_errc::too_large}.
+  /// \param target  absolute path in the container.
+  /// \throws error{exec_errc::invalid_argument} for an invalid path, or a path that already has a mount.
   container_options& volume(std::string_view target) {
     std::string path = detail::guest_path(target, "the path of a volume");
     require_free(path);
@@ -308,21 +334,26 @@ class container_options {
     return *this;
   }
 
-  /// \throws also for a path that is already in use.
+  /// Adds a mount of a folder or a volume.
+  /// \throws error{exec_errc::invalid_argument} if its path already has a mount.
   container_options& add(mount entry) {
     require_free(entry.target());
     mounts_.push_back(std::move(entry));
     return *this;
   }
 
-  /// \param name  a runtime of the daemon: `runsc`. Default: the daemon's own.
+  /// Sets the OCI runtime that runs the container.
+  /// \param name  the name of a runtime that the daemon is configured with, such as `runsc`. Default: the daemon's
+  ///              default.
   container_options& runtime(std::string_view name) {
     if (!detail::is_engine_name(name)) throw detail::bad_option("runtime " + detail::quoted(name) + " is no name");
     runtime_ = std::string(name);
     return *this;
   }
 
-  /// \param key  must not start with `cofferdam.`, the prefix of the labels that mark the owner.
+  /// Sets a label of the container.
+  /// \param key  must not start with `cofferdam.`, the prefix of the labels with which this library marks its
+  ///             containers.
   container_options& label(std::string_view key, std::string_view value) {
     detail::require_text(key, "the name of a label");
     detail::require_text(value, "the value of the label " + detail::quoted(key));
@@ -339,7 +370,8 @@ class container_options {
     return *this;
   }
 
-  /// \param name  `linux`, `linux/arm64`, `linux/arm/v7`. Default: the daemon's own.
+  /// Sets the platform of the image: operating system and processor architecture.
+  /// \param name  `linux`, `linux/arm64` or `linux/arm/v7`, for example. Default: the daemon's own platform.
   container_options& platform(std::string_view name) {
     const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c == '/';
@@ -351,7 +383,7 @@ class container_options {
     return *this;
   }
 
-  /// Default: missing.
+  /// Sets when an image is pulled from its registry. Default: `pull_policy::missing`.
   container_options& pull(pull_policy when) {
     pull_ = when;
     return *this;
@@ -365,10 +397,10 @@ class container_options {
   const std::string& network() const noexcept { return network_; }
   bool has_read_only_root() const noexcept { return read_only_root_; }
   std::uint64_t workspace_size() const noexcept { return workspace_size_ != 0 ? workspace_size_ : memory_ / 2; }
-  /// Returns the bytes that all VOLUMEs of an image together may hold in memory: an eighth of the memory limit.
+  /// Returns the maximum size, in bytes, of all VOLUMEs of an image together: an eighth of the memory limit.
   std::uint64_t volume_size() const noexcept { return memory_ / 8; }
   const std::vector<tmpfs_mount>& tmpfs() const noexcept { return tmpfs_; }
-  /// Returns the paths of `volume`.
+  /// Returns the paths that were set by `volume()`.
   const std::vector<std::string>& volumes() const noexcept { return volumes_; }
   const std::vector<mount>& mounts() const noexcept { return mounts_; }
   const std::string& runtime() const noexcept { return runtime_; }
@@ -376,7 +408,7 @@ class container_options {
   const std::string& platform() const noexcept { return platform_; }
   pull_policy pull() const noexcept { return pull_; }
 
-  /// Returns true if there is a mount at exactly this path.
+  /// Returns true if the options contain a mount, tmpfs or volume at exactly this path.
   bool has_at(std::string_view target) const {
     const auto is_there = [target](const auto& entry) { return entry.target() == target; };
     return std::any_of(tmpfs_.begin(), tmpfs_.end(), is_there) ||
@@ -384,9 +416,10 @@ class container_options {
            std::find(volumes_.begin(), volumes_.end(), target) != volumes_.end();
   }
 
-  /// Returns the variables with their values, as `NAME=value`, in order of their names.
-  /// \param missing  receives the names that are to be forwarded and are not set; may be null.
-  /// \throws         error{exec_errc::invalid_argument} for a forwarded value that is not UTF-8, or not text.
+  /// Returns the environment variables as `NAME=value`, sorted by name.
+  /// \param host     supplies the values of variables that are set by `forward_variable`.
+  /// \param missing  receives the names of such variables that are not set; may be null.
+  /// \throws         error{exec_errc::invalid_argument} if a forwarded value is not UTF-8 or contains a NUL byte.
   std::vector<std::string> environment(const detail::host_view& host,
                                        std::vector<std::string>* missing = nullptr) const {
     std::vector<std::string> assignments;

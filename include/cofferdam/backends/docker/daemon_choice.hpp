@@ -9,24 +9,27 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// The program's own choice of the daemon. Without a choice: the daemon that the docker command would use.
+/// The choice of a Docker daemon. A default-constructed object chooses the daemon that the docker command would use.
 class daemon_choice {
  public:
   daemon_choice() = default;
 
-  /// Selects this daemon; as in DOCKER_HOST. Variables and contexts are then ignored.
+  /// Selects the daemon at an address. DOCKER_HOST and contexts are then ignored.
+  /// \param text  an address in the form of DOCKER_HOST: `unix:///run/docker.sock`, `tcp://host:2376`,
+  ///              `ssh://user@host`.
   daemon_choice& address(std::string text) {
     address_ = std::move(text);
     return *this;
   }
 
-  /// Selects the context of this name, as shown by `docker context ls`.
+  /// Selects the daemon of a docker context.
+  /// \param name  the name of the context, as shown by `docker context ls`.
   daemon_choice& context(std::string name) {
     context_ = std::move(name);
     return *this;
   }
 
-  /// Uses TLS with the `ca.pem`, `cert.pem` and `key.pem` of this folder.
+  /// Uses TLS with the files `ca.pem`, `cert.pem` and `key.pem` of a folder of this machine.
   daemon_choice& tls_folder(std::string path) {
     tls_folder_ = std::move(path);
     return *this;

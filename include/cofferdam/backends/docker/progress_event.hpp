@@ -10,30 +10,34 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
-/// One message of a pull or a build.
+/// A message about the progress of an image pull or an image build.
 class progress_event {
  public:
   enum class kind {
-    status,  ///< the progress of a layer: `text()`, `id()`, `current()` of `total()`
+    status,  ///< the progress of an image layer: `text()`, `id()`, and `current()` of `total()` bytes
     output,  ///< the output of a build step: `text()`
-    /// BuildKit's own progress: `text()` is protobuf, a `StatusResponse`; a provider converts it to the two above
+    /// BuildKit's own progress message: `text()` is a serialized protobuf `StatusResponse`. A provider converts it to
+    /// `status` and `output`, so its listener does not receive this kind.
     trace,
-    image,    ///< the resulting image: `id()`
-    failure,  ///< the end of it: `text()` is the reason, `code()` the exit status of the Dockerfile's command
-    other,    ///< an unknown message
+    image,  ///< the resulting image: `id()`
+    /// The pull or build has failed: `text()` is the reason, `code()` the exit code of the failed RUN command, or 0.
+    failure,
+    other,  ///< an unknown message
   };
 
   explicit progress_event(kind what) : what_(what) {}
 
   kind what() const noexcept { return what_; }
-  /// Returns a text of the daemon, the registry or the Dockerfile's commands: untrusted. UTF-8, except for a trace.
+  /// Returns the message's text, in UTF-8 unless the kind is `trace`. It comes from the daemon, the registry or the
+  /// commands of the Dockerfile, so it is untrusted.
   const std::string& text() const noexcept { return text_; }
-  /// Returns the id of a layer or an image (`sha256:...`); may be empty.
+  /// Returns the id of a layer or an image (`sha256:...`), or an empty string.
   const std::string& id() const noexcept { return id_; }
-  /// Returns the number of bytes; 0 if it is not known.
+  /// Returns the number of bytes that have been transferred, or 0 if it is not known.
   std::uint64_t current() const noexcept { return current_; }
+  /// Returns the total number of bytes, or 0 if it is not known.
   std::uint64_t total() const noexcept { return total_; }
-  /// Returns the exit code of the command that failed the build, or 0.
+  /// Returns the exit code of the RUN command that failed the build, or 0.
   int code() const noexcept { return code_; }
 
   progress_event& text(std::string message) & {

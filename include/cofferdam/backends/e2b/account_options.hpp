@@ -15,16 +15,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// A rate limit for the creation of sandboxes: a token bucket. Copies share it, so one gate can serve several
-/// providers, because E2B counts by account (5 per second for most accounts).
-/// \par Threads  any.
+/// A rate limiter for the creation of sandboxes, implemented as a token bucket. Copies share one bucket. Use one rate
+/// limiter for several providers of the same account, because E2B limits the rate of an account (5 sandboxes per second
+/// for most accounts).
+/// \par Threads  may be used from several threads.
 class rate_limiter {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// \param burst     number of creations that may follow each other without a pause; at least 1.
-  /// \param interval  time for one more creation; zero or more.
-  /// \throws error{exec_errc::invalid_argument} for another number or interval.
+  /// \param burst     the number of sandboxes that may be created without a pause; at least 1.
+  /// \param interval  the time until one more sandbox may be created; zero or more.
+  /// \throws error{exec_errc::invalid_argument} if `burst` is 0 or `interval` is negative.
   rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
     if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a rate_limiter lets at least one through");
     if (interval < std::chrono::milliseconds::zero())
@@ -34,8 +35,8 @@ class rate_limiter {
     state_->room = interval * static_cast<std::chrono::milliseconds::rep>(burst - 1);
   }
 
-  /// Takes a token.
-  /// \return  the time from which it may be used: now, or later.
+  /// Takes a token from the bucket.
+  /// \return  the time at which the token may be used: `now`, or a later time for which the caller must wait.
   clock::time_point reserve(clock::time_point now = clock::now()) const {
     const std::lock_guard lock(state_->mutex);
     const clock::time_point mine = std::max(state_->next, now - state_->room);
@@ -53,39 +54,43 @@ class rate_limiter {
   std::shared_ptr<state> state_;
 };
 
-/// The form of the calls that create and connect.
+/// The form of the HTTP calls that create a sandbox or connect to one.
 enum class dialect {
-  automatic,  ///< the first form, or the second if the service does not know the first
+  automatic,  ///< `v1`, or `v2` if the service does not support `v1`
   v1,         ///< `POST /sandboxes`
   v2,         ///< `POST /v2/sandboxes`
 };
 
-/// The account and the service. An option overrides its environment variable, which overrides the default. An empty
-/// variable counts as not set. A value.
+/// Options that identify the account and the service. Each of them overrides an environment variable, and the variable
+/// overrides the default. An empty variable counts as not set. A value type.
 /// \par Source  E2B's SDKs, ConnectionConfig.
 class account_options {
  public:
   account_options() = default;
 
-  /// E2B_API_KEY. Any form is accepted, because other services have other forms.
+  /// The API key; its variable is E2B_API_KEY. Its format is not checked, because compatible services use other formats
+  /// than E2B.
   secret_string api_key;
-  /// E2B_DOMAIN; default `e2b.app`.
+  /// The domain of the service; its variable is E2B_DOMAIN. Default: `e2b.app`.
   std::string domain;
-  /// E2B_API_URL; default `https://api.DOMAIN`.
+  /// The base URL of the API that creates and ends sandboxes; its variable is E2B_API_URL. Default:
+  /// `https://api.DOMAIN`.
   std::string api_url;
-  /// E2B_SANDBOX_URL: one base URL for all sandboxes, in which `{port}`, `{id}` and `{domain}` are replaced. Default:
-  /// each sandbox has its own, `https://PORT-ID.DOMAIN`.
+  /// One base URL for the daemons of all sandboxes; its variable is E2B_SANDBOX_URL. `{port}`, `{id}` and `{domain}` in
+  /// it are replaced. Default: each sandbox has its own URL, `https://PORT-ID.DOMAIN`.
   std::string sandbox_url;
-  /// A PEM file of certificates to trust instead of the system's.
+  /// A PEM file of certificates that are trusted instead of the system's; empty to trust the system's.
   std::string ca_file;
   dialect form = dialect::automatic;
-  /// The time limit of one call, from its beginning to the end of its response, including retries.
+  /// The time limit of one call, from its beginning to the end of the response, including all retries. Default: 60
+  /// seconds.
   std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
-  /// The pause before the first retry; doubled each time, with jitter.
+  /// The pause before the first retry. It is doubled for each further retry, and shortened by a random part of up to
+  /// half. Default: 250 ms.
   std::chrono::milliseconds first_pause{250};
-  /// Allows `http://` to other machines: an attacker on the network can read the key.
+  /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   bool allow_plain_http = false;
-  /// Limits how often sandboxes may be created.
+  /// A limit on how often sandboxes are created; absent for no limit.
   std::optional<rate_limiter> gate;
 };
 

@@ -50,14 +50,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The limits on the kept output of a run.
+/// Limits on the output and results that are kept of one run.
 class execution_limits {
  public:
   execution_limits() = default;
   execution_limits(std::size_t output, std::size_t results) noexcept : output_(output), results_(results) {}
-  /// Returns the maximum bytes of each output.
+  /// Returns the maximum number of bytes that are kept of each output stream. Default: 1 MiB.
   std::size_t output() const noexcept { return output_; }
-  /// Returns the maximum bytes of all results together; further results are only counted.
+  /// Returns the maximum number of bytes of all results together. Default: 64 MiB. Results beyond it are counted, but
+  /// not kept.
   std::size_t results() const noexcept { return results_; }
 
  private:
@@ -65,11 +66,12 @@ class execution_limits {
   std::size_t results_ = std::size_t{64} * 1024 * 1024;
 };
 
-/// A value that code has displayed: the value of its last expression, a chart, a table; in all its forms.
+/// A value that code has displayed, such as the value of the last expression, a chart or a table, in one or several
+/// forms.
 class rich_output {
  public:
   rich_output() = default;
-  /// \param line  a line of the type `result`.
+  /// \param line  a JSON object of the type `result` from the service's report.
   explicit rich_output(const boost::json::object& line)
       : is_value_(cofferdam::detail::is_true_at(line, "is_main_result")) {
     for (const auto& [key, value] : line) {
@@ -82,12 +84,12 @@ class rich_output {
     }
   }
 
-  /// Returns true if it is the value of the last expression, and false if it was displayed before.
+  /// Returns true if this is the value of the last expression, and false if the code called a display function.
   bool is_value() const noexcept { return is_value_; }
-  /// Returns the forms by name: `text`, `html`, `markdown`, `svg`, `png`, `jpeg`, `pdf` (the last three in base64),
-  /// `latex`, `json`, `javascript`, `data`, `chart`. A form that is not a text is JSON.
+  /// Returns the forms by name: `text`, `html`, `markdown`, `svg`, `png`, `jpeg`, `pdf`, `latex`, `json`, `javascript`,
+  /// `data`, `chart`. `png`, `jpeg` and `pdf` are base64. A form that the service does not send as a text is JSON.
   const std::map<std::string, std::string>& forms() const noexcept { return forms_; }
-  /// Returns one form; empty if there is none of that name.
+  /// Returns the form with this name; empty if the value has no such form.
   std::string_view form(const std::string& name) const noexcept {
     const auto found = forms_.find(name);
     return found == forms_.end() ? std::string_view() : std::string_view(found->second);
@@ -98,17 +100,17 @@ class rich_output {
   bool is_value_ = false;
 };
 
-/// An uncaught exception of the code.
+/// An uncaught exception that ended the code.
 class code_error {
  public:
   code_error() = default;
 
-  std::string name;       ///< `ValueError`
-  std::string value;      ///< its message
-  std::string traceback;  ///< lines, possibly with terminal colours
+  std::string name;       ///< the class of the exception: `ValueError`
+  std::string value;      ///< the message of the exception
+  std::string traceback;  ///< the lines of the traceback, possibly with colour codes for terminals
 };
 
-/// The outcome of a run of code. A value.
+/// The result of one run of code. A value type.
 class execution {
  public:
   execution() = default;
@@ -116,17 +118,17 @@ class execution {
   captured_output out;
   captured_output err;
   std::vector<rich_output> results;
-  /// The number of results that did not fit.
+  /// The number of results that were not kept because of the limits.
   std::size_t dropped = 0;
   std::optional<code_error> error;
-  /// True if it was interrupted at its time limit.
+  /// True if the code was interrupted at its time limit.
   bool timed_out = false;
-  /// The number of runs in its context so far; 0 if the service does not send it.
+  /// The number of runs in the context so far, including this one; 0 if the service does not send it.
   std::int64_t number = 0;
   std::chrono::nanoseconds duration{};
 
   bool ok() const noexcept { return !error && !timed_out; }
-  /// Returns the value of the last expression as text; empty if there is none.
+  /// Returns the value of the last expression as a text; empty if there is no such value.
   std::string_view value() const noexcept {
     for (const rich_output& result : results)
       if (result.is_value()) return result.form("text");
@@ -134,16 +136,17 @@ class execution {
   }
 };
 
-/// A parser of the code interpreter's report of a run: JSON, one object per line. Sans-I/O; the input may be cut
-/// anywhere.
+/// A parser of the service's report of a run, which has one JSON object in each line. It does no I/O. The input may be
+/// split at any byte.
 /// \par Source  E2B's code interpreter SDK.
 class execution_reader {
  public:
   explicit execution_reader(const execution_limits& limits = execution_limits())
       : limits_(limits), out_(limits.output()), err_(limits.output()) {}
 
-  /// \throws error{exec_errc::io_error} with net_errc::malformed for a line that is not a JSON object;
-  ///     error{exec_errc::too_large} for a line that is longer than the limit of all results plus one mebibyte.
+  /// Parses the next part of the report.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed if a line is not a JSON object.
+  /// \throws error{exec_errc::too_large} if a line is longer than the limit of all results plus 1 MiB.
   void feed(std::string_view text) {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
@@ -158,11 +161,13 @@ class execution_reader {
     }
   }
 
-  /// Returns true if the run is over.
+  /// Returns true if the report of the run is complete, or `time_out` was called.
   bool ended() const noexcept { return ended_; }
-  /// Ends the run at its time limit.
+  /// Marks the run as ended by its time limit.
   void time_out() noexcept { ended_ = made_.timed_out = true; }
 
+  /// Returns the result.
+  /// \param took  the duration of the run.
   execution take(std::chrono::nanoseconds took) {
     made_.out = out_.take();
     made_.err = err_.take();
@@ -211,7 +216,7 @@ class execution_reader {
   bool ended_ = false;
 };
 
-/// A place that runs code of one language and keeps its definitions.
+/// A context of the code interpreter: it runs code of one language, and keeps variables and functions from run to run.
 class code_context {
  public:
   code_context() = default;
@@ -227,27 +232,30 @@ class code_context {
   std::string directory_;
 };
 
-/// Code with its settings: `code("1 + 1").timeout(10s)`.
+/// A piece of code and the settings for its run: `code("1 + 1").timeout(10s)`.
 class code {
  public:
-  /// \param source  UTF-8.
+  /// \param source  the code, UTF-8.
   explicit code(std::string source) : source_(std::move(source)) {}
 
-  /// Sets the context. Default: the service's default context, which all clients share.
+  /// Sets the context in which the code runs. Default: the default context of the service, which all clients of the
+  /// sandbox share.
   code& in(const code_context& where);
-  /// Runs the code in the default context of this language: python, javascript, typescript, r, java, bash. Not together
-  /// with `in`.
+  /// Runs the code in the default context of this language: python, javascript, typescript, r, java or bash. Cannot be
+  /// combined with `in`.
   code& language(std::string name);
+  /// Sets an environment variable for the run.
   code& variable(std::string name, std::string value);
-  /// Sets the time after which the code is interrupted. Default: 5 minutes; `no_timeout` for none; more than zero.
+  /// Sets the time after which the code is interrupted. More than zero, or `no_timeout`. Default: 5 minutes.
   code& timeout(std::chrono::milliseconds limit);
-  /// Sets the number of bytes that are kept of each output, and of all results together. Default: 1 MiB and 64 MiB.
+  /// Sets the maximum number of bytes that are kept of each output stream, and of all results together. Defaults: 1 MiB
+  /// and 64 MiB.
   code& keep(std::size_t output, std::size_t results);
 
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   const execution_limits& limits() const noexcept { return limits_; }
 
-  /// Returns the body of the `/execute` request.
+  /// Returns the JSON body of the `/execute` request.
   /// \par Source  E2B's code interpreter SDK.
   boost::json::object body() const;
 
@@ -260,55 +268,59 @@ class code {
   execution_limits limits_;
 };
 
-/// E2B's code interpreter: runs code in a sandbox made from a template that has one, such as `code-interpreter-v1`.
-/// Definitions stay, as in a notebook; each context runs one piece of code at a time.
+/// A client of E2B's code interpreter, a service in sandboxes of certain templates, such as `code-interpreter-v1`. Each
+/// context keeps variables and functions from run to run, as in a notebook, and runs one piece of code at a time.
 ///
 ///     e2b::environment env = co_await e2b::from_template("code-interpreter-v1").open();
 ///     e2b::code_interpreter python(env);
 ///     e2b::execution done = co_await python.run(e2b::code("[i * i for i in range(5)]"));
 ///
-/// \par Errors        as the environment's; error{exec_errc::unsupported} if the sandbox has no code interpreter.
-/// \par Lifetime      not beyond its environment, whose `close()` ends all runs.
-/// \par Cancellation  terminal: the code is interrupted; throws error{exec_errc::cancelled}.
-/// \par Threads       any, as for the environment.
+/// \par Errors        every function throws the errors of the environment, and error{exec_errc::unsupported} if the
+///                    sandbox has no code interpreter.
+/// \par Lifetime      must not outlive its environment. `close()` of the environment ends all runs.
+/// \par Cancellation  terminal. The code is interrupted, and the function throws error{exec_errc::cancelled}.
+/// \par Threads       may be used from several threads.
 /// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
  public:
   static constexpr std::uint16_t port = 49999;
 
-  /// \param in  kept open by the caller.
+  /// \param in  an open environment, which the caller keeps open.
   explicit code_interpreter(environment& in);
 
-  /// Runs code to its end. Every outcome is a result, including an exception of the code and its time limit.
+  /// Runs code to its end. Every outcome of the code is a result, including an uncaught exception and the time limit.
   awaitable<execution> run(code what);
 
-  /// Makes a context.
-  /// \param language   empty: python.
-  /// \param directory  the initial directory of its code, relative to the workspace.
+  /// Creates a context.
+  /// \param language   the language of its code; empty for python.
+  /// \param directory  the initial working directory of its code, relative to the workspace. Default: the workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
   awaitable<std::vector<code_context>> contexts();
-  /// Removes all definitions of a context.
-  /// \throws error{exec_errc::not_found}.
+  /// Restarts a context, so that its variables and functions are lost.
+  /// \throws error{exec_errc::not_found} if there is no such context.
   awaitable<void> restart(code_context which);
-  /// \throws error{exec_errc::not_found}.
+  /// Removes a context.
+  /// \throws error{exec_errc::not_found} if there is no such context.
   awaitable<void> remove(code_context which);
 
  private:
   using shared = std::shared_ptr<detail::sandbox>;
   using client = std::shared_ptr<cofferdam::detail::http_client>;
   static constexpr std::size_t max_answer = std::size_t{1024} * 1024;
-  static constexpr std::chrono::seconds silence{30};  // the service sends a keep-alive every 5 s
+  // The service sends a keep-alive message every 5 s. If nothing arrives for longer than this, the run has failed.
+  static constexpr std::chrono::seconds silence{30};
   static constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
 
   http_request request(std::string method, std::string_view path) const;
 
-  /// Sends a request, and throws unless the status is 200.
+  /// Sends a request, and throws an error unless the status of the response is 200.
   static awaitable<cofferdam::detail::http_exchange> ask(shared inside, client by, redactor redact, http_request what,
                                                          const char* doing, cofferdam::detail::http_limits limits);
 
   static cofferdam::detail::http_limits usual(const shared& inside);
 
-  /// A run that is under way. The awaiting coroutine may be destroyed first.
+  /// A run that is under way. It is shared, because the coroutine that awaits the run may be destroyed before the run
+  /// ends.
   class timed_run {
    public:
     timed_run(const asio::any_io_executor& executor, const execution_limits& limits)
@@ -322,7 +334,7 @@ class code_interpreter {
     asio::cancellation_signal stop;
     std::exception_ptr failure;
     bool reads = true;
-    bool has_read = false;  // a coroutine that has ended must not be signalled
+    bool has_read = false;  // true: the coroutine has ended, so it must not be signalled any more
     bool expired = false;
   };
 

@@ -20,47 +20,53 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The network access of a sandbox: outgoing connections, and access to its ports.
+/// Network rules of a sandbox: for its outgoing connections, and for access to its ports.
 /// \par Source  E2B's API, openapi.yml.
 class network_rules {
  public:
   network_rules() = default;
-  /// Addresses, ranges, or names (`*.example.com`) that are always reachable, even if they are denied below.
+  /// Addresses, address ranges, or names (`*.example.com`) that the sandbox may always reach. They take precedence over
+  /// `deny_out`.
   std::vector<std::string> allow_out;
-  /// Addresses or ranges that are not reachable; `0.0.0.0/0` is all. Needed if `allow_out` has a name.
+  /// Addresses or address ranges that the sandbox may not reach; `0.0.0.0/0` stands for all. The service requires this
+  /// list if `allow_out` contains a name.
   std::vector<std::string> deny_out;
-  /// False: each request to its ports needs a token.
+  /// False: each request to a port of the sandbox needs a token. True: no token is needed. Absent: the default of the
+  /// service.
   std::optional<bool> allow_public_traffic;
 };
 
-/// The settings of a new sandbox. A value.
+/// Settings of a new sandbox. A value type.
 /// \par Source  E2B's API, openapi.yml, NewSandbox.
 class create_options {
  public:
   create_options() = default;
 
-  /// A template's id or name; default `base`.
+  /// The id or name of a template, or the name of a snapshot. Default: `base`.
   std::string template_id = "base";
-  /// The lifetime, unless it is extended; whole seconds, rounded up; at least one.
+  /// The lifetime of the sandbox, unless it is extended. It is rounded up to whole seconds. At least one second.
+  /// Default: 5 minutes.
   std::chrono::milliseconds lifetime{std::chrono::seconds(300)};
   std::map<std::string, std::string> metadata;
-  /// Environment variables of all its processes.
+  /// Environment variables of all processes in the sandbox.
   std::map<std::string, std::string> variables;
+  /// True: the sandbox may access the internet. False: it may not. Absent: the default of the service.
   std::optional<bool> allow_internet;
+  /// Detailed network rules. Absent: the default of the service.
   std::optional<network_rules> network;
-  /// The daemon requires a token in each request. Services that imitate E2B may support only `false`.
+  /// Requires an access token in each request to the sandbox's daemon. Compatible services may support only `false`.
   bool secure = true;
-  /// Pauses the sandbox at the end of its lifetime, instead of killing it.
+  /// Pauses the sandbox at the end of its lifetime, instead of ending it.
   bool auto_pause = false;
-  /// Overrides all of the above in the request.
+  /// Further members of the request's JSON object. They replace members of the same name.
   boost::json::object extra;
 
-  /// Returns the lifetime in seconds, as in the service's API.
+  /// Returns the lifetime in whole seconds, the unit of the service's API.
   std::int64_t seconds() const { return std::chrono::ceil<std::chrono::seconds>(lifetime).count(); }
 
-  /// Returns the body of the request.
-  /// \param form  v1 or v2; automatic is v1.
-  /// \throws error{exec_errc::invalid_argument} for text that is not UTF-8, which JSON cannot contain.
+  /// Returns the JSON body of the request that creates the sandbox.
+  /// \param form  the form of the call; `automatic` gives the body of `v1`.
+  /// \throws error{exec_errc::invalid_argument} if a text is not UTF-8, because JSON cannot contain it.
   boost::json::object body(dialect form) const {
     boost::json::object result;
     result["templateID"] = text(template_id);

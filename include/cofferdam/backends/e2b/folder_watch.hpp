@@ -17,18 +17,18 @@ namespace detail {
 class envd;
 }
 
-/// The kind of a change to a file.
+/// The kind of change to a file or folder.
 enum class file_change { created, written, removed, renamed, mode_changed, other };
 
-/// The watched files: those of one folder, or also those in its subfolders.
+/// The folders that are watched: only the folder itself, or also all folders beneath it.
 enum class watch_depth { folder, tree };
 
-/// A change in a watched folder.
+/// One change in a watched folder.
 class folder_event {
  public:
   folder_event() = default;
   folder_event(std::string path, file_change what) : path_(std::move(path)), what_(what) {}
-  /// Returns the path relative to the folder.
+  /// Returns the path of the changed file, relative to the watched folder.
   const std::string& path() const noexcept { return path_; }
   file_change what() const noexcept { return what_; }
 
@@ -37,21 +37,21 @@ class folder_event {
   file_change what_ = file_change::other;
 };
 
-/// A stream of the changes in a folder. The destructor ends it.
-/// \par Lifetime  not beyond its environment, whose `close()` ends it.
-/// \par Threads   any; one `next` at a time.
+/// A stream of the changes in a folder. The destructor ends the stream.
+/// \par Lifetime  must not outlive its environment. `close()` of the environment ends the stream.
+/// \par Threads   may be used from several threads, but only one call of `next` at a time.
 class folder_watch {
  public:
   folder_watch() = default;
   folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
   /// Waits for the next change.
-  /// \return no value at the end of the watch.
+  /// \return no value if the service has ended the stream.
   /// \throws error{exec_errc::provider_lost} if the sandbox or the connection is lost.
-  /// \par Cancellation  terminal: ends the watch; throws error{exec_errc::cancelled}.
+  /// \par Cancellation  terminal. It ends the stream, and `next` throws error{exec_errc::cancelled}.
   awaitable<std::optional<folder_event>> next();
 
-  /// Parses one message of the stream; no value if it is not an event.
+  /// Parses one message of the stream. Returns no value if the message is not about a change.
   /// \par Source  envd's filesystem.proto.
   static std::optional<folder_event> parse(std::string_view text);
 
@@ -60,7 +60,7 @@ class folder_watch {
                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
-  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and destroyed on the environment's strand
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -24,30 +24,33 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The end of a process, as reported by the daemon.
+/// The end of a process, as reported by the sandbox's daemon.
 class process_end {
  public:
   process_end() = default;
 
-  int exit_code = -1;  ///< 0 to 255; -1 if a signal ended it
-  int signal = 0;      ///< 0 if no signal ended it; -1 if its name is not known
+  int exit_code = -1;  ///< from 0 to 255; -1 if a signal ended the process
+  int signal = 0;      ///< the signal that ended the process; 0 if no signal did; -1 if the name of the signal is not
+                       ///< known
 };
 
-/// One message of a process's stream.
+/// One message of the daemon's stream about a process: its start, a piece of output, or its end.
 class process_event {
  public:
   process_event() = default;
 
   enum class kind { start, out, err, terminal, end, other };
   kind what = kind::other;
-  std::int64_t pid = 0;  ///< of `start`
-  bytes data;            ///< of `out`, `err` and `terminal`
-  process_end end;       ///< of `end`
+  std::int64_t pid = 0;  ///< the process id, in a `start` message
+  bytes data;            ///< the output, in an `out`, `err` or `terminal` message
+  process_end end;       ///< the exit status, in an `end` message
 
-  /// \param text  the message: `{"event":{...}}`. An unknown event is `other`.
-  /// \throws error{exec_errc::io_error} with net_errc::malformed if it is not a JSON object, or if its data is not
-  /// base64.
-  /// \par Source  envd's process.proto, in proto3's JSON.
+  /// Parses one message of the stream.
+  /// \param text  the JSON text of the message: `{"event":{...}}`. For an unknown event the result has the kind
+  ///              `other`.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed if the text is not a JSON object, or its data is not
+  ///     base64.
+  /// \par Source  envd's process.proto, in proto3's JSON mapping.
   static process_event parse(std::string_view text) {
     namespace json = cofferdam::detail;
     if (std::optional<process_event> output = plain_output(text)) return std::move(*output);
@@ -77,8 +80,9 @@ class process_event {
   static constexpr std::array<std::pair<std::string_view, kind>, 3> outputs{
       {{"stdout", kind::out}, {"stderr", kind::err}, {"pty", kind::terminal}}};
 
-  /// Parses output in the exact form of the daemon, which is the most frequent message. Base64 needs no JSON escapes,
-  /// so the text can be used directly. No value for any other form.
+  /// Parses an output message without a JSON parser. Output messages are the most frequent, so this path is fast. It
+  /// requires the exact form that the daemon writes. The base64 text can be used directly, because it contains no JSON
+  /// escapes. Returns no value for any other form.
   static std::optional<process_event> plain_output(std::string_view text) {
     constexpr std::string_view before = R"({"event":{"data":{")";
     constexpr std::string_view between = R"(":")";
@@ -100,7 +104,8 @@ class process_event {
     return std::nullopt;
   }
 
-  /// Decodes either alphabet, with or without padding: protobuf's JSON mapping requires this.
+  /// Decodes base64 in the standard or the URL-safe alphabet, with or without padding. The JSON mapping of protobuf
+  /// requires this.
   static bytes decoded(std::string_view text) {
     std::optional<bytes> plain = cofferdam::detail::base64_decode(text);
     if (!plain) {
@@ -132,7 +137,7 @@ class process_event {
     return result;
   }
 
-  /// Returns the signal for its name in the daemon's language (Go).
+  /// Returns the signal number for the signal name that Go, the daemon's language, prints; -1 if the name is not known.
   static int signal_named(std::string_view words) {
     constexpr std::array<std::pair<std::string_view, int>, 31> names{{{"hangup", SIGHUP},
                                                                       {"interrupt", SIGINT},

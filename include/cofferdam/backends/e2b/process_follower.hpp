@@ -17,19 +17,20 @@ namespace detail {
 class envd;
 }
 
-/// A stream of the output of a running process, from now on; earlier output is lost. The destructor ends the stream,
-/// and leaves the process running. If the stream is not read, the process waits once its pipe is full.
-/// \par Lifetime  not beyond its environment, whose `close()` ends it.
-/// \par Threads   any; one `next` at a time.
+/// A stream of the output that a running process writes from now on; earlier output is lost. The destructor ends the
+/// stream and leaves the process running. If the stream is not read, the process blocks when the pipe for its output is
+/// full.
+/// \par Lifetime  must not outlive its environment. `close()` of the environment ends the stream.
+/// \par Threads   may be used from several threads, but only one call of `next` at a time.
 class process_follower {
  public:
   process_follower() = default;
   process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
 
-  /// Returns the next piece of its output, or its end; no value after that.
-  /// \throws error{exec_errc::not_found} if there is no such process; error{exec_errc::provider_lost} if the sandbox or
-  ///     the connection is lost.
-  /// \par Cancellation  terminal: ends the stream; throws error{exec_errc::cancelled}.
+  /// Returns the next piece of the process's output, or the event of its end. After the end it returns no value.
+  /// \throws error{exec_errc::not_found} if there is no such process.
+  /// \throws error{exec_errc::provider_lost} if the sandbox or the connection is lost.
+  /// \par Cancellation  terminal. It ends the stream, and `next` throws error{exec_errc::cancelled}.
   awaitable<std::optional<process_event>> next();
 
  private:
@@ -37,7 +38,7 @@ class process_follower {
                                                          std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
   std::shared_ptr<detail::envd> place_;
-  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and ended on the environment's strand
+  std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and destroyed on the environment's strand
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

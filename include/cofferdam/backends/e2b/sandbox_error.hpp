@@ -10,9 +10,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The reason of a failure while the sandbox still exists: the `cause()` of an error{exec_errc::unavailable}.
+/// The reason of a failure after which the sandbox still exists. It is the `cause()` of an
+/// error{exec_errc::unavailable}.
 enum class sandbox_errc {
-  not_reached = 1,  ///< the connection to the sandbox failed before anything was done: try again
+  not_reached = 1,  ///< the connection to the sandbox failed before the request was executed, so it can be repeated
   paused,           ///< the sandbox is paused; call `environment::resume()`
 };
 
@@ -29,12 +30,12 @@ class sandbox_words {
 
 }  // namespace detail
 
-/// The category of `sandbox_errc`.
+/// Returns the error category of `sandbox_errc`.
 inline const std::error_category& sandbox_category() noexcept {
   return cofferdam::detail::category_of<detail::sandbox_words>();
 }
 
-/// Makes `sandbox_errc` usable wherever an error code is; found by argument-dependent lookup.
+/// Makes an error code from a `sandbox_errc`, so that a `sandbox_errc` converts to std::error_code.
 inline std::error_code make_error_code(sandbox_errc value) noexcept {
   return {static_cast<int>(value), sandbox_category()};
 }

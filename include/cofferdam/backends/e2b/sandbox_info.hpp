@@ -18,11 +18,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// A process that the daemon of a sandbox has started for any client.
+/// A process that the daemon of a sandbox has started, for this client or for another one.
 class running_process {
  public:
   running_process() = default;
-  /// \param fields  ProcessInfo of envd's process.proto.
+  /// \param fields  a ProcessInfo of envd's process.proto.
   explicit running_process(const boost::json::object& fields) {
     namespace json = cofferdam::detail;
     pid_ = json::number_at(fields, "pid").value_or(0);
@@ -35,11 +35,12 @@ class running_process {
         if (const boost::json::string* const text = each.if_string()) words_.emplace_back(text->data(), text->size());
   }
 
-  /// Returns its process number in the sandbox.
+  /// Returns the process id in the sandbox.
   std::int64_t pid() const noexcept { return pid_; }
-  /// Returns the tag that the starting client gave it; often empty.
+  /// Returns the tag that a client has set when it started the process; often empty.
   const std::string& tag() const noexcept { return tag_; }
-  /// Returns the program and its arguments. Commands of this library are inside a script.
+  /// Returns the program and its arguments. For a command of this library, the program is /bin/sh and the command is
+  /// inside a script.
   const std::vector<std::string>& words() const noexcept { return words_; }
 
  private:
@@ -48,12 +49,12 @@ class running_process {
   std::vector<std::string> words_;
 };
 
-/// The service's information about a sandbox. Missing fields are empty or 0.
+/// The service's information about a sandbox. Texts that the service does not send are empty, and numbers are 0.
 /// \par Source  E2B's API, openapi.yml: Sandbox, SandboxDetail, ListedSandbox.
 class sandbox_info {
  public:
   sandbox_info() = default;
-  /// Accepts any object; `id()` is empty if it is not a sandbox.
+  /// Reads the fields of a response. If the object does not describe a sandbox, `id()` is empty.
   explicit sandbox_info(const boost::json::object& fields) {
     using cofferdam::detail::text_at;
     id_ = text_at(fields, "sandboxID");
@@ -80,19 +81,20 @@ class sandbox_info {
   const std::string& alias() const noexcept { return alias_; }
   const std::string& envd_version() const noexcept { return envd_version_; }
   const std::string& domain() const noexcept { return domain_; }
-  /// Returns `running` or `paused`; empty in the response to a create.
+  /// Returns `running` or `paused`; empty if the information comes from the call that created the sandbox.
   const std::string& state() const noexcept { return state_; }
-  /// Returns the time in RFC 3339, as the service writes it.
+  /// Returns the start time in the format of the service, RFC 3339.
   const std::string& started_at() const noexcept { return started_at_; }
-  /// Returns the time when it ends, unless its lifetime is extended; for a paused sandbox, the time of the pause.
+  /// Returns the time at which the sandbox ends unless its lifetime is extended, in the format of RFC 3339. For a
+  /// paused sandbox it is the time of the pause.
   const std::string& end_at() const noexcept { return end_at_; }
   const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
   std::int64_t cpus() const noexcept { return cpus_; }
   std::int64_t memory_mib() const noexcept { return memory_mib_; }
   std::int64_t disk_mib() const noexcept { return disk_mib_; }
-  /// Returns the token for the sandbox's own daemon; empty if the daemon requires none.
+  /// Returns the token for the sandbox's daemon; empty if the daemon does not require one.
   const secret_string& access_token() const noexcept { return access_token_; }
-  /// Returns the token for its other ports, if they are not public.
+  /// Returns the token for the other ports of the sandbox; empty if these ports are public.
   const secret_string& traffic_token() const noexcept { return traffic_token_; }
 
  private:
@@ -112,7 +114,7 @@ class sandbox_info {
   std::int64_t disk_mib_ = 0;
 };
 
-/// The load of a sandbox at one time.
+/// The load of a sandbox at one moment.
 class sandbox_metrics {
  public:
   sandbox_metrics() = default;
@@ -135,13 +137,13 @@ class sandbox_metrics {
   std::int64_t timestamp = 0;  ///< seconds since 1970
   std::int64_t cpus = 0;
   double cpu_percent = 0;
-  std::uint64_t memory_used = 0;  ///< bytes, as all that follow
+  std::uint64_t memory_used = 0;  ///< in bytes, like the three members below
   std::uint64_t memory_total = 0;
   std::uint64_t disk_used = 0;
   std::uint64_t disk_total = 0;
 };
 
-/// A line of a sandbox's log.
+/// One line of a sandbox's log.
 class sandbox_log_line {
  public:
   sandbox_log_line() = default;
@@ -152,8 +154,8 @@ class sandbox_log_line {
     message = text_at(fields, "message");
   }
 
-  std::string timestamp;  ///< as the service writes it: `2026-01-31T12:00:00.123Z`
-  std::string level;      ///< `debug`, `info`, `warn`, `error`
+  std::string timestamp;  ///< in the format of the service: `2026-01-31T12:00:00.123Z`
+  std::string level;      ///< `debug`, `info`, `warn` or `error`
   std::string message;
 };
 

@@ -19,30 +19,37 @@ namespace detail {
 class api;
 }
 
-/// The sandboxes of an account, created by any client: for example, to find and end forgotten ones.
+/// Access to all sandboxes of an account, no matter which client has created them. For example, a program can find and
+/// end forgotten sandboxes.
 ///
-/// A value; each call makes new connections.
-/// \par Errors        as `provider::open`.
-/// \par Cancellation  terminal: throws error{exec_errc::cancelled}; the service may or may not have executed the call.
+/// A value type that holds no connection: each call makes a new one.
+/// \par Errors        every function throws the errors of `provider::open`, and the errors listed below.
+/// \par Cancellation  terminal. The function throws error{exec_errc::cancelled}. The service may or may not have
+///                    executed the call.
 class sandbox_list {
  public:
-  /// \throws error{exec_errc::invalid_argument} as `account::resolve`.
+  /// \param who     the account and the service. Default: the environment variables determine both.
+  /// \param around  the environment variables to read. Default: the variables of this process.
+  /// \throws error{exec_errc::invalid_argument} if there is no API key, or a URL is invalid or not protected by TLS.
   explicit sandbox_list(const account_options& who = account_options(),
                         const surroundings& around = surroundings::of_this_process());
 
-  /// Returns all running and paused sandboxes, newest first.
+  /// Returns all running and paused sandboxes of the account, newest first.
   awaitable<std::vector<sandbox_info>> all() const { return list(who_); }
+  /// Returns the information about one sandbox.
   /// \throws error{exec_errc::not_found} if there is no such sandbox.
   awaitable<sandbox_info> look(std::string id) const { return look_at(who_, std::move(id)); }
-  /// \return  false if there was none.
+  /// Ends a sandbox.
+  /// \return  false if there is no such sandbox.
   awaitable<bool> kill(std::string id) const { return end(who_, std::move(id)); }
-  /// \return  false if it was paused already.
+  /// Pauses a sandbox and keeps its memory.
+  /// \return  false if the sandbox is already paused.
   awaitable<bool> pause(std::string id) const { return pause_it(who_, std::move(id)); }
-  /// Sets the remaining lifetime; whole seconds, rounded up.
+  /// Sets the remaining lifetime of a sandbox, rounded up to whole seconds.
   awaitable<void> set_lifetime(std::string id, std::chrono::milliseconds time) const;
-  /// May be empty if the sandbox is new.
+  /// Returns measurements of the sandbox's load. The list may be empty if the sandbox is new.
   awaitable<std::vector<sandbox_metrics>> metrics(std::string id) const { return measure(who_, std::move(id)); }
-  /// As `environment::logs`.
+  /// Returns the newest lines of the log that the service keeps for the sandbox, at most a thousand, oldest first.
   awaitable<std::vector<sandbox_log_line>> logs(std::string id) const { return read_logs(who_, std::move(id)); }
 
  private:

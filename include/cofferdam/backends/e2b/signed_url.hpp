@@ -19,13 +19,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The access that a signed URL allows.
+/// The access to a file that a signed URL permits.
 enum class file_access { read, write };
 
-/// Returns the signature of a file's address. With it, any client can read or write that one file without a token.
-/// \param path        as in the URL, decoded.
-/// \param user        as in the URL; empty if there is none.
-/// \param expiration  seconds since 1970; no value: as long as the sandbox lives.
+/// Returns the signature for the URL of one file. With the signature any client can read or write this file without a
+/// token.
+/// \param path        the path as in the URL, but without percent-encoding.
+/// \param user        the user name as in the URL; empty if the URL has none.
+/// \param token       the access token of the sandbox's daemon.
+/// \param expiration  the end of the validity, in seconds since 1970. If absent, the signature is valid as long as the
+///                    sandbox exists.
 /// \par Source        E2B's SDKs, signature.
 inline std::string file_signature(std::string_view path, file_access access, std::string_view user,
                                   const secret_string& token, std::optional<std::int64_t> expiration) {
@@ -43,9 +46,9 @@ inline std::string file_signature(std::string_view path, file_access access, std
   return "v1_" + text;
 }
 
-/// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. With a token the URL is
-/// signed; without a token the sandbox accepts unsigned URLs.
-/// \param base  the sandbox's daemon.
+/// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. If there is a token, the
+/// URL is signed. If the token is empty, the URL has no signature, because the sandbox accepts unsigned URLs.
+/// \param base  the address of the sandbox's daemon.
 inline std::string file_url(const detail::endpoint& base, std::string_view path, file_access access,
                             std::string_view user, const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";

@@ -15,12 +15,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// The environment variables that the E2B backend reads. A value, so that tests can provide their own.
+/// The environment variables that the E2B backend reads. A value type, so that tests can provide other variables than
+/// those of the process.
 class surroundings {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
 
-  /// No variables at all.
+  /// Makes an object without any variables.
   surroundings() = default;
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
@@ -30,8 +31,8 @@ class surroundings {
     variables_.erase(found);
   }
 
-  /// Returns copies of this process's variables. Core dumps leave out the memory of the copied key from then on; the
-  /// key is still among the variables.
+  /// Returns a copy of the variables of this process. From then on, core dumps leave out the memory with the API key,
+  /// both of the copy and of the original. The key is not removed from the variables of the process.
   static surroundings of_this_process() {
     surroundings result;
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -49,9 +50,9 @@ class surroundings {
     return result;
   }
 
-  /// Returns the rules in HTTPS_PROXY and NO_PROXY, in lower or upper case; lower case takes precedence, as in other
-  /// programs.
-  /// \throws error{exec_errc::invalid_argument} for an invalid proxy.
+  /// Returns the proxy rules in the variables HTTPS_PROXY and NO_PROXY. The lower-case variables take precedence over
+  /// the upper-case ones, as in other programs.
+  /// \throws error{exec_errc::invalid_argument} if the address of a proxy is invalid.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
       const std::string value = said(small);
@@ -60,9 +61,10 @@ class surroundings {
     return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
 
-  /// Returns E2B_API_KEY; empty if it is not set.
+  /// Returns the value of E2B_API_KEY; empty if the variable is not set.
   const secret_string& key() const noexcept { return key_; }
-  /// Returns the value of any other variable; empty if it is not set, which E2B treats alike.
+  /// Returns the value of any variable except the key; empty if the variable is not set. E2B treats an empty variable
+  /// as not set.
   std::string said(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;

@@ -208,7 +208,8 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   if (below) message["recursive"] = true;
   cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
       inside->place(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
-  // The first message reports that it has begun; otherwise there is none.
+  // The first message confirms that the watch has begun. If the stream ends before that message, its failure is the
+  // reason.
   const std::optional<std::string_view> first = co_await stream.next();
   if (!first && stream.failure()) {
     const error why = co_await detail::envd::ended_by(inside->place(), *stream.failure(), doing);
@@ -289,7 +290,7 @@ COFFERDAM_DECL provider& provider::auto_pause() {
 }
 
 COFFERDAM_DECL provider& provider::variable(std::string name, std::string value) {
-  static_cast<void>(command().variable(name, value));  // checks the variable
+  static_cast<void>(command().variable(name, value));  // throws if the name or the value is invalid
   return with([&](detail::sandbox_settings& to) { to.create.variables[std::move(name)] = std::move(value); });
 }
 

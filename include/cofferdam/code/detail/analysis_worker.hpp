@@ -35,16 +35,18 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Reads code for the guards of one runner: on the host, in the guest, or first on the host and then in the guest.
-/// Caches recent results.
+/// Parses code for the guards of one runner, by a Python process on the host or in the guest (the environment in which
+/// the code runs). Depending on the settings, the guest's process is used after the host's. Recent results are cached.
 class analysis_worker {
  public:
   explicit analysis_worker(python_reader settings) : settings_(std::move(settings)) {}
 
-  /// Returns the facts about the code. A text that is not Python, or too costly to read, is a problem in the facts.
+  /// Returns the facts about the code. If the text is not Python, or is too costly to parse, the facts contain a
+  /// problem.
   /// \param source, guest  kept by the caller until the awaitable completes.
-  /// \throws error{exec_errc::provider_failed} if there is no interpreter; error{exec_errc::cancelled};
-  ///     error{exec_errc::environment_closed}.
+  /// \throws error{exec_errc::provider_failed} if there is no usable interpreter.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
+  /// \throws error{exec_errc::environment_closed} after `close`.
   static awaitable<std::shared_ptr<const code_analysis>> read(std::shared_ptr<analysis_worker> self,
                                                               const std::string& source,
                                                               const interpreter_info& guest) {
@@ -55,7 +57,7 @@ class analysis_worker {
     co_return facts;
   }
 
-  /// Ends the processes. A second call does nothing.
+  /// Ends the reader processes. A second call does nothing.
   static awaitable<void> close(std::shared_ptr<analysis_worker> self) {
     const asio::any_io_executor caller = co_await asio::this_coro::executor;
     const home_strand home = self->home_for(caller);
@@ -63,7 +65,7 @@ class analysis_worker {
     co_await home.run(work);
   }
 
-  /// Makes a worker that may be used and dropped on any thread.
+  /// Makes a worker that may be used and destroyed on any thread.
   static std::shared_ptr<analysis_worker> make(python_reader settings) {
     return {new analysis_worker(std::move(settings)), [](analysis_worker* worker) {
               const home_strand home = worker->home_.value_or(home_strand());
@@ -72,7 +74,8 @@ class analysis_worker {
   }
 
  private:
-  /// Returns the strand on which everything else is used: that of the first caller.
+  /// Returns the strand on which all other functions of this class work. It is determined by the executor of the first
+  /// caller.
   home_strand home_for(const asio::any_io_executor& caller) {
     const std::lock_guard lock(mutex_);
     if (!home_) home_.emplace(plain_executor(caller));
@@ -118,7 +121,7 @@ class analysis_worker {
   static constexpr std::size_t max_kept = 8;
   static constexpr std::size_t max_kept_bytes = 256 * 1024;
 
-  /// The answer of one reader, or the reason why there is none.
+  /// The result of one reader, or the reason why there is none.
   class reading {
    public:
     std::optional<code_analysis> facts;
@@ -142,7 +145,7 @@ class analysis_worker {
     return code_problem("SyntaxError", "the source holds a NUL character", static_cast<int>(line), 0);
   }
 
-  // ---- recent results: the guards of a stack read the same code ----
+  // ---- recent results, because all guards of a stack need the facts about the same code ----
   std::shared_ptr<const code_analysis> find(const std::string& source) const {
     for (const auto& each : kept_)
       if (each->source() == source) return each;
@@ -150,8 +153,8 @@ class analysis_worker {
   }
   std::shared_ptr<const code_analysis> keep(code_analysis facts) {
     auto analysis = std::make_shared<const code_analysis>(std::move(facts));
-    const bool may_change =
-        analysis->problem() && !analysis->problem()->note().empty();  // if the guest's reader can be used
+    // A problem with a note is not cached: its result changes if the reader in the guest can be used later.
+    const bool may_change = analysis->problem() && !analysis->problem()->note().empty();
     if (analysis->source().size() <= max_kept_bytes && !may_change) {
       kept_.push_front(analysis);
       if (kept_.size() > max_kept) kept_.pop_back();
@@ -167,7 +170,8 @@ class analysis_worker {
                                                  const interpreter_info& guest) {
     const analysis_place place = self->settings_.place();
     std::string why;
-    // A host without Python is tried again if the guest has no working Python either.
+    // If the host had no working Python the last time, the host is tried again only if there is no working reader in
+    // the guest either.
     if (place != analysis_place::guest && !(self->without_host_ && self->guest_->works())) {
       reading here = co_await ask(self, true, source, guest);
       self->without_host_ = !here.facts;
@@ -196,7 +200,8 @@ class analysis_worker {
                                                 "); install it, or name it by python_reader().interpreter(...)");
   }
 
-  /// Returns true if the code is not Python in the reader's version, but the guest has another version.
+  /// Returns true if the reader has found a syntax error, but the guest has another version of Python, in which the
+  /// code may be valid.
   static bool is_doubtful(const code_analysis& facts, const reader_process& reader, const interpreter_info& guest) {
     const int guest_minor = minor_of(guest.python);
     return facts.problem() && facts.problem()->is_syntax() && guest_minor != 0 && guest_minor != reader.minor();
@@ -214,7 +219,8 @@ class analysis_worker {
     return code_analysis(facts.source(), std::move(problem));
   }
 
-  /// A failure here only means that there is no second opinion.
+  /// Parses the code in the guest, after the reader on the host has found a syntax error. A failure here is not thrown:
+  /// the result of the host is used in that case.
   static awaitable<reading> ask_guest_too(std::shared_ptr<analysis_worker> self, const std::string& source,
                                           const interpreter_info& guest) {
     reading there;
@@ -243,13 +249,14 @@ class analysis_worker {
       std::shared_ptr<reader_exchange> exchange =
           co_await reader_process::ask(reader, source, minor_of(guest.python), self->patience());
       if (!exchange->answer.empty()) {
-        reader->distrust();  // until an answer has arrived
+        reader->distrust();  // stays so if the answer below cannot be parsed
         result.facts.emplace(parse_facts(source, exchange->answer));
         reader->trust();
         co_return result;
       }
       self->require_open();
-      // If the process had died before it got the code, the code is not the cause.
+      // The process had died before it received the code, so the code is not the cause, and a new process is tried
+      // once.
       if (fresh || attempt > 0 || !exchange->ended || reader->ended_by_alarm()) break;
     }
     code_problem problem("TooCostly",
@@ -263,7 +270,7 @@ class analysis_worker {
   std::chrono::milliseconds patience() const { return settings_.timeout() + std::chrono::milliseconds(500); }
 
   // ---- the processes ----
-  /// Returns an empty text if a reader has greeted, else the problem.
+  /// Starts a reader. Returns an empty text if its greeting has arrived, otherwise a description of the problem.
   static awaitable<std::string> start(std::shared_ptr<analysis_worker> self, bool on_host,
                                       const interpreter_info& guest) {
     process started;

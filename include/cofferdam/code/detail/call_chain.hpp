@@ -17,28 +17,31 @@
 #include <typeinfo>
 #include <utility>
 
-// A host function may run code itself. If that code needs the context whose run called the function, it waits for that
-// run, and the run waits for the function: a deadlock. To detect it, each function runs on an executor that carries the
-// runs that wait for it. Asio has no other storage that follows a coroutine into the coroutines that it awaits and
-// spawns.
+// Detects deadlocks by host functions that run code. Such a function, called by a run in a context, may itself run code
+// in the same context. That code waits for the first run to end, and the first run waits for the function: a deadlock.
+// To detect it, each host function runs on an executor that carries the list of the runs that wait for the function. An
+// executor is used for this, because Asio has no other storage that follows a coroutine into the coroutines that it
+// awaits and spawns.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A run that waits for a host function, and the runs that wait for this run.
+/// A run that waits for a host function, linked to the runs that wait for this run in turn.
 class waiting_run {
  public:
-  /// \param driver  identifies the driver that runs the code.
+  /// \param driver   identifies the driver that executes the run.
+  /// \param context  the context of the run; absent if the run has no context.
+  /// \param outer    the run that waits for this run; may be null.
   waiting_run(const void* driver, std::optional<std::string> context, std::shared_ptr<const waiting_run> outer)
       : driver_(driver), context_(std::move(context)), outer_(std::move(outer)) {}
 
-  /// Returns true if this run, or a run that waits for it, runs in that context of that driver.
+  /// Returns true if this run, or one of the runs that wait for it, uses this context of this driver.
   bool holds(const void* driver, const std::string& context) const noexcept {
     for (const waiting_run* each = this; each != nullptr; each = each->outer_.get())
       if (each->driver_ == driver && each->context_ == context) return true;
     return false;
   }
 
-  /// Returns the number of these runs that hold an interpreter of that driver without a context.
+  /// Returns how many of these runs occupy an interpreter of this driver without a context.
   std::size_t without_context(const void* driver) const noexcept {
     std::size_t count = 0;
     for (const waiting_run* each = this; each != nullptr; each = each->outer_.get())
@@ -52,7 +55,7 @@ class waiting_run {
   std::shared_ptr<const waiting_run> outer_;
 };
 
-/// An executor that forwards everything to another one, and carries the runs that wait for its coroutines.
+/// An executor that forwards all work to another executor, and carries the runs that wait for its coroutines.
 class calling_executor {
  public:
   calling_executor(asio::any_io_executor inner, std::shared_ptr<const waiting_run> waiting) noexcept
@@ -92,8 +95,8 @@ class calling_executor {
   std::shared_ptr<const waiting_run> waiting_;
 };
 
-/// Returns the executor that carries waiting runs, or null if it is another executor. Asio 1.22's `target` does not
-/// check the type.
+/// Returns the executor as a `calling_executor`, or null if it has another type. The type is compared here, because
+/// `target` of Asio 1.22 does not compare it.
 inline const calling_executor* as_calling(const asio::any_io_executor& executor) noexcept {
   return executor.target_type() == typeid(calling_executor) ? executor.target<calling_executor>() : nullptr;
 }
@@ -104,7 +107,7 @@ inline std::shared_ptr<const waiting_run> runs_waiting_for(const asio::any_io_ex
   return calling == nullptr ? nullptr : calling->waiting();
 }
 
-/// Returns the executor without the runs that wait for it.
+/// Returns the executor without the list of waiting runs.
 inline asio::any_io_executor plain_executor(const asio::any_io_executor& executor) {
   const calling_executor* const calling = as_calling(executor);
   return calling == nullptr ? executor : calling->inner();

@@ -19,11 +19,12 @@
 #include <utility>
 #include <vector>
 
-// The calls from runners to their drivers. The bodies are in driver_core.hpp, which only impl/*.ipp include.
+// Declares the functions by which runners use their drivers. The bodies are in driver_core.hpp, which only the files
+// impl/*.ipp include. This keeps compile times short.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The environment of a driver, of any type.
+/// The environment in which a driver runs, with any type of environment behind it.
 class driver_place {
  public:
   driver_place() = default;
@@ -34,7 +35,8 @@ class driver_place {
   virtual awaitable<command_result> run_command(command c) = 0;
 };
 
-/// An environment with a driver in it. It must not be moved.
+/// An environment together with the driver that runs in it. The object must not be moved, because the driver refers to
+/// it.
 template <streaming_environment E>
 class placed_environment final : public driver_place {
  public:
@@ -48,7 +50,8 @@ class placed_environment final : public driver_place {
 template <class Settings>
 class driver_core;
 
-/// \param strand  the strand of the driver, or of the driver and its environment.
+/// Makes the state of a runner, without starting a driver.
+/// \param strand  the strand of the driver. It may also be the strand of the environment.
 template <class Settings>
 std::shared_ptr<driver_core<Settings>> make_core(asio::any_io_executor strand,
                                                  std::shared_ptr<const Settings> settings);
@@ -59,11 +62,11 @@ const home_strand& home_of(const driver_core<Settings>& core);
 template <class Settings>
 const Settings& settings_of(const driver_core<Settings>& core);
 
-/// Returns the interpreter's version; an empty string if there is no driver.
+/// Returns the version of the interpreter; an empty text if no driver is running.
 template <class Settings>
 std::string version_of(const driver_core<Settings>& core);
 
-/// Starts a driver if none works. See `driver_core::ensure`.
+/// Starts a driver unless one is already running. See `driver_core::ensure`.
 template <class Settings>
 awaitable<void> ensure_driver(std::shared_ptr<driver_core<Settings>> core, driver_place& place);
 
@@ -78,11 +81,12 @@ awaitable<std::vector<std::string>> contexts_of(std::shared_ptr<driver_core<Sett
 template <class Settings>
 awaitable<bool> end_context_of(std::shared_ptr<driver_core<Settings>> core, std::string name);
 
-/// Ends the driver. Must not be cancelled.
+/// Ends the driver and all runs. Must not be cancelled.
 template <class Settings>
 awaitable<void> close_driver(std::shared_ptr<driver_core<Settings>> core);
 
-/// Ends the driver on its strand, for destructors. The environment is destroyed there afterwards.
+/// Ends the driver on its strand without waiting, for destructors. The environment is destroyed on this strand
+/// afterwards.
 template <class Settings>
 void abandon_driver(std::shared_ptr<driver_core<Settings>> core, std::unique_ptr<driver_place> place) noexcept;
 

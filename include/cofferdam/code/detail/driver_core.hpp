@@ -39,24 +39,25 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A runner without its environment: the driver and its runs.
+/// The state of a runner, without its environment: the driver (an interpreter process that starts all runs) and the
+/// runs.
 ///
-/// `Settings` has `timeout`, `start_timeout`, `interrupt_grace`, `kept_output`, `max_files`, `limits`; `name` and
-/// `interpreter`, for error messages; `driver_command()`, and `driver_input()`, the first input of the driver. If
-/// `Settings` has them, `version_command()` is run after a failed start, and `require_version(result)` throws if a
-/// wrong version is the cause.
+/// `Settings` is the type of the runner's settings. It has the members `timeout`, `start_timeout`, `interrupt_grace`,
+/// `kept_output`, `max_files` and `limits`. `name` and `interpreter` are used in error messages. `driver_command()`
+/// starts the driver, and `driver_input()` is the first input of the driver. Two further members are optional: after a
+/// failed start, `version_command()` is run, and `require_version(result)` throws if a wrong version is the cause.
 template <class Settings>
 class driver_core {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// \param executor  a strand of the driver, or of the driver and its environment.
+  /// \param executor  the strand of the driver. It may also be the strand of the environment.
   driver_core(asio::any_io_executor executor, std::shared_ptr<const Settings> shared_settings)
       : settings(std::move(shared_settings)), home_(executor), executor_(std::move(executor)), turn_(executor_, 1) {}
 
   const std::shared_ptr<const Settings> settings;
 
-  /// Returns the strand. Everything except the settings is used on it.
+  /// Returns the strand on which this object is used. Only the settings may be read elsewhere.
   const home_strand& home() const noexcept { return home_; }
 
   bool closed() const noexcept { return closed_; }
@@ -68,9 +69,11 @@ class driver_core {
     if (link_) link_->abandon();
   }
 
-  /// Starts a driver if none works.
-  /// \throws error{exec_errc::provider_failed}, error{exec_errc::cancelled}, error{exec_errc::environment_closed}; the
-  ///     exceptions of `start` and `require_version`.
+  /// Starts a driver unless one is already running.
+  /// \throws error{exec_errc::provider_failed} if the driver cannot be started.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
+  /// \throws error{exec_errc::environment_closed} if the runner is closed.
+  /// \throws the exceptions of `start` and `require_version`.
   static awaitable<void> ensure(std::shared_ptr<driver_core> self, driver_place& environment) {
     co_await self->turn_.acquire(1, "run_code");
     const held_permits mine(self->turn_, 1);
@@ -123,10 +126,10 @@ class driver_core {
                 self->settings->name + ": " + why_not_started(*started, silent, self->settings->interpreter));
   }
 
-  /// Runs a piece of code on the driver's strand. Starts a driver if none works.
-  /// \param environment  the place where the driver is started; it outlives the run.
-  /// \param listens      the caller's strand, for the request's host functions and listeners.
-  /// \param waiting      the runs that wait for the caller; may be null.
+  /// Runs a piece of code. Starts a driver before if none is running. It must be called on the driver's strand.
+  /// \param environment  the environment in which the driver is started; it must outlive the run.
+  /// \param listens      the caller's strand, on which the request's host functions and listeners are called.
+  /// \param waiting      the runs that wait for the caller, for the detection of deadlocks; may be null.
   static awaitable<code_result> run_in(std::shared_ptr<driver_core> self, driver_place& environment,
                                        asio::any_io_executor listens, std::shared_ptr<const waiting_run> waiting,
                                        code_request request) {
@@ -136,7 +139,7 @@ class driver_core {
     co_return result;
   }
 
-  /// Runs a piece of code from any executor.
+  /// Runs a piece of code. It may be called on any executor.
   static awaitable<code_result> run_anywhere(std::shared_ptr<driver_core> self, driver_place& environment,
                                              code_request request) {
     const asio::any_io_executor caller = co_await asio::this_coro::executor;
@@ -150,7 +153,7 @@ class driver_core {
     co_return result;
   }
 
-  /// Runs a piece of code by a driver that works.
+  /// Runs a piece of code by the driver, which must be running.
   static awaitable<code_result> run(std::shared_ptr<driver_core> self, asio::any_io_executor listens,
                                     std::shared_ptr<const waiting_run> waiting, code_request request) {
     const std::shared_ptr<driver_link> link = self->link_;
@@ -175,7 +178,7 @@ class driver_core {
       link->begin(current_run, header_of(*current_run, settings, limit), body);
       begun = true;
       restarted = std::exchange(self->restarted_, false);
-      std::shared_ptr<driver_question> sign;  // pings the driver while the run waits in a queue
+      std::shared_ptr<driver_question> sign;  // to check that the driver responds while the run waits in a queue
       while (!current_run->result && !cancelled && !silent && !current_run->listener_failure) {
         link->serve_calls(current_run);
         const clock::time_point patience = patience_with(*current_run, in_context, limit, settings.interrupt_grace);
@@ -191,7 +194,7 @@ class driver_core {
       }
     };
     const auto finishes = [&]() -> awaitable<void> {
-      if (!begun) return {};  // the driver has not received it
+      if (!begun) return {};  // the driver has not received the run
       current_run->cancelled = cancelled || current_run->listener_failure;
       if (current_run->result && !current_run->calling && !current_run->told) return {};
       return finish(link, current_run, silent, settings.interrupt_grace);
@@ -206,7 +209,7 @@ class driver_core {
     co_return result;
   }
 
-  /// Sends a question that the driver answers at once. Returns no value if there is no driver.
+  /// Sends a question to the driver, which answers it at once. Returns no value if no driver is running.
   static awaitable<std::optional<boost::json::object>> ask(std::shared_ptr<driver_core> self,
                                                            boost::json::object header) {
     self->require_open();
@@ -247,7 +250,7 @@ class driver_core {
     co_return answer&& is_true_at(*answer, "found");
   }
 
-  /// Ends the driver. Must not be cancelled.
+  /// Ends the driver and all runs. Must not be cancelled.
   static awaitable<void> close(std::shared_ptr<driver_core> self) {
     self->closed_ = true;
     co_await self->turn_.acquire(1, "close");
@@ -261,11 +264,13 @@ class driver_core {
   }
 
  private:
-  /// The driver ends runs in time. A driver that is silent for longer was stopped, or gets no processor time.
+  /// The time that the driver has, after a time limit, to end a run. A driver that takes longer was stopped, or gets no
+  /// processor time.
   static constexpr std::chrono::seconds driver_slack{10};
-  /// Maximum bytes of one stream: more does not fit into a frame.
+  /// The maximum number of bytes that are kept of one output stream. More would not fit into a frame.
   static constexpr std::size_t max_kept = 512U * 1024 * 1024;
 
+  /// Throws if the run would wait for itself.
   /// \param waiting  the runs that wait for the caller; may be null.
   void require_no_deadlock(const waiting_run* waiting, const std::optional<std::string>& context) const {
     if (waiting == nullptr) return;
@@ -291,8 +296,8 @@ class driver_core {
     return current_run.began + limit + grace + driver_slack;
   }
 
-  /// Ends the rest of a run: its call of a host function, and the run itself; also a silent driver. Waits for its
-  /// listeners.
+  /// Ends the remaining parts of a run: the host function that it has called, the run itself, and the driver if it does
+  /// not respond. Waits until the request's listeners have received everything.
   static awaitable<void> finish(std::shared_ptr<driver_link> link, std::shared_ptr<driven_run> current_run, bool silent,
                                 std::chrono::milliseconds grace) {
     if (current_run->calling) current_run->cancel_call.emit(asio::cancellation_type::terminal);
@@ -486,7 +491,7 @@ void abandon_driver(std::shared_ptr<driver_core<Settings>> core, std::unique_ptr
   home.run_soon([place = std::move(place), core = std::move(core)] {
     try {
       core->abandon();
-    } catch (const std::exception&) {  // out of memory: the environment ends next, and the driver with it
+    } catch (const std::exception&) {  // out of memory: the destruction of the environment ends the driver
     }
   });
 }

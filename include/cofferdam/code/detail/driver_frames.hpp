@@ -18,13 +18,18 @@
 #include <string_view>
 #include <utility>
 
-// The frames of the driver (python_driver/base.py): the length of the rest and the length of the header, both 32 bits,
-// big-endian; the header, a JSON object; the body, bytes.
+// Converts messages between host and driver to frames and back. A frame (see python_driver/base.py) has these parts:
+//
+// * the length of all that follows, in 32 bits, big-endian
+// * the length of the header, in 32 bits, big-endian
+// * the header, a JSON object
+// * the body, any bytes
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view driver_greeting = "\ncofferdam python driver 1\n";
-/// The maximum size of a header, and of output before the greeting (from a start-up file of Python that prints).
+/// The maximum size of a header, and of other output before the greeting, which a start-up file of Python may print. In
+/// bytes.
 inline constexpr std::size_t max_driver_header = 16 * 1024 * 1024;
 inline constexpr std::size_t max_driver_preamble = 64 * 1024;
 
@@ -34,7 +39,8 @@ inline std::string big_endian_32(std::size_t number) {
   return text;
 }
 
-/// \throws error{exec_errc::too_large} if it does not fit.
+/// Returns a frame as bytes.
+/// \throws error{exec_errc::too_large} if the frame would have more than 2 GiB.
 inline bytes driver_frame_of(const boost::json::object& header, std::string_view body) {
   const std::string text = boost::json::serialize(header);
   const std::size_t rest = 4 + text.size() + body.size();
@@ -59,24 +65,27 @@ class driver_frame {
   bytes body;
 };
 
-/// A parser of the driver's output, which may be split anywhere, into frames. Sans-I/O.
+/// A parser that splits the driver's output into frames. It does no I/O. The output may be cut at any byte.
 class driver_frames {
  public:
-  /// \param longest  maximum size of a frame, in bytes.
+  /// \param longest  the maximum size of a frame, in bytes.
   explicit driver_frames(std::size_t longest) : longest_(longest) {}
 
-  /// Raises the maximum size of a frame, for a run that keeps more.
+  /// Raises the maximum size of a frame, for a run that keeps more output.
   void raise_longest(std::size_t longest) noexcept { longest_ = std::max(longest_, longest); }
 
   void append(bytes_view data) {
-    if (at_ == held_.size() && held_.capacity() > 1024 * 1024) held_ = bytes();  // frees the buffer after a large frame
+    if (at_ == held_.size() && held_.capacity() > 1024 * 1024)
+      held_ = bytes();  // frees the memory of an earlier large
+                        // frame
     if (at_ > 0 && !held_.empty()) held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(at_));
     at_ = 0;
     held_.insert(held_.end(), data.begin(), data.end());
   }
 
-  /// Returns the next whole frame.
-  /// \throws error{exec_errc::io_error} if the input is not from a driver; nothing more can be read then.
+  /// Returns the next complete frame; no value if more input is needed.
+  /// \throws error{exec_errc::io_error} if the input does not come from a driver. The parser cannot be used after this
+  ///     error.
   std::optional<driver_frame> next() {
     if (!greeted_ && !take_greeting()) return std::nullopt;
     if (held_.size() - at_ < 8) return std::nullopt;

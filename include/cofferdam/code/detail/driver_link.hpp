@@ -51,25 +51,28 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The maximum size of a report, in a frame besides the kept output.
+/// The maximum size of a frame besides kept output, in bytes.
 inline constexpr std::size_t max_report = 32 * 1024 * 1024;
 inline constexpr std::size_t max_displayed = 64 * 1024 * 1024;
 inline constexpr std::size_t max_waiting_calls = 64;
 inline constexpr std::size_t max_waiting_bytes = 32 * 1024 * 1024;
-/// The cost of a display besides its bytes.
+/// The number of bytes that are added to the size of each display, because even an empty display needs memory.
 inline constexpr std::size_t display_overhead = 1024;
 
-/// The state of a context's run in the queue of that context.
+/// The state of a run in the queue of its context: not reported yet, waiting, or begun.
 enum class run_turn { unknown, queued, began };
 
-/// A run, seen from the host. One coroutine awaits it.
+/// The state of one run on the host. One coroutine awaits its end.
 class driven_run {
  public:
-  /// \param where  the caller's strand, on which host functions and listeners are called.
+  /// \param executor  the strand of the driver.
+  /// \param where     the caller's strand, on which host functions and listeners are called.
+  /// \param what      the request to run.
+  /// \param keeps     the number of bytes that are kept of each output stream.
   driven_run(const asio::any_io_executor& executor, asio::any_io_executor where, code_request what, std::size_t keeps)
       : request(std::move(what)), listens(std::move(where)), keep(keeps), changed(executor) {}
 
-  /// Waits until the caller's listeners have received everything.
+  /// Waits until the request's listeners have received everything that was posted to them.
   static awaitable<void> until_told(std::shared_ptr<driven_run> self) {
     const auto nothing = []() -> awaitable<void> { co_return; };
     co_await run_on(self->listens, nothing);
@@ -77,30 +80,30 @@ class driven_run {
 
   code_request request;
   const asio::any_io_executor listens;
-  bool is_deaf = false;  // a listener has thrown; used on the listeners' strand
-  bool told = false;     // a piece was on its way to the listeners
+  bool is_deaf = false;  // a listener has thrown, so no listener is called any more; used on the listeners' strand
+  bool told = false;     // at least one call of a listener was posted
   std::uint64_t number = 0;
   std::size_t keep;
   async_event changed;
   std::array<bytes, 2> heads;
   std::vector<display_output> displays;
   std::size_t displayed = 0;
-  std::size_t kept_files = 0;  // total size in bytes
+  std::size_t kept_files = 0;  // the total size of all received files in bytes
   std::unordered_map<std::string, bytes> contents;
-  std::deque<bytes> calls;  // not begun yet
+  std::deque<bytes> calls;  // calls of host functions that have not begun yet
   std::size_t waiting_bytes = 0;
-  std::exception_ptr listener_failure;  // an exception of the request's own listener
+  std::exception_ptr listener_failure;  // an exception that a listener of the request has thrown
   run_turn turn = run_turn::unknown;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   bool calling = false;
-  std::shared_ptr<const waiting_run> waits;  // for host functions, and the runs that wait for this run
+  std::shared_ptr<const waiting_run> waits;  // this run and the runs that wait for it; passed to its host functions
   asio::cancellation_signal cancel_call;
   bool cancelled = false;
-  std::optional<code_result> result;  // set when the run is over
-  bool lost = false;                  // lost together with its driver
+  std::optional<code_result> result;  // present when the run is over
+  bool lost = false;                  // true if the driver ended before the run did
 };
 
-/// A question that the driver answers at once.
+/// A question that the driver answers at once, such as the names of all contexts.
 class driver_question {
  public:
   explicit driver_question(const asio::any_io_executor& executor) : changed(executor) {}
@@ -108,8 +111,8 @@ class driver_question {
   std::optional<boost::json::object> answer;
 };
 
-/// One driver process and its streams. One coroutine reads and one writes. Both end with the process, and `end` awaits
-/// them. Other coroutines wait for an event of this object.
+/// A connection to one driver process. One coroutine reads the output of the process, and another writes its input.
+/// Both end together with the process, and `end` waits for them. Other coroutines wait for events of this object.
 class driver_link : public std::enable_shared_from_this<driver_link> {
  public:
   driver_link(asio::any_io_executor executor, process running)
@@ -119,8 +122,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
         writable_(executor_),
         changed_(executor_) {}
 
-  /// Begins to read and write.
-  /// \param first  the input of the process before any frame.
+  /// Starts the coroutines that read and write.
+  /// \param first  the input of the process before the first frame.
   void start(bytes first) {
     queued_.push_back(std::move(first));
     const auto self = shared_from_this();
@@ -128,7 +131,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       self->reading_ = false;
       self->lose(failure);
     };
-    auto write_ended = [self](std::exception_ptr) {  // the reader detects a process that has closed its input
+    auto write_ended = [self](std::exception_ptr) {  // if the process has closed its input, the reader detects its end
       self->writing_ = false;
       self->changed_.notify();
     };
@@ -137,29 +140,30 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     asio::co_spawn(executor_, write(self), asio::bind_cancellation_slot(stop_writing_.slot(), std::move(write_ended)));
   }
 
-  /// Returns true if the driver can run code.
+  /// Returns true if the driver has reported that it is ready to run code.
   bool ready() const noexcept { return ready_; }
-  /// Returns true if the end of the driver was detected. Then every run has a result or is lost.
+  /// Returns true if the driver has ended. From then on, every run has a result or is marked as lost.
   bool over() const noexcept { return over_; }
-  /// Returns the exception from the environment, if losing the environment ended the driver; otherwise null.
+  /// Returns the error with which the environment has failed, if that failure ended the driver; otherwise null.
   const std::exception_ptr& failure() const noexcept { return failure_; }
-  /// Returns the isolation of the driver and all runs; may be null.
+  /// Returns the isolation of the driver, which all runs share; may be null.
   std::shared_ptr<const isolation_report> isolation() const { return process_.isolation(); }
-  /// Returns the result of the process, if it has ended.
+  /// Returns the result of the driver's process; no value as long as the process runs.
   const std::optional<command_result>& ended_as() const noexcept { return ended_as_; }
-  /// Returns the driver's message about why it cannot work.
+  /// Returns the driver's message about the reason why it cannot work; empty if there is none.
   const std::string& complaint() const noexcept { return complaint_; }
-  /// Returns the end of the driver's standard error.
+  /// Returns the last part of the driver's standard error.
   const std::string& said() const noexcept { return said_; }
-  /// Returns the version of the interpreter: "3.12.1".
+  /// Returns the version of the interpreter, for example "3.12.1".
   const std::string& version() const noexcept { return version_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
-  /// Waits for the next change, until a time at the latest.
+  /// Waits until the state of this object changes, but at most until a time.
   awaitable<wait_result> changed(std::chrono::steady_clock::time_point until) { return changed_.wait(until); }
 
-  /// Begins a run.
-  /// \param body  the input of the run itself.
+  /// Begins a run: sends the request to the driver.
+  /// \param header  the settings of the run, to which its number is added.
+  /// \param body    the code and its variables, as JSON.
   void begin(const std::shared_ptr<driven_run>& run, boost::json::object header, std::string_view body) {
     run->number = ++last_number_;
     header["id"] = run->number;
@@ -169,8 +173,9 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     send(std::move(frame));
   }
 
-  /// Sends a question. The caller keeps the question until there is an answer, the link is over, or `forget` was
-  /// called.
+  /// Sends a question to the driver. The caller keeps the question until it has an answer, the driver has ended, or
+  /// `forget` was called.
+  /// \return  the number of the question, for `forget`.
   std::uint64_t ask(const std::shared_ptr<driver_question>& question, boost::json::object header) {
     const std::uint64_t number = ++last_number_;
     header["id"] = number;
@@ -180,7 +185,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   }
   void forget(std::uint64_t question) { questions_.erase(question); }
 
-  /// Requests the end of a run. The run ends in the usual way.
+  /// Requests the driver to end a run. The end of the run is reported in the usual way.
   void cancel(const driven_run& run) {
     boost::json::object header;
     header["op"] = "cancel";
@@ -188,7 +193,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     send(driver_frame_of(header, {}));
   }
 
-  /// Starts the handler of the next call, and rejects calls before it that have no handler.
+  /// Starts the handler of the next call of a host function, unless a handler is running. Calls before it that are not
+  /// valid are rejected.
   void serve_calls(const std::shared_ptr<driven_run>& run) {
     while (!run->calling && !run->calls.empty() && !run->result && !run->cancelled) {
       const bytes call_body = std::move(run->calls.front());
@@ -200,7 +206,9 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     }
   }
 
-  /// Ends the driver and all runs: first by a request. Must not be cancelled.
+  /// Ends the driver and all runs. First requests the end by closing the driver's input, and kills the driver if it
+  /// does not end in time. Must not be cancelled.
+  /// \param grace  the time that the driver has to end by itself.
   static awaitable<void> end(std::shared_ptr<driver_link> self, std::chrono::milliseconds grace) {
     self->ending_ = true;
     self->writable_.notify();
@@ -214,20 +222,20 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     self->process_ = process();
   }
 
-  /// Sends SIGKILL to a driver that does not answer.
+  /// Sends SIGKILL to the driver.
   static awaitable<void> kill(std::shared_ptr<driver_link> self) {
     try {
       co_await self->process_.signal(9);
-    } catch (const error&) {  // it has ended or was lost: the reader detects this
+    } catch (const error&) {  // the process has ended or was lost, which the reader detects
     }
   }
 
-  /// Ends both coroutines and the process, for destructors.
+  /// Ends both coroutines and the process without waiting, for destructors.
   void abandon() {
     ending_ = true;
     if (reading_) stop_reading_.emit(asio::cancellation_type::terminal);
     if (writing_) stop_writing_.emit(asio::cancellation_type::terminal);
-    // outlives the functions posted above
+    // Keeps this object alive until the cancelled coroutines have ended.
     if (reading_ || writing_) post_callback(executor_, [self = shared_from_this()] {});
   }
 
@@ -280,7 +288,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     writable_.notify();
   }
 
-  /// Returns false if the input is not from a driver.
+  /// Processes a piece of output. Returns false if the output does not come from a driver.
   bool take(const output_chunk& piece) {
     if (piece.stream() == output_stream::err) {
       said_ += as_text(piece.data());
@@ -353,7 +361,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     }
   }
 
-  /// Keeps a file from a frame: a length, a path, and the content.
+  /// Stores the content of a file. The body of the frame has the length of the path (32 bits), the path and the
+  /// content.
   static void keep_file(driven_run& run, bytes_view body) {
     if (body.size() < 4) return;
     std::size_t length = 0;
@@ -367,7 +376,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     run.contents.insert_or_assign(path, bytes(content.begin(), content.end()));
   }
 
-  /// Calls a listener of a run on the caller's strand. A listener that throws ends its run, and gets nothing more.
+  /// Calls a listener of a run on the caller's strand. If the listener throws, the run is ended, and the listener is
+  /// not called again.
   template <class Told>
   void tell(const std::shared_ptr<driven_run>& run, Told told) {
     if (run->listener_failure) return;
@@ -416,7 +426,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     changed_.notify();
   }
 
-  /// Returns Python's name for the type of a value, for error messages.
+  /// Returns the name of the Python type for a value, for error messages.
   static std::string type_of(const boost::json::value& value) {
     if (value.is_null()) return "None";
     if (value.is_bool()) return "bool";
@@ -440,7 +450,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     return kind == "bytes" || kind == "bytearray";
   }
 
-  /// Finds the function that a run has called, and its arguments. Returns null and the reason if the call is not valid.
+  /// Finds the host function that a run has called, and converts its arguments. If the call is not valid, returns null,
+  /// and sets `kind` and `complaint` to the type and the message of the exception for the Python code.
   static const host_function* find_function(const driven_run& run, const boost::json::object& call,
                                             boost::json::object& arguments, std::string& kind, std::string& complaint) {
     const std::string name(text_at(call, "name"));
@@ -470,7 +481,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     return &*found;
   }
 
-  /// \param run  keeps the function alive.
+  /// Calls a host function on the caller's strand.
+  /// \param run  the run, which keeps the function alive.
   static awaitable<boost::json::value> handle(std::shared_ptr<driven_run> run, const host_function* function,
                                               boost::json::object arguments) {
     const auto call = [&function, &arguments] { return function->call(std::move(arguments)); };
@@ -502,7 +514,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     answer(run, number, kind, std::move(complaint));
   }
 
-  /// Passes the message on, without characters that control a terminal.
+  /// Sends an exception to the Python code that has called a host function. Control characters for terminals are
+  /// removed from the message.
   void answer(std::uint64_t run, std::int64_t number, const std::string& kind, std::string complaint) {
     boost::json::object reply;
     reply["call"] = number;

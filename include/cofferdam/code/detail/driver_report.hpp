@@ -27,19 +27,21 @@
 #include <utility>
 #include <vector>
 
-// A run's report about itself comes from the guest: every field may be missing or have another type. The driver's
-// report about the run (its end, its output, its files) is trusted.
+// Reads reports about runs. The driver's own report (end, output and files of a run) is trusted. The report that the
+// run has written about itself comes from the guest (the code that runs): every field may be missing or have another
+// type.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Parses a JSON object from a run; no value if it is not one.
+/// Parses a JSON object that a run has written; no value if the text is not a JSON object.
 inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
   std::optional<boost::json::value> value = parse_guest_json(as_text(body));
   if (!value || !value->is_object()) return std::nullopt;
   return std::move(value->get_object());
 }
 
-/// Enforces the length limits of code_result. The driver enforces them too, but a guest could write in its place.
+/// Cuts a text to the length limit of `code_result`. The driver cuts its texts too, but a guest could write a report in
+/// its place.
 inline std::string cut_text(std::string_view text) {
   constexpr std::size_t max_bytes = 80 * 1024;
   return std::string(text.size() > max_bytes ? without_cut_end(text.substr(0, max_bytes)) : text);
@@ -48,7 +50,7 @@ inline std::string cut_text(std::string_view text) {
 /// The maximum number of forms of one display.
 inline constexpr std::size_t max_forms = 32;
 
-/// Parses a display; no value if it is not valid.
+/// Parses a displayed value; no value if the report of it is not valid.
 inline std::optional<display_output> read_display(bytes_view body) {
   const std::optional<boost::json::object> display = parse_from_run(body);
   if (!display) return std::nullopt;
@@ -80,7 +82,8 @@ inline std::vector<generated_file> read_files(const boost::json::object& header)
   return files;
 }
 
-/// Reads the run's value, failure and final value. Returns false if the report is not valid.
+/// Reads the value, the failure and the final value from a run's report about itself. Returns false if the report is
+/// not valid.
 inline bool read_report(bytes_view body, code_result& result) {
   std::optional<boost::json::object> report = parse_from_run(body);
   if (!report) return false;
@@ -99,13 +102,14 @@ inline bool read_report(bytes_view body, code_result& result) {
                               line < 0 || line > 100'000'000 ? 0 : static_cast<int>(line),
                               cut_text(text_at(about, "traceback"))));
   }
-  // The exit code of the process takes precedence over the report, which was written before.
+  // The caller replaces this by the exit code of the process, which takes precedence because the report was written
+  // before the process ended.
   result.exit_code(static_cast<int>(number_at(*report, "exit").value_or(1) & 255));
   return true;
 }
 
-/// Makes the result from the driver's report at the end of a run.
-/// \param heads    the earlier output of each stream.
+/// Makes the result of a run from the driver's report at its end.
+/// \param heads    the output of each stream that was received earlier.
 /// \param context  true if the run was in a context.
 inline code_result read_end(const boost::json::object& header, bytes_view body, std::array<bytes, 2> heads,
                             bool context) {

@@ -9,7 +9,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Joins a program that is stored in a header, in pieces short enough for compilers.
+/// Returns a program that a header stores in several pieces, because compilers limit the length of a string literal.
 template <class Pieces>
 std::string embedded_text(const Pieces& pieces) {
   std::string text;

@@ -16,16 +16,17 @@
 #include <utility>
 #include <vector>
 
-// Parses JSON that a guest has written. An object with many members becomes {"$python": "dict", "items": [[key, value],
-// ...]}, as in tagged_value.hpp.
+// Parses JSON that a guest (the code that runs) has written. An object with many members becomes {"$python": "dict",
+// "items": [[key, value], ...]}, as in tagged_value.hpp. A guest could otherwise choose keys that make the hash table
+// of a large object very slow.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The maximum depth of JSON from the guest. The driver's encoder stops at 100 levels of Python values, and each takes
-/// at most three levels of JSON. The rest is a margin.
+/// The maximum nesting depth of JSON from the guest. The encoder in the driver stops at 100 levels of Python values,
+/// and each of them takes at most three levels of JSON. The rest is a margin.
 inline constexpr std::size_t deepest_guest_json = 512;
 
-/// Makes values; a large object becomes a list of pairs.
+/// A handler for the JSON parser that builds a value. A large object becomes a list of pairs.
 class guest_value_maker : public json_silence {
  public:
   explicit guest_value_maker(std::vector<bool> large) : large_(std::move(large)) {}
@@ -105,7 +106,7 @@ class guest_value_maker : public json_silence {
     made_.push_chars(part);
     return true;
   }
-  /// Completes a value. In a large object it is one half of a pair.
+  /// Completes a value. In a large object this also completes the pair of key and value.
   bool made() {
     if (!open_.empty() && open_.back()) made_.push_array(2);
     return true;
@@ -117,7 +118,7 @@ class guest_value_maker : public json_silence {
   boost::json::value_stack made_;
 };
 
-/// Returns no value if the text is not JSON, or too deep.
+/// Parses JSON from the guest. Returns no value if the text is not JSON or is nested too deeply.
 inline std::optional<boost::json::value> parse_guest_json(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = deepest_guest_json;

@@ -48,10 +48,11 @@ inline constexpr std::string_view how_to_get_pyodide =
     "; to get both: npm install deno@2.9.6 pyodide@314.0.6, then name node_modules/.bin/deno and node_modules/pyodide, "
     "by options or as COFFERDAM_DENO and COFFERDAM_PYODIDE";
 
-/// The minimum minor version of Deno 2. Up to 2.7.1 workers do not start, or runs hang; 2.7.14, 2.8.0 and 2.9.6 work.
+/// The oldest minor version of Deno 2 that is supported. Up to 2.7.1 workers do not start, or runs hang. 2.7.14, 2.8.0
+/// and 2.9.6 were tested and work.
 inline constexpr int oldest_deno_minor = 8;
 
-/// A directory or a file of the host that guests see.
+/// A directory or a file of the host to which the code has access.
 class pyodide_mount {
  public:
   std::string host;
@@ -60,7 +61,7 @@ class pyodide_mount {
   bool is_file = false;
 };
 
-/// The settings of `pyodide`.
+/// The settings of a `pyodide` recipe.
 class pyodide_settings {
  public:
   static constexpr std::uint64_t min_memory = 64U * 1024 * 1024;
@@ -83,28 +84,29 @@ class pyodide_settings {
   std::size_t kept_output = command::default_kept_output;
   std::size_t max_files = 10'000;
   std::uint64_t memory = 512U * 1024 * 1024;
-  std::uint64_t process_memory = 0;  // 0: chosen from the number of interpreters
+  std::uint64_t process_memory = 0;  // 0: memory_limit plus a margin, see resident_limit
   std::size_t at_once = 2;
   std::size_t contexts = 16;
   bool isolated = false;
-  boost::json::object limits;  // no limits that Pyodide supports
+  boost::json::object limits;  // always empty: Pyodide supports no resource limits of processes
 
   /// Returns the maximum number of interpreters for runs without a context.
   std::size_t interpreters() const noexcept { return std::max<std::size_t>(at_once, isolated ? 2 : 1); }
 
-  /// Returns the bytes that an interpreter's process may hold in memory, for WebAssembly and the JavaScript around it.
+  /// Returns the maximum resident memory of an interpreter's process, in bytes. It includes WebAssembly and the
+  /// JavaScript around it.
   std::uint64_t resident_limit() const noexcept {
     const std::uint64_t around = packages.empty() ? 320 : 640;
     return process_memory != 0 ? process_memory : memory + around * 1024 * 1024;
   }
 
   /// Returns the limit on private writable memory of each process (RLIMIT_DATA), in KiB. The kernel counts memory that
-  /// V8 reserves, used or not: 1.3 GiB with one interpreter (Deno 2.9). This limit holds even if the process does not
-  /// check its size in time.
+  /// V8 only reserves: 1.3 GiB with one interpreter (Deno 2.9). Therefore this limit is higher than the resident
+  /// memory. It stops a process that grows faster than the process checks its own size.
   std::uint64_t data_limit() const noexcept { return (resident_limit() + std::uint64_t{1536} * 1024 * 1024) / 1024; }
 
-  /// Returns the settings with the programs found and everything checked.
-  /// \throws error{exec_errc::not_found, unsupported, invalid_argument}
+  /// Returns a copy of the settings in which the programs and folders are absolute paths that were checked.
+  /// \throws error{exec_errc::not_found, unsupported, not_a_directory, collision, invalid_argument} if a check fails.
   pyodide_settings found() const {
     pyodide_settings settings = *this;
     settings.interpreter = find_deno();
@@ -122,7 +124,8 @@ class pyodide_settings {
     return settings;
   }
 
-  /// Returns the isolation of a run: that of Deno's process, and that by Deno and WebAssembly inside it.
+  /// Returns the isolation of a run: the isolation of Deno's process, and the isolation by Deno and WebAssembly inside
+  /// this process.
   std::shared_ptr<const isolation_report> isolation(const std::shared_ptr<const isolation_report>& outer) const {
     auto report = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
     std::string hosts;
@@ -142,7 +145,8 @@ class pyodide_settings {
     return report;
   }
 
-  /// Returns the command of the broker, which may start the processes of interpreters and write the snapshot.
+  /// Returns the command that starts the broker. This Deno process starts the processes of the interpreters, and may
+  /// write the snapshot.
   command driver_command() const {
     std::vector<std::string> words = deno_words(memory);
     words.push_back("--allow-run=" + interpreter);
@@ -156,7 +160,7 @@ class pyodide_settings {
     return deno_command(within_data_limit(std::move(words)));
   }
 
-  /// Returns the command of one interpreter's process.
+  /// Returns the command that starts the process of one interpreter.
   std::vector<std::string> place_command() const {
     std::vector<std::string> words = deno_words(memory);
     std::string read = folder;
@@ -171,8 +175,8 @@ class pyodide_settings {
     return words;
   }
 
-  /// Returns the command of a reader for guards: Pyodide's Python in its own Deno process, which may read Pyodide's
-  /// files and runs no code.
+  /// Returns the command that starts a reader for guards: Pyodide's Python in a Deno process of its own. This process
+  /// may read Pyodide's files, and never runs the code.
   command reader_command(const python_reader& reader) const {
     std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), min_memory, max_memory));
     words.push_back("--allow-read=" + folder);
@@ -182,7 +186,7 @@ class pyodide_settings {
     return deno_command(std::move(words));
   }
 
-  /// Returns the version of Python in a Pyodide: "3.14" for "314.0.6".
+  /// Returns the version of Python in a version of Pyodide: "3.14" for "314.0.6"; empty if it is not known.
   static std::string python_of(const std::string& version) {
     return version.rfind("314.", 0) == 0 ? "3.14" : std::string();
   }
@@ -191,8 +195,9 @@ class pyodide_settings {
     return argv(interpreter, "--version").timeout(std::chrono::seconds(10)).keep_output(4096);
   }
 
-  /// \param about  the result of the version command of a Deno that did not start.
-  /// \throws error{exec_errc::unsupported} if it has the wrong version, or is not Deno.
+  /// Throws if the Deno program has the wrong version.
+  /// \param about  the result of the version command, after Deno did not start.
+  /// \throws error{exec_errc::unsupported} if the version is wrong, or the program is not Deno.
   void require_version(const command_result& about) const {
     const std::string program = "'" + one_line(interpreter) + "'";
     const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is needed";
@@ -250,10 +255,10 @@ class pyodide_settings {
     return big_endian_32(text.size()) + text;
   }
 
-  /// Returns the program that Pyodide runs when it starts.
+  /// Returns the Python program that Pyodide executes when it starts.
   static std::string prelude() {
     const std::string source = embedded_text(python_driver_in_pyodide) + embedded_text(pyodide_run);
-    // A JSON literal of ASCII text is also a Python literal.
+    // The source is inserted as a JSON string. A JSON string of ASCII characters is also a valid Python string.
     return "import builtins\n"
            "def cofferdam_begin(source):\n"
            "    names = {'__name__': 'cofferdam_driver', '__builtins__': dict(vars(builtins))}\n"
@@ -276,7 +281,8 @@ class pyodide_settings {
 
   static void add(std::string& list, const std::string& entry) { list += (list.empty() ? "" : ",") + entry; }
 
-  /// Keeps a lower limit. The processes of interpreters inherit the limit; it applies to each of them.
+  /// Returns the command with the data limit. A lower limit that already exists is kept. The processes of interpreters
+  /// inherit the limit, and it applies to each of them.
   std::vector<std::string> within_data_limit(std::vector<std::string> words) const {
     std::vector<std::string> limited{"/bin/sh", "-c", "ulimit -d \"$0\" 2>/dev/null; exec \"$@\"",
                                      std::to_string(data_limit())};
@@ -337,7 +343,7 @@ class pyodide_settings {
                 "pyodide: there is no program '" + one_line(program) + "'" + std::string(how_to_get_pyodide));
   }
 
-  /// Finds Pyodide beside Deno, where npm installs both.
+  /// Returns the folder of Pyodide. By default, searches for it next to Deno, where npm installs both.
   std::string find_folder(const std::string& deno) const {
     std::string pyodide_folder = folder.empty() ? variable_of_host("COFFERDAM_PYODIDE") : folder;
     std::error_code failed;
@@ -396,10 +402,11 @@ class pyodide_settings {
                     "pyodide: two directories or files are to be seen as '" + one_line(mount.guest) + "'");
   }
 
-  /// Returns the file for this version of Pyodide and of the driver, and the temporary file that is written first.
+  /// Returns two paths: the snapshot for this version of Pyodide and of the driver, and the temporary file to which it
+  /// is written first.
   std::vector<std::string> snapshot_files() const {
     if (snapshots.empty()) return {};
-    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: makes a name, proves nothing
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: only makes a name; not a cryptographic hash
     for (const char c : prelude() + folder) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
     const std::string path = snapshots + "/pyodide-" + version + "-" + std::to_string(hash) + ".snapshot";
     return {path, path + ".new"};

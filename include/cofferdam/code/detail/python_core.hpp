@@ -16,7 +16,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 using python_core = driver_core<python_settings>;
 
-/// Installs the packages, unless they were installed in this workspace before.
+/// Installs the packages with pip, unless the same list was already installed in this workspace.
 template <streaming_environment E>
 awaitable<void> install_packages(std::shared_ptr<python_core> core, E& environment) {
   const python_settings& settings = settings_of(*core);

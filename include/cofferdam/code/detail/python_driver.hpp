@@ -32,14 +32,14 @@ Frames, both ways between host and driver: length of the rest, length of the hea
 """
 import os
 
-DRIVER = "cofferdam_driver"  # what this file is called in tracebacks, from which it is left out
+DRIVER = "cofferdam_driver"  # the file name of this program in tracebacks; its frames are removed from them
 GREETING = b"\ncofferdam python driver 1\n"
-MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result, a display, a call
-MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
-MOST_BETWEEN = 64 * 1024  # of each output of a context between two of its runs
-MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
-LEFT = 71  # the exit code of a monitor that could not end all
-LINGER = 0.5  # how long an ended run's output may stay open
+MOST_REPORT = 16 * 1024 * 1024  # maximum bytes of one message from a run: its report, a display or a call
+MOST_DISPLAYED = 64 * 1024 * 1024  # maximum bytes of all displays of a run
+MOST_BETWEEN = 64 * 1024  # maximum bytes that are kept of each output of a context between two runs
+MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes that wait until a run reads them
+LEFT = 71  # the exit code of a monitor that could not end all processes of its run
+LINGER = 0.5  # seconds for which the output of an ended run may stay open
 
 
 def prctl(option, value):
@@ -62,7 +62,7 @@ def give_back():
     """Memory that was freed goes back to the kernel: a fork copies what it says of it, an end takes that down."""
     try:
         libc.malloc_trim(0)
-    except Exception:  # no libc, or not GNU's
+    except Exception:  # there is no libc, or it is not the GNU libc
         pass
 
 
@@ -108,8 +108,8 @@ import base64
 import os
 
 
-MOST_PATHS = 2 * 1024 * 1024  # bytes of the names of all files of a run together
-LONGEST_SCAN = 0.5  # of the work directory, in seconds
+MOST_PATHS = 2 * 1024 * 1024  # maximum bytes of the paths of all files of a run together
+LONGEST_SCAN = 0.5  # maximum duration of a scan of the work directory, in seconds
 
 
 def scan_files(most):
@@ -139,7 +139,7 @@ def scan_files(most):
                         pass
         except FileNotFoundError:
             pass
-        except OSError:  # not for us to read, or too deep
+        except OSError:  # no permission to read, or a path that is too long
             whole = False
     return found, whole
 
@@ -184,7 +184,7 @@ class Encoder:
     def __init__(self, max_bytes):
         self.left = max_bytes
         self.exact = True
-        self.first = None  # of what has no form: the type, and why where that says too little
+        self.first = None  # the first value without a JSON form: its type, and the reason if it is not the type
         self.open = set()
 
     def encode(self, value):
@@ -371,7 +371,7 @@ def text_of(value, most):
         else:
             try:
                 text = repr(value)
-            except ValueError:  # most likely an int that Python does not turn into so many digits
+            except ValueError:  # probably an int with more digits than Python converts
                 if type(value) not in (list, tuple, set, frozenset, dict):
                     raise
                 text = short_repr(value, 1000)
@@ -379,9 +379,9 @@ def text_of(value, most):
         try:
             reason = str(failure)[:200]
         except Exception:
-            reason = ""
 )driver_ends";
-inline constexpr std::string_view python_driver_values_2 = R"driver_ends(        text = "<%s whose repr fails: %s>" % (
+inline constexpr std::string_view python_driver_values_2 = R"driver_ends(            reason = ""
+        text = "<%s whose repr fails: %s>" % (
             type(value).__qualname__, type(failure).__qualname__ + (": " + reason if reason else ""))
     if len(text) > most:
         text = text[:most] + "... (%d characters)" % len(text)
@@ -468,7 +468,7 @@ class Channel:
     def send(self, letter, what, waits=False):
         """`waits`: it goes with the next message, which comes soon."""
         if os.getpid() != self.owner:
-            return  # a process that the run has forked says nothing
+            return  # a process that the run has forked must not use the channel
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         with self.lock:
             text = self.waiting + struct.pack(">I", len(body) + 1) + letter + body
@@ -530,7 +530,7 @@ def why_inexact(name, value, kind, why):
         instead = "%s(%s)" % (plain[0].__name__, name)
     elif hasattr(kind, "tolist") and hasattr(kind, "__len__"):
         instead = name + ".tolist()"
-    elif hasattr(kind, "tolist") and hasattr(kind, "item"):  # a number of numpy's
+    elif hasattr(kind, "tolist") and hasattr(kind, "item"):  # a scalar of numpy
         instead = name + ".item()"
     elif hasattr(kind, "__index__") or hasattr(kind, "__float__"):
         instead = "%s(%s)" % ("int" if hasattr(kind, "__index__") else "float", name)
@@ -576,7 +576,7 @@ FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), (
            ("_repr_pdf_", "application/pdf")]
 
 
-# These types themselves, no subclasses: they have no form but their text.
+# Values of exactly these types, not of subclasses, have only a text form.
 WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
 
 
@@ -596,7 +596,7 @@ def rich_forms(value, most):
             continue
         try:
             made = getattr(value, method)()
-        except Exception:  # it has none, or it fails: the other forms stand
+        except Exception:  # the method does not exist or fails; the other forms are kept
             continue
         raw[mime] = made[0] if type(made) is tuple else made
     for mime, made in raw.items():
@@ -632,15 +632,15 @@ class Interpreter:
         self.running = False
         self.loop = None
         self.main = sys.modules["__main__"]
-        self.extras = {}  # what runs were given for themselves: name -> that
-        self.environment = {}  # what stood where a request has put variables of its own
+        self.extras = {}  # functions that the request has added: name -> function
+        self.environment = {}  # environment variables that the request has changed: name -> old value
 
     def on_interrupt(self, number, frame):
         if self.running:
-            raise KeyboardInterrupt
-
 )driver_ends";
-inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(    def limit(self, limits):
+inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(            raise KeyboardInterrupt
+
+    def limit(self, limits):
         for name, value in limits.items():
             import resource
             number = getattr(resource, "RLIMIT_" + name)
@@ -723,7 +723,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
 
     def show(self, value, is_value):
         flush()
-        # The value of the last expression goes with the report, but where figures are still to be drawn.
+        # The value of the last expression is sent together with the report, unless figures are displayed after it.
         waits = is_value and "matplotlib.pyplot" not in sys.modules
         self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
 
@@ -755,7 +755,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
 
     def execute(self, source, filename):
         """The value of the last statement where it is an expression."""
-        import _ast as ast  # where ast has these from, which costs every fork
+        import _ast as ast  # the names below come from this module; importing `ast` would cost each fork time
         remember_source(filename, source)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
@@ -782,7 +782,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
                 if request.get("prelude"):
                     self.execute(request["prelude"], "<prelude>")
                 value = self.execute(request["code"], filename)
-                if self.has_final:  # somebody has swallowed it
+                if self.has_final:  # the code has caught the exception that ends the run
                     value = None
                 if value is not None:
                     self.report_value(report, value, request)
@@ -801,7 +801,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
         except BaseException as raised:
             failure = raised
             report["exit"] = 130 if isinstance(raised, KeyboardInterrupt) else 1
-        if os.getpid() != self.pid:  # a fork of the code's own ends here too
+        if os.getpid() != self.pid:  # a process that the code has forked ends here too
             if failure is not None:
                 describe(failure, filename)
             flush()
@@ -813,10 +813,10 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
             if self.has_final:
                 encoder = Encoder(request["max_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
-                report["final_exact"] = encoder.exact
-        except BaseException as worse:  # out of memory, most likely
 )driver_ends";
-inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(            report["error"] = {"type": type(failure or worse).__name__, "message": "(it cannot be described)"}
+inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(                report["final_exact"] = encoder.exact
+        except BaseException as worse:  # probably out of memory
+            report["error"] = {"type": type(failure or worse).__name__, "message": "(it cannot be described)"}
         failure = None
         flush()
         try:
@@ -825,7 +825,7 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
             except (MemoryError, RecursionError, ValueError) as worse:
                 error = {"type": type(worse).__name__, "message": "the value of the last expression cannot be sent"}
                 self.channel.send(b"r", {"ok": False, "exit": 1, "error": error})
-        except OSError:  # the code has closed it
+        except OSError:  # the code has closed the channel
             pass
         return report["exit"]
 
@@ -877,7 +877,7 @@ def exit_code(code):
     return 1
 
 
-STREAMS = []  # the run's own, whatever its code puts into their place
+STREAMS = []  # the streams of the run, even if its code replaces sys.stdout and sys.stderr
 
 
 def flush():
@@ -947,7 +947,7 @@ def begin_run(nursery, descriptors, is_context):
     for fd in nursery.descriptors:
         os.close(fd)
     nursery.link.detach()
-    try:  # out of the way of code that closes all it can count
+    try:  # a high number, so that code that closes low descriptors does not close the channel
         channel_fd = fcntl.fcntl(link, fcntl.F_DUPFD_CLOEXEC, 900)
         os.close(link)
     except (OSError, ValueError):
@@ -962,10 +962,10 @@ def begin_run(nursery, descriptors, is_context):
     sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
     STREAMS.extend([sys.stdout, sys.stderr])
-    sys.path.append(os.getcwd())  # last: a file that code has made there is no module that others mean
+    sys.path.append(os.getcwd())  # last, so that files there do not replace other modules
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
-        numpy_random.seed()  # or all runs draw the same numbers
+        numpy_random.seed()  # otherwise all runs would draw the same numbers
     channel = Channel(channel_fd)
     one = Interpreter(channel, is_context)
     signal.signal(signal.SIGINT, one.on_interrupt if is_context else signal.default_int_handler)
@@ -981,7 +981,7 @@ def begin_run(nursery, descriptors, is_context):
         if request is None:
             break
         if "code" not in request:
-            continue  # the answer to a call that nobody waits for any more
+            continue  # the answer to a call whose caller has stopped waiting
         code = one.run(request)
         request = None
         if not is_context:
@@ -1022,15 +1022,15 @@ class Nursery:
     def __init__(self, link, config):
         self.link = link
         self.config = config
-        self.runs = {}  # pid of a monitor -> number
-        self.pids = {}  # number -> that pid
-        self.own = set()  # children of what was preloaded
-        self.patience = None  # until it looks again for what could not be ended
+        self.runs = {}  # process id of a monitor -> number of its child
+        self.pids = {}  # number of a child -> process id of its monitor
+        self.own = set()  # processes that preloaded modules have started
+        self.patience = None  # seconds until the next attempt to end remaining processes
 
     def say(self, **what):
         try:
             self.link.send(json.dumps(what).encode())
-        except OSError:  # the driver is gone, which the next look at the link shows
+        except OSError:  # the driver has ended, which the next read of the link detects
             pass
 
     def main(self):
@@ -1093,7 +1093,7 @@ class Nursery:
                 if pid is not None:
                     self.kill(pid)
             elif pid is not None:
-                os.kill(pid, signal.SIGINT)  # the monitor passes it on, and says so
+                os.kill(pid, signal.SIGINT)  # the monitor forwards the signal and reports this
             else:
                 self.say(interrupted=order["interrupt"])
         return True
@@ -1142,16 +1142,16 @@ class Nursery:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         for fd in descriptors:
             os.close(fd)
-        # Does once now what it will do at the end: see Interpreter.rehearse.
+        # Executes now, once, what is needed at the end: see Interpreter.rehearse.
         json.dumps({"ended": number, "status": 0, "left": False}).encode()
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         signal.pthread_sigmask(signal.SIG_BLOCK, [])
         time.monotonic()
-        while True:  # what the run has left may end before it, and is reaped
+        while True:  # reaps orphaned processes of the run until the run itself ends
             about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
             if about.si_pid == run:
                 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-                self.kill(run)  # what is left of its group
+                self.kill(run)  # the remaining processes of its group
                 _, status = os.waitpid(run, 0)
                 break
             os.waitpid(about.si_pid, 0)
@@ -1186,12 +1186,12 @@ class Nursery:
                 del self.pids[number]
                 if status == LEFT << 8:
                     left = True
-                elif status != 0:  # else it has said all
+                elif status != 0:  # with status 0, the monitor has reported the end itself
                     ended.append((number, status))
         if ended or left:
             left = self.end_strays(1 if ended else 0.1)
             for number, status in ended:
-                if os.WIFSIGNALED(status):  # the monitor was killed, and its run with it
+                if os.WIFSIGNALED(status):  # the monitor was killed, and so was its run
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
                     self.say(ended=number, status=None, problem="its process could not be made or kept")
@@ -1206,14 +1206,14 @@ class Nursery:
                 try:
                     os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 except ChildProcessError:
-                    return False  # the short way: there is no child at all
-            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
+                    return False  # the fast path: there are no children
+)driver_ends";
+inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
             if not strays:
                 return False
-)driver_ends";
-inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(            spared = {self.group_of(pid) for pid in [os.getpid(), *self.runs, *self.own]}
+            spared = {self.group_of(pid) for pid in [os.getpid(), *self.runs, *self.own]}
             for group in {self.group_of(pid) for pid in strays} - spared:
-                try:  # whole, and at one moment: those that fork all the time would be gone before their turn
+                try:  # kills the group at once: single processes could fork and escape
                     if group > 1:
                         os.killpg(group, signal.SIGKILL)
                 except OSError:
@@ -1315,7 +1315,7 @@ class ForkByDefault:
 def fork_by_default(context):
     try:
         context._default_context._default_context = context._concrete_contexts["fork"]
-    except (AttributeError, KeyError):  # a Python that does this otherwise: code can still ask for "fork"
+    except (AttributeError, KeyError):  # another version of Python; code can still choose "fork" itself
         pass
 
 
@@ -1397,7 +1397,7 @@ class Run:
         self.started = None
         self.before = {}
         self.displayed = 0
-        self.said_last = b""  # goes with the report
+        self.said_last = b""  # the frame of a display that is sent together with the report
 
 
 class Child:
@@ -1406,12 +1406,12 @@ class Child:
     def __init__(self, number, name, outputs, link):
         self.number = number
         self.name = name
-        self.outputs = outputs  # descriptors; None once ended
+        self.outputs = outputs  # descriptors; None after the end of the process
         self.link = link
         self.incoming = bytearray()
         self.outgoing = bytearray()
         self.run = None
-        self.between = [bytearray(), bytearray()]  # what it has printed since its last run
+        self.between = [bytearray(), bytearray()]  # the output since its last run, of each stream
         self.queue = collections.deque()
         self.ended = None
         self.problem = None
@@ -1473,9 +1473,9 @@ class Driver:
         return True
 
     def main(self):
-        self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # where the nursery can, too
+        self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # if this succeeds, it succeeds in the nursery too
         prctl(PR_SET_DUMPABLE, 0)
-        give_back()  # what compiling this took
+        give_back()  # the memory in which this program was compiled
         if not self.start():
             return 1
         self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
@@ -1487,7 +1487,7 @@ class Driver:
                 handler, about = key.data
                 handler(about, events)
             self.look_at_clock()
-        self.nursery.close()  # which ends all that runs
+        self.nursery.close()  # the nursery then ends all runs
         try:
             os.wait()
         except OSError:
@@ -1538,7 +1538,7 @@ class Driver:
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
-            child.deaf = run.deadline + LINGER  # where its monitor does not even pass that on
+            child.deaf = run.deadline + LINGER  # for a monitor that does not forward the interrupt
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -1556,7 +1556,7 @@ class Driver:
         try:
             self.nursery.sendmsg([json.dumps(what).encode()], extra)
         except OSError:
-            self.over = True  # without a nursery nothing can run; the host starts another driver
+            self.over = True  # nothing can run without a nursery; the host starts another driver
 
     # -- the host
 
@@ -1570,9 +1570,9 @@ class Driver:
             size, header_size = struct.unpack_from(">II", self.arrived)
             if len(self.arrived) < 4 + size:
                 break
-            header = json.loads(bytes(self.arrived[8:8 + header_size]))
 )driver_ends";
-inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(            body = bytes(self.arrived[8 + header_size:4 + size])
+inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(            header = json.loads(bytes(self.arrived[8:8 + header_size]))
+            body = bytes(self.arrived[8 + header_size:4 + size])
             del self.arrived[:4 + size]
             getattr(self, "do_" + header["op"])(header, body)
 
@@ -1745,7 +1745,7 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
         while child.link is not None and len(child.incoming) >= 4:
             size = struct.unpack_from(">I", child.incoming)[0]
             if not 1 <= size <= MOST_REPORT:
-                self.close_link(child)  # nothing that it could still say would be understood
+                self.close_link(child)  # the messages that follow could not be parsed
                 return False
             if len(child.incoming) < 4 + size:
                 break
@@ -1760,7 +1760,7 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
             child.link.close()
             child.link = None
             if child.name is not None and child.ended is None and not child.killed:
-                child.killed = True  # nothing can be said to it any more; it may be about to end by itself
+                child.killed = True  # it cannot receive messages any more; it may end by itself soon
                 child.deaf = time.monotonic() + LINGER
 
     def hear(self, child, letter, body):
@@ -1772,11 +1772,11 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
         elif letter == b"d":
             run.displayed += len(body)
             if run.displayed <= MOST_DISPLAYED:
-                if child.ended is None:
-                    self.drain(child)
 )driver_ends";
-inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(                self.send_heads(run)  # what was printed before comes before
-                if child.incoming[4:5] == b"r":  # the report is here as well, and the host is woken once
+inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(                if child.ended is None:
+                    self.drain(child)
+                self.send_heads(run)  # output from before the display must be sent before it
+                if child.incoming[4:5] == b"r":  # the report has arrived too: sent together, they wake the host once
                     run.said_last += self.frame({"t": "display", "id": run.number}, body)
                 else:
                     self.say({"t": "display", "id": run.number}, body)
@@ -1799,7 +1799,7 @@ inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(       
         child = self.children.get(news.get("ended", news.get("interrupted")))
         if child is None:
             return
-        if "interrupted" in news:  # no earlier: the signal would hit the next piece of code
+        if "interrupted" in news:  # the next run waits for this, or the signal would interrupt it
             child.interrupting = False
             if not child.killed:
                 child.deaf = None
@@ -1809,7 +1809,7 @@ inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(       
         child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
-        for _ in range(256):  # what it has said last; somebody may have its channel and speak on
+        for _ in range(256):  # its last messages; bounded, as another process may keep writing
             if not self.from_link(child, selectors.EVENT_READ):
                 break
         self.close_link(child)
@@ -1837,7 +1837,7 @@ inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(       
         run, child.run = child.run, None
         if run is not None:
             self.report_end(run, child.ended, child.problem)
-        for waiting in list(child.queue):  # their context is gone; they begin another
+        for waiting in list(child.queue):  # the context of these runs has ended; they get a new one
             child.queue.clear()
             heir = self.contexts.get(child.name) or self.make_child(child.name)
             if heir is None:
@@ -1874,7 +1874,7 @@ inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(       
         header["totals"] = [output.total for output in run.outputs]
         header["pieces"] = [len(piece) for piece in pieces]
         write_all(self.host_out, run.said_last + self.frame(header, *pieces, run.report))
-        if hasattr(os, "sched_yield"):  # to who reads the answer, who else may wait until all this has been forked
+        if hasattr(os, "sched_yield"):  # lets the reader of the result run before the next fork
             os.sched_yield()
         self.get_ready()
 

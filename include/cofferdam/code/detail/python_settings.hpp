@@ -27,7 +27,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The settings of `python`.
+/// The settings of a `python` recipe.
 class python_settings {
  public:
   std::string name = "python";
@@ -46,7 +46,8 @@ class python_settings {
   std::size_t max_files = 10'000;
   boost::json::object limits;
 
-  /// Returns the isolation of a run: that of the environment, and the limits of the runs.
+  /// Returns the isolation of a run: the isolation of the environment, and the memory limit of the runs if there is
+  /// one.
   std::shared_ptr<const isolation_report> isolation(std::shared_ptr<const isolation_report> outer) const {
     const boost::json::value* const address_limit = limits.if_contains("AS");
     if (address_limit == nullptr || (outer && outer->of(isolation_kind::memory) != "none")) return outer;
@@ -56,10 +57,10 @@ class python_settings {
     return report;
   }
 
-  /// Returns the folder of the packages, relative to the workspace. Each list has its own folder, so that other lists
-  /// do not see its packages.
+  /// Returns the folder for the packages of pip, relative to the workspace. Each list of packages has its own folder,
+  /// so that a runner with another list does not find these packages.
   std::string packages_folder() const {
-    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: makes a name, proves nothing
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: only makes a name; not a cryptographic hash
     const auto add = [&hash](std::string_view text) {
       for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
       hash = (hash ^ 0xFFU) * 1099511628211U;
@@ -73,7 +74,7 @@ class python_settings {
     return folder;
   }
 
-  /// Returns the same folder, relative to the work directory.
+  /// Returns the folder for the packages of pip, relative to the work directory.
   std::string packages_from_work_directory() const {
     std::string up;
     std::string_view rest = working_directory;
@@ -97,8 +98,8 @@ class python_settings {
     return result;
   }
 
-  /// Returns the command of the interpreter, which reads the driver from its standard input. So there is no file of the
-  /// driver that a guest could change before the next start.
+  /// Returns the command that starts the interpreter. The interpreter reads the driver from its standard input, so
+  /// there is no file with the driver that a guest (the code in the environment) could change before the next start.
   command driver_command() const {
     const std::size_t program_size = embedded_text(python_driver).size();
     const std::string first =
@@ -112,7 +113,7 @@ class python_settings {
         "        sys.exit(3)\n"
         "    left, text = left - len(part), text + part\n"
         "exec(compile(text, 'cofferdam_driver', 'exec'), {'__name__': '__main__',\n"
-        // the driver's own builtins: code that changes the builtins of other modules does not break it
+        // The driver has its own builtins. Code that changes the builtins of other modules does not change the driver.
         "     '__builtins__': dict(vars(builtins))})\n";
     std::vector<std::string> words{interpreter, "-I", "-X", "utf8", "-c", first, std::to_string(program_size)};
     command result = argv(std::move(words))
@@ -125,7 +126,8 @@ class python_settings {
     return result;
   }
 
-  /// Returns the command of a reader for guards, by the interpreter that runs the code.
+  /// Returns the command that starts a reader (a process that parses code for guards). The reader uses the interpreter
+  /// that runs the code, unless its settings place it in the guest and name another interpreter.
   command reader_command(const python_reader& reader) const {
     const bool other = reader.place() == analysis_place::guest && reader.interpreter() != python_reader().interpreter();
     command result = detail::reader_command(reader, other ? reader.interpreter() : interpreter);
@@ -134,7 +136,7 @@ class python_settings {
     return result;
   }
 
-  /// Returns the first input of the interpreter: the driver and its settings.
+  /// Returns the first input of the interpreter: the driver program and its settings.
   std::string driver_input() const {
     const std::string config = driver_config();
     return embedded_text(python_driver) + big_endian_32(config.size()) + config;

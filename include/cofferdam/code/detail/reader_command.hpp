@@ -11,9 +11,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
+/// Returns the Python program of a reader.
 inline std::string reader_program() { return embedded_text(python_code_reader); }
 
-/// Returns the command of a reader's process, by this interpreter.
+/// Returns the command that starts a reader (a process that parses code for guards) with this interpreter.
 inline command reader_command(const python_reader& settings, const std::string& interpreter) {
   const std::string limit = std::to_string(settings.timeout().count());
   const std::string memory = std::to_string(settings.memory());

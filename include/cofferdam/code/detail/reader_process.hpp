@@ -30,10 +30,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The first output of a reader, before the minor version of its Python 3 and the end of the line.
+/// The text with which a reader (a process that parses code for guards) begins its output. The minor version of its
+/// Python 3 and a line end follow.
 inline constexpr std::string_view reader_greeting = "\ncofferdam python reader 2 3.";
 
-/// Returns the minor version of a Python 3: 13 for "3.13.0"; 0 if this is no such version.
+/// Returns the minor version of a Python 3, such as 13 for "3.13.0"; 0 if the text is not such a version.
 inline int minor_of(std::string_view version) {
   int minor = 0;
   if (!version.starts_with("3.")) return 0;
@@ -41,7 +42,8 @@ inline int minor_of(std::string_view version) {
   return minor > 0 && minor < 256 ? minor : 0;
 }
 
-/// One exchange with a reader's process. It can be abandoned at its time limit.
+/// One request to a reader (a process that parses code for guards), and its answer. A request can be abandoned at its
+/// time limit.
 class reader_exchange {
  public:
   reader_exchange(const asio::any_io_executor& executor, bytes question)
@@ -50,36 +52,37 @@ class reader_exchange {
   asio::cancellation_signal stop;
   bytes sent;
   std::string answer;
-  bool ended = false;  // true if the process has ended
+  bool ended = false;  // true if the process ended instead of answering
   bool done = false;
   std::exception_ptr failure;
 };
 
-/// A process that reads code. One exchange at a time.
+/// A reader, which is a process that parses code for guards and never runs it. It processes one request at a time.
 class reader_process {
  public:
   explicit reader_process(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  /// Returns true if the process has greeted and has answered every request.
+  /// Returns true if the process has sent its greeting, and has answered every request so far.
   bool works() const noexcept { return works_; }
-  /// Returns the minor version of its Python 3.
+  /// Returns the minor version of the reader's Python 3; 0 before the greeting.
   int minor() const noexcept { return minor_; }
-  /// Returns true if the process was ended by its own time limit.
+  /// Returns true if the process was ended by its own timer, because the request took too long.
   bool ended_by_alarm() const noexcept { return ended_by_alarm_; }
 
-  /// Marks the process as not working, so that it is not used again.
+  /// Marks the process as not working, so that it gets no further requests.
   void distrust() noexcept { works_ = false; }
   void trust() noexcept { works_ = true; }
   void end() {
     works_ = false;
     process_ = process();
   }
-  /// Abandons the exchange that is under way.
+  /// Abandons the request that is under way.
   void stop() {
     if (current_) current_->stop.emit(asio::cancellation_type::terminal);
   }
 
-  /// Waits for the greeting of a new process. Returns an empty text if it arrives, else the problem.
+  /// Waits for the greeting of a new process. Returns an empty text if the greeting arrives in time, otherwise a
+  /// description of the problem.
   static awaitable<std::string> greet(std::shared_ptr<reader_process> self, process started,
                                       std::chrono::milliseconds limit) {
     self->process_ = std::move(started);
@@ -96,7 +99,8 @@ class reader_process {
   }
 
   /// Requests the facts about a piece of code. If there is no answer within the limit, the process is ended.
-  /// \param minor  the minor version of the Python 3 that would run the code; 0: not known.
+  /// \param minor  the minor version of the Python 3 that will run the code; 0 if it is not known.
+  /// \return       the request, whose `answer` is empty if the process did not answer.
   static awaitable<std::shared_ptr<reader_exchange>> ask(std::shared_ptr<reader_process> self,
                                                          const std::string& source, int minor,
                                                          std::chrono::milliseconds limit) {
@@ -110,7 +114,7 @@ class reader_process {
  private:
   static constexpr std::size_t max_answer = 64U * 1024 * 1024;
 
-  /// Sends a request and receives one answer, or ends the process at the limit.
+  /// Sends a request and receives the answer. Ends the process if there is no answer within the limit.
   static awaitable<void> converse(std::shared_ptr<reader_process> self, std::shared_ptr<reader_exchange> exchange,
                                   std::chrono::milliseconds limit) {
     const auto until = std::chrono::steady_clock::now() + limit;
@@ -155,7 +159,7 @@ class reader_process {
     try {
       if (!greets) co_await self->process_.write_input(exchange->sent);
     } catch (const error& reason) {
-      if (reason.code() == exec_errc::cancelled) throw;  // otherwise it has ended, and the reading reports how
+      if (reason.code() == exec_errc::cancelled) throw;  // any other failure: the loop below finds out how it ended
     }
     for (;;) {
       if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;

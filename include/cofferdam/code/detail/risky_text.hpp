@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-// Checks of a text constant. Each is linear in the text.
+// Searches texts of Python code for suspect contents. Each function takes linear time.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -26,7 +26,7 @@ inline bool is_word_letter(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Returns the next word after blanks, and moves behind it.
+/// Returns the next word of a shell command after blanks, and removes both from `rest`.
 inline std::string_view next_word(std::string_view& rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
   const std::size_t end = std::min(rest.find_first_of(" \t\n;&|\"'`)"), rest.size());
@@ -35,8 +35,8 @@ inline std::string_view next_word(std::string_view& rest) {
   return word;
 }
 
-/// Returns true for `rm`, recursively and by force, of the root, a home, or a whole system folder, in any spelling of
-/// the options.
+/// Returns true if the text contains an `rm` command with a recursive option for the root directory, a home or a whole
+/// system folder.
 inline bool removes_everything(std::string_view text) {
   for (std::size_t at = text.find("rm"); at != std::string_view::npos; at = text.find("rm", at + 2)) {
     if (at > 0 && is_word_letter(text[at - 1])) continue;
@@ -59,7 +59,8 @@ inline bool removes_everything(std::string_view text) {
   return false;
 }
 
-/// Returns true for other commands that destroy a disk or a system.
+/// Returns true if the text contains another command that destroys a disk or a system.
+/// \param lower  the text in lower case.
 inline bool destroys(std::string_view lower) {
   if (lower.find("mkfs.") != std::string_view::npos || lower.find(":(){ :|:& };:") != std::string_view::npos)
     return true;
@@ -73,8 +74,8 @@ inline bool destroys(std::string_view lower) {
   return false;
 }
 
-/// Counts how many times in a row the text steps to the parent folder, at most, and detects if that leads to a system
-/// folder.
+/// The steps to parent folders ("../") in a text: the longest sequence of steps, and whether a sequence leads to a
+/// system folder.
 class climb {
  public:
   explicit climb(std::string_view text) {
@@ -95,8 +96,8 @@ class climb {
   bool to_system = false;
 };
 
-/// Returns true if the text is a path (or a file URL) that code of this kind never needs: accounts, keys, processes,
-/// devices.
+/// Returns true if the text is a path, or a file URL, that ordinary data processing never needs: accounts, keys,
+/// processes, devices.
 inline bool is_sensitive_path(std::string_view text) {
   if (text.starts_with("file:")) {
     text.remove_prefix(5);
@@ -120,7 +121,7 @@ inline bool is_sensitive_path(std::string_view text) {
   return false;
 }
 
-/// Names that lead from any object to all others. As texts they have only this use.
+/// Attribute names that lead from any object to all other objects. A text with such a name has no other purpose.
 inline constexpr std::array<std::string_view, 15> telling_names{
     "__builtins__", "__globals__", "__subclasses__", "__import__", "__loader__",
     "f_globals",    "f_builtins",  "f_locals",       "tb_frame",   "gi_frame",
@@ -133,7 +134,8 @@ inline bool is_telling_text(std::string_view text) {
   return false;
 }
 
-/// Returns true for a format text that reads attributes of its argument other than its name and documentation.
+/// Returns true for a format text that reads private or system-related attributes of its arguments. The name and the
+/// documentation of an object are harmless.
 inline bool formats_insides(std::string_view text) {
   for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
     const std::size_t end = text.find_first_of("{}:!\n", at + 1);

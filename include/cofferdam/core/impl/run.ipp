@@ -29,11 +29,11 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// The actions for SIGINT and SIGTERM while a program runs. Restores handlers of the program's own at the end.
+/// The handling of SIGINT and SIGTERM while `run` works. The destructor restores the program's own handlers.
 class ending_signals {
  public:
-  /// Adds both to a set, but for what the program ignores. After one has come, the kernel gives it its default action,
-  /// so that a second one ends a program that does not return to its loop.
+  /// Adds both signals to a set, except a signal that the program ignores. When a signal arrives, the kernel resets it
+  /// to its default action. So a second signal ends the program even if the event loop is blocked.
   void add_to(asio::signal_set& set) {
     for (each& entry : all_) {
       ::sigaction(entry.number, nullptr, &entry.before);
@@ -41,7 +41,7 @@ class ending_signals {
       set.add(entry.number);
       struct sigaction now {};
       ::sigaction(entry.number, nullptr, &now);
-      // Another set has it already: then it is not this one's to change.
+      // Another signal set of the program handles this signal already, so its action is not changed here.
       if (is_handler(entry.before, now.sa_handler)) continue;
       entry.is_replaced = !is_handler(entry.before, SIG_DFL);
       now.sa_flags |= static_cast<int>(SA_RESETHAND);
@@ -95,7 +95,7 @@ COFFERDAM_DECL run_outcome run_loop(awaitable<void> work) {
     try {
       loop.run();
       runs = false;
-    } catch (...) {  // of another handler of the program: everything is closed in order
+    } catch (...) {  // a handler of the program threw: cancel the coroutine, and let it close its environments
       if (!end.failure) end.failure = std::current_exception();
       stop.emit(asio::cancellation_type::terminal);
     }
@@ -106,7 +106,8 @@ COFFERDAM_DECL run_outcome run_loop(awaitable<void> work) {
   return end;
 }
 
-/// The same; a loop that cannot be made is a failure too.
+/// Runs `work` as `run_loop` does. If `run_loop` throws, for example because no event loop can be created, returns the
+/// exception as the failure.
 inline run_outcome outcome_of(awaitable<void> work) {
   run_outcome end;
   try {
@@ -117,7 +118,7 @@ inline run_outcome outcome_of(awaitable<void> work) {
   return end;
 }
 
-/// Returns true if an operation was cancelled, and nothing else was wrong.
+/// Returns true if the failure only reports that an operation was cancelled.
 inline bool is_cancellation(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);

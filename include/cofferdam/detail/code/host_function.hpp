@@ -21,11 +21,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A parameter of a host function.
+/// One parameter of a host function: its name, type and default value.
 class host_parameter {
  public:
-  /// \param name  a Python identifier, no keyword.
-  /// \param type  "str", "int", "float", "bool", "list", "dict", "bytes", or empty for any.
+  /// \param name           a Python identifier that is not a keyword.
+  /// \param type           "str", "int", "float", "bool", "list", "dict", "bytes", or empty to accept any type.
+  /// \param default_value  the value that the function receives if the call does not pass this argument. If absent, the
+  ///                       argument is required.
   host_parameter(std::string name, std::string type, std::optional<boost::json::value> default_value)
       : name_(std::move(name)), type_(std::move(type)), default_(std::move(default_value)) {}
 
@@ -39,24 +41,26 @@ class host_parameter {
   std::optional<boost::json::value> default_;
 };
 
-/// Thrown by a handler for arguments that its checks refuse: a TypeError in Python.
+/// An exception that a handler throws if the arguments are not acceptable. In the Python code the call then raises a
+/// TypeError.
 class wrong_arguments : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A function of the host as runners see it. Users write a `tools::function`, which converts to it.
+/// A function of the host program that code in a runner may call. Users write a `tools::function`, which converts to
+/// this type.
 ///
-/// The handler gets an object of all parameters (tagged values as in `tagged_value.hpp`) and returns the result of the
-/// call. Only their names and types have been checked.
+/// The handler receives one object that has a member for each parameter (Python values as in `tagged_value.hpp`), and
+/// returns the result of the call. Only the names and types of the arguments have been checked before.
 class host_function {
  public:
   using handler = std::function<awaitable<boost::json::value>(boost::json::object arguments)>;
 
-  /// \param name  a Python identifier, ASCII, 1 to 100 characters, no keyword.
-  /// \param call  a callable for `handler`. A lambda that captures by value must be a named object: g++ before 13 would
-  ///              destroy the captures of a temporary twice, so a temporary does not compile there.
-  /// \throws error{exec_errc::invalid_argument}
+  /// \param name  a Python identifier of 1 to 100 ASCII characters that is not a keyword.
+  /// \param call  a callable for `handler`. A lambda that captures by value must be a named object: g++ 12 would
+  ///              destroy the captures of a temporary lambda twice, so a temporary does not compile there.
+  /// \throws error{exec_errc::invalid_argument} if the name is not such an identifier, or `call` is empty.
   template <class Call>
     requires std::constructible_from<handler, Call>
   host_function(std::string name, Call&& call) : name_(require_name(std::move(name))), call_(std::forward<Call>(call)) {
@@ -64,12 +68,12 @@ class host_function {
     if (!call_) throw error(exec_errc::invalid_argument, "code_request: '" + name_ + "' has no handler");
   }
 
-  /// Adds a parameter. One without a default must be given in every call.
+  /// Adds a parameter. If it has no default value, every call must pass the argument.
   host_function& parameter(std::string name, std::string type,
                            std::optional<boost::json::value> default_value = std::nullopt) {
     return add(host_parameter(require_name(std::move(name)), require_type(std::move(type)), std::move(default_value)));
   }
-  /// Sets the text that `help()` shows.
+  /// Sets the documentation of the function, which Python's `help()` shows.
   host_function& doc(std::string text) {
     doc_ = std::move(text);
     return *this;
@@ -78,7 +82,7 @@ class host_function {
   const std::string& name() const noexcept { return name_; }
   const std::string& doc() const noexcept { return doc_; }
   const std::vector<host_parameter>& parameters() const noexcept { return parameters_; }
-  /// Starts the handler. The function outlives the returned awaitable.
+  /// Calls the handler. The function must outlive the returned awaitable.
   awaitable<boost::json::value> call(boost::json::object arguments) const { return call_(std::move(arguments)); }
 
  private:

@@ -11,12 +11,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The outcome of a wait for an `async_event`.
+/// The reason why a wait for an `async_event` ended.
 enum class wait_result { notified, timed_out, cancelled };
 
-/// An event that coroutines of one executor wait for. `notify()` ends the waits under way and has no effect on later
-/// waits. So a coroutine tests its condition, waits, and tests again. The executor must be a strand or be run by one
-/// thread. The destructor ends the waits under way as cancelled.
+/// A notification for coroutines on one executor, similar to a condition variable. `notify()` ends the current waits
+/// and has no effect on later waits. So a coroutine tests its condition, waits, and tests the condition again. The
+/// executor must be a strand, or be run by one thread only. The destructor ends the current waits with `cancelled`.
 class async_event {
  public:
   using clock = std::chrono::steady_clock;
@@ -29,14 +29,15 @@ class async_event {
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
-  /// Ends the waits under way. Their coroutines continue from the event loop, not inside this call.
+  /// Ends the current waits. The waiting coroutines continue later, from the event loop, and not inside this call.
   void notify() noexcept;
 
   /// Waits for the next `notify()`.
-  /// \param until  the wait ends at this time at the latest.
-  /// \return  `cancelled` if the coroutine was cancelled, even if `notify()` was called too: a second wait would throw.
-  ///          Otherwise `notified` if `notify()` was called, even if `until` has passed. Otherwise `timed_out`.
-  /// \par Cancellation  ends the wait, and throws nothing here.
+  /// \param until  the time at which the wait ends at the latest; the default is no limit.
+  /// \return  `cancelled` if the coroutine was cancelled, even if `notify()` was called too, because a second wait
+  ///          would throw. Otherwise `notified` if `notify()` was called, even if `until` has passed. Otherwise
+  ///          `timed_out`.
+  /// \par Cancellation  ends the wait; the result is `cancelled`, and this function throws nothing.
   template <class = void>
   awaitable<wait_result> wait(clock::time_point until = never);
 
@@ -44,7 +45,7 @@ class async_event {
   class waiter;
 
   asio::any_io_executor executor_;
-  waiter* first_ = nullptr;  // the waiters are in the frames of their coroutines
+  waiter* first_ = nullptr;  // a linked list; each waiter is in the frame of its coroutine
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -17,8 +17,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A counter of permits that coroutines of one executor share, in the order of their requests. It must outlive the
-/// coroutines that wait for it.
+/// A semaphore for coroutines on one executor. Waiting coroutines receive permits in the order of their requests. The
+/// semaphore must outlive the coroutines that wait for it.
 class async_semaphore {
  public:
   async_semaphore(asio::any_io_executor executor, std::size_t permits)
@@ -28,7 +28,7 @@ class async_semaphore {
 
   std::size_t available() const noexcept { return available_; }
 
-  /// Takes the permits at once. Returns false, and takes nothing, if other coroutines wait or too few permits are
+  /// Takes permits without waiting. Returns false and takes nothing if other coroutines wait, or if too few permits are
   /// available.
   bool try_acquire(std::size_t permits) noexcept {
     if (!waiting_.empty() || available_ < permits) return false;
@@ -36,10 +36,11 @@ class async_semaphore {
     return true;
   }
 
-  /// Takes permits, after waiting until they are available.
-  /// \param permits  at most the total number of permits; more would wait for ever.
+  /// Waits until enough permits are available, and takes them.
+  /// \param permits  the number of permits. If it exceeds the total number of permits, the wait never ends.
   /// \param doing    the name of the operation, for the error message.
-  /// \throws error{exec_errc::cancelled}, and no permit is taken; after `fail()`, the error given to `fail()`.
+  /// \throws error{exec_errc::cancelled} if the coroutine was cancelled; it then has taken no permit. After `fail()`,
+  ///     the error that was given to `fail()`.
   template <class = void>
   awaitable<void> acquire(std::size_t permits, const char* doing) {
     if (failure_) throw *failure_;
@@ -59,7 +60,7 @@ class async_semaphore {
     serve();
   }
 
-  /// Makes every waiting and every later acquire() throw this error.
+  /// Makes every current and every later call of acquire() throw this error.
   void fail(const error& reason) {
     failure_ = reason;
     for (waiter& each : waiting_) each.changed.notify();
@@ -74,7 +75,8 @@ class async_semaphore {
     bool granted = false;
   };
 
-  /// A place in the queue. Unless `keep` was called, the destructor returns the permits that were granted.
+  /// An entry in the queue of waiting coroutines. The destructor removes it, and returns permits that were granted,
+  /// unless `keep` was called.
   class place {
    public:
     place(async_semaphore& of, std::size_t permits)
@@ -114,7 +116,7 @@ class async_semaphore {
   std::optional<error> failure_;
 };
 
-/// Permits taken from a semaphore; the destructor releases them.
+/// Permits that were taken from a semaphore. The destructor returns them to the semaphore.
 class held_permits {
  public:
   held_permits() = default;

@@ -13,10 +13,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The 64 characters for the values 0 to 63.
+/// The alphabet of base64: the characters for the values 0 to 63.
 enum class base64_alphabet {
-  standard,  ///< `+` and `/` are the last two (RFC 4648, 4)
-  url,       ///< `-` and `_` are the last two (RFC 4648, 5)
+  standard,  ///< the characters for 62 and 63 are `+` and `/` (RFC 4648, 4)
+  url,       ///< the characters for 62 and 63 are `-` and `_` (RFC 4648, 5)
 };
 
 constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
@@ -24,11 +24,11 @@ constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
                                        : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 }
 
-/// A table of the values of each character at each of the four positions in a group. The values are already shifted to
-/// their place in the 24 bits of the group, so decoding a group takes four look-ups and three ORs.
+/// A table with the value of each character at each of the four positions in a group. The values are already shifted to
+/// their position in the 24 bits of the group, so decoding a group takes four look-ups and three ORs.
 class base64_values {
  public:
-  /// This bit is set for a character that is not in the alphabet.
+  /// The bit that is set in the value of a character that is not in the alphabet.
   static constexpr std::uint32_t wrong = std::uint32_t{1} << 31U;
 
   explicit constexpr base64_values(base64_alphabet which) noexcept {
@@ -51,7 +51,7 @@ inline constexpr base64_values base64_standard_values(base64_alphabet::standard)
 inline constexpr base64_values base64_url_values(base64_alphabet::url);
 
 /// Encodes bytes as base64, with `=` padding and without line breaks.
-/// \return      4 characters for each group of 3 bytes; the last group may be incomplete.
+/// \return      4 characters for each group of 3 bytes. If the last group has fewer than 3 bytes, it is padded.
 /// \par Source  RFC 4648, 4 and 5.
 inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_alphabet::standard) {
   const std::string_view characters = detail::base64_characters(which);
@@ -77,9 +77,9 @@ inline std::string base64_encode(bytes_view raw, base64_alphabet which = base64_
 
 /// Decodes base64.
 ///
-/// Strict: padding is required. Blanks, line breaks, characters of the other alphabet and non-zero unused bits are
-/// errors. So each accepted text is exactly what `base64_encode` writes.
-/// \return      no value if `text` is not valid.
+/// The function is strict: padding is required. Blanks, line breaks, characters of the other alphabet and unused bits
+/// other than zero make the text invalid. So every accepted text is exactly the text that `base64_encode` writes.
+/// \return      the bytes; no value if `text` is invalid.
 /// \par Source  RFC 4648, 3.2, 3.3 and 3.5.
 inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet which = base64_alphabet::standard) {
   if (text.size() % 4 != 0) return std::nullopt;
@@ -96,7 +96,7 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
     from += blocks * detail::base64_block;
     to += blocks * (detail::base64_block / 4 * 3);
   }
-  std::uint32_t seen = 0;  // OR of the values of all characters: keeps the error bit of each
+  std::uint32_t seen = 0;  // OR of all values: contains the bit `wrong` if any character was invalid
   for (; from != end; from += 4) {
     const std::uint32_t group =
         values.at(0, from[0]) | values.at(1, from[1]) | values.at(2, from[2]) | values.at(3, from[3]);

@@ -19,9 +19,10 @@ inline constexpr std::size_t base64_block = 16;
 
 #if defined(__x86_64__)
 
-// The upper four bits of a character select its group: 2 has + and /, 3 has the digits, 4 and 6 have the letters from
-// the second on, 5 and 7 have the letters up to the eleventh. Each of these four groups has a bit, and all other
-// characters share another bit. A table gives, for the lower four bits, the groups in which the character is invalid.
+// Checks and decodes 16 characters at a time. The upper four bits of a character select its group: 2 contains + and /,
+// 3 the digits, 4 and 6 the letters A to O and a to o, and 5 and 7 the letters P to Z and p to z. `kind` gives the bit
+// of this group, or a fifth bit for all other characters. `wrong` gives, for the lower four bits, the bits of the
+// groups in which the character is invalid. The character is invalid if both have a bit in common.
 __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(std::string_view text,
                                                                                std::span<std::byte> to) noexcept {
   const __m128i kind = _mm_setr_epi8(16, 16, 1, 2, 4, 8, 4, 8, 16, 16, 16, 16, 16, 16, 16, 16);
@@ -32,7 +33,8 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
   const __m128i four_bits = _mm_set1_epi8(15);
   const __m128i order = _mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
   std::size_t done = 0;
-  while (text.size() - done * 16 >= 16 && to.size() - done * 12 >= 16) {  // 12 bytes, written as 16
+  // Each step writes 16 bytes, although only 12 of them are used.
+  while (text.size() - done * 16 >= 16 && to.size() - done * 12 >= 16) {
     const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + done * 16));
     const __m128i upper = _mm_and_si128(_mm_srli_epi32(c, 4), four_bits);
     const __m128i found =
@@ -40,8 +42,8 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
     if (_mm_movemask_epi8(_mm_cmpeq_epi8(found, _mm_setzero_si128())) != 0xFFFF) break;
     const __m128i values = _mm_add_epi8(_mm_add_epi8(c, _mm_shuffle_epi8(shift, upper)),
                                         _mm_and_si128(_mm_cmpeq_epi8(c, slash), slash_shift));
-    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // two values are 12 bits
-    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // two of these are 24
+    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // 6 + 6 bits to 12
+    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // 12 + 12 bits to 24
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to.data() + done * 12), _mm_shuffle_epi8(groups, order));
     ++done;
   }
@@ -50,12 +52,12 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
 
 #endif
 
-/// Decodes base64 of the standard alphabet in blocks, if the machine has the instructions. E2B clients receive all file
-/// content and output in this form, so the speed matters.
-/// \param text  base64 without its last group, if that group has padding.
-/// \param to    room for the decoded bytes. Bytes behind the decoded blocks may be overwritten too.
-/// \return      the number of decoded blocks of 16 characters; each gives 12 bytes. Decoding stops at a block with an
-///              invalid character and before the end of the room. Returns 0 if the machine lacks the instructions.
+/// Decodes base64 of the standard alphabet in blocks, if the processor has SSSE3. E2B clients receive all file contents
+/// and output as base64, so the speed matters.
+/// \param text  base64 without its last group if that group has padding.
+/// \param to    the memory for the decoded bytes. The function may also overwrite bytes behind the decoded ones.
+/// \return      the number of decoded blocks. Each block has 16 characters and becomes 12 bytes. Decoding stops before
+///              a block with an invalid character, and before the memory is full. 0 if the processor lacks SSSE3.
 inline std::size_t base64_decode_blocks([[maybe_unused]] std::string_view text,
                                         [[maybe_unused]] std::span<std::byte> to) noexcept {
 #if defined(__x86_64__)

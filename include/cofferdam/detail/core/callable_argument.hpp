@@ -11,15 +11,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A callable that this compiler passes on correctly inside an awaited expression. `Callable` is the type deduced for
-/// `Callable&&`: a reference for a named object. g++ before 13 destroys a temporary twice there. So for g++ before 13
-/// only named objects and temporaries with a trivial destructor are safe.
+/// A callable that is safe as an argument inside an awaited expression. `Callable` is the type deduced for a parameter
+/// `Callable&&`, so it is a reference for a named object. g++ before 13 destroys a temporary argument twice. With that
+/// compiler, only named objects and temporaries with a trivial destructor are safe.
 template <class Callable>
 concept safe_callable = !destroys_temporaries_twice || std::is_lvalue_reference_v<Callable> ||
                         std::is_trivially_destructible_v<std::remove_cvref_t<Callable>>;
 
-/// Stops the compilation, with a sentence for the user, if the callable is not safe. A function that takes a callable
-/// begins with `detail::require_safe_callable<Callable>();` and copies or moves the callable into its own coroutine.
+/// Stops the compilation, with an error message for the user, if the callable is not safe. A function that takes a
+/// callable begins with `detail::require_safe_callable<Callable>();`, and copies or moves the callable into its own
+/// coroutine.
 template <class Callable>
 constexpr void require_safe_callable() noexcept {
   static_assert(
@@ -29,8 +30,8 @@ constexpr void require_safe_callable() noexcept {
       "`body` without std::move), or capture by reference");
 }
 
-/// The parameter type of a function that stores a callable as a `std::function<Signature>`. Converts from everything
-/// that `std::function` converts from, except the temporaries that `require_safe_callable` refuses.
+/// The parameter type of a function that stores a callable as a `std::function<Signature>`. It converts from everything
+/// from which `std::function` converts, except the temporaries that `require_safe_callable` refuses.
 template <class Signature>
 class callable_argument {
  public:
@@ -45,7 +46,7 @@ class callable_argument {
     require_safe_callable<Callable>();
   }
 
-  /// Moves the callable out; empty if none was given.
+  /// Moves the callable out; the result is empty if there was none.
   function take() noexcept { return std::move(callable_); }
 
  private:

@@ -31,24 +31,24 @@
 #include <utility>
 #include <vector>
 
-// File operations for an environment that has none of its own. They use `read_file`, `write_file` and commands in the
-// environment: POSIX sh, mkdir, rm, mv, and find and stat as in coreutils and BusyBox. File names are passed as
-// arguments with `./` before them, so that neither a program nor the shell misreads them. The commands return names
-// separated by NUL.
+// File operations for an environment that has no `files()` of its own. They use `read_file`, `write_file` and commands
+// in the environment: POSIX sh, mkdir, rm, mv, and the find and stat of coreutils or BusyBox. File names are passed as
+// arguments with `./` before them, so that no program and no shell takes them for an option or a special name. The
+// commands print names separated by NUL.
 //
-// This wrapper is put directly around the bottom environment, below all layers. So an allowlist does not refuse these
-// commands, and nothing else can pass as one of these commands.
+// The class `with_command_files` wraps the backend's environment directly, below all layers. So an allowlist does not
+// refuse these commands, and needs no pattern for them that other commands could match.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The base of every layer. If a layer has lost an operation, using it is an error; there is no fallback around the
-/// layer.
+/// The base class that marks layers. If a layer lacks a file operation, using it is a compile error. Commands must not
+/// replace it, because they would bypass the layer.
 class layer_tag {};
 
 template <class E>
 inline constexpr bool is_layer = std::derived_from<E, layer_tag>;
 
-/// The maximum output of a listing by commands, in bytes: enough for some 200,000 names.
+/// The maximum output in bytes of a command that lists files; enough for about 200,000 names.
 inline constexpr std::size_t max_listing = 16 * 1024 * 1024;
 
 inline std::string below_workspace(std::string_view path) {
@@ -56,8 +56,8 @@ inline std::string below_workspace(std::string_view path) {
   return inside == "." ? "./" : "./" + inside;
 }
 
-/// Throws the error that a failed file command stands for.
-/// \param doing  the operation, for the error message.
+/// Throws the error that corresponds to the failure of a file command.
+/// \param doing  the name of the operation, for the error message.
 [[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
                                             std::string_view path) {
   const std::string stderr_text = one_line(result.err().text());
@@ -82,7 +82,7 @@ inline constexpr std::string_view list_script =
     "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
     "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
 
-/// Reads the records that `describe_script` writes: "type size mode path\0".
+/// Parses the records that `describe_script` prints: "type size mode path\0".
 inline std::vector<directory_entry> parse_descriptions(std::string_view text, std::size_t prefix_length,
                                                        listing_room room) {
   std::vector<directory_entry> entries;
@@ -138,7 +138,8 @@ awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::str
   const std::string start = below_workspace(path);
   const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
   std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
-  if (options.depth() < 1'000'000) words.push_back(std::to_string(options.depth()));  // a deeper path cannot exist
+  // A path of a million levels cannot exist, so a larger depth is no limit.
+  if (options.depth() < 1'000'000) words.push_back(std::to_string(options.depth()));
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   if (!result.ok()) throw_file_failure(result, "list", path);
   if (result.out().cut() != 0)
@@ -147,7 +148,7 @@ awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::str
   co_return parse_descriptions(as_text(result.out().head()), prefix, listing_room(options, path));
 }
 
-/// Runs a file command that has no output, only a status.
+/// Runs a command that changes files and has no output. Throws if it fails.
 template <class E>
 awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path) {
   command_result result = co_await environment.run_command(file_command(std::move(words)));
@@ -169,7 +170,8 @@ awaitable<void> make_directory_by_command(E& environment, std::string path) {
   return change_by_command(environment, std::move(words), "make directory", std::move(path));
 }
 
-// Files can be moved one by one, even if no other operation needs commands.
+// A transfer of single files uses the environment's own `stat` and `make_directory`, if it has these members, and
+// commands otherwise.
 
 template <class E>
 awaitable<directory_entry> own_stat(E& environment, std::string path) {
@@ -189,11 +191,11 @@ awaitable<void> own_make_directory(E& environment, std::string path) {
   }
 }
 
-/// The maximum size of a file, in bytes, in an environment that reads and writes only whole files: the file passes
-/// through memory.
+/// The maximum size in bytes of a file in a transfer, if the environment reads and writes only whole files. The limit
+/// exists because the whole file is in memory.
 inline constexpr std::size_t max_whole_file = std::size_t{256} * 1024 * 1024;
 
-/// Sets a mode with an x bit by a command, because an environment has no operation for it.
+/// Sets a mode with an executable bit by a command, because an environment has no operation for this.
 template <class E>
 awaitable<void> make_executable(E& environment, std::string path, unsigned mode) {
   std::string digits;
@@ -237,7 +239,7 @@ awaitable<transfer_result> put_one_by_one(E& environment, file_source& source) {
       source, [&environment, &source](const file_header& header) { return put_whole(environment, source, header); });
 }
 
-/// The files of an environment that reads only whole files.
+/// A source of files from an environment that can only read whole files.
 template <class E>
 class whole_file_source final : public file_source {
  public:
@@ -253,7 +255,7 @@ class whole_file_source final : public file_source {
     try {
       const directory_entry found = co_await own_stat(environment_, request.path());
       content_ = co_await environment_.read_file(request.path(), max_whole_file);
-      // The permission bits of a link do not describe the file that it points to.
+      // `stat` describes the link, whose permission bits say nothing about the file that is read.
       const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
       header.emplace(request.path(), request.destination(), file_type::regular, content_.size(), mode);
     } catch (const error& failure) {
@@ -278,11 +280,14 @@ class whole_file_source final : public file_source {
   std::size_t sent_ = 0;
 };
 
-/// The operations of a `file_system`, built from the other members of an environment. Refers to the environment.
+/// The operations of a `file_system`, implemented by the other operations of an environment. The object refers to the
+/// environment, which must outlive it.
 template <class E>
 class command_files {
  public:
-  /// \param root  the path of the workspace as the guest sees it; paths beneath it are accepted too. Empty: none.
+  /// Refers to an environment.
+  /// \param root  the absolute path of the workspace inside the environment. Absolute paths beneath it are accepted. If
+  ///              `root` is empty, no absolute path is accepted.
   explicit command_files(E& environment, std::string root = {}) : environment_(environment), root_(std::move(root)) {}
 
   awaitable<directory_entry> stat(std::string path) {
@@ -316,8 +321,8 @@ class command_files {
   std::string root_;
 };
 
-/// The operations of a `file_system` that `Derived` makes of its own `run_command`, `write_file` and `root()`, which
-/// returns the workspace as the guest sees it.
+/// A base class that gives `Derived` the operations of a `file_system`. They use the members `run_command`,
+/// `write_file` and `root()` of `Derived`; `root()` returns the absolute path of the workspace inside the environment.
 template <class Derived>
 class operations_by_command {
  public:
@@ -339,13 +344,14 @@ class operations_by_command {
   }
 };
 
-/// The state that a `with_command_files` and its files share. The environment may be moved or destroyed first.
+/// The state that a `with_command_files` shares with the `file_system` objects that it returned. It refers to the
+/// environment, which may be moved or destroyed before them.
 template <class E>
 class command_file_system final : public file_system_adaptor<command_file_system<E>> {
  public:
   explicit command_file_system(E& environment) noexcept : environment_(&environment) {}
 
-  /// Does nothing after `end`.
+  /// Refers to the environment at its new address after a move. Does nothing after `end`.
   void move_to(E& environment) noexcept {
     if (environment_ != nullptr) environment_ = &environment;
   }
@@ -363,7 +369,8 @@ class command_file_system final : public file_system_adaptor<command_file_system
   E* environment_;
 };
 
-/// An environment with file operations as members. The library does not call such members.
+/// An environment whose author wrote file operations as direct members. The library calls only the members of
+/// `files()`, so it rejects such an environment at compile time.
 template <class E>
 concept has_file_members = requires(E& e, std::string path, list_options options) {
   { e.list(std::move(path), options) } -> awaitable_of<std::vector<directory_entry>>;
@@ -373,8 +380,8 @@ concept has_file_members = requires(E& e, std::string path, list_options options
   { e.put_files(source) } -> awaitable_of<transfer_result>;
 };
 
-/// An environment with only the four members, plus `files()` built from commands. Otherwise it behaves as that
-/// environment.
+/// An environment that had no `files()`, with a `files()` that works by commands. Everything else is inherited from
+/// that environment.
 template <class E>
 class with_command_files : public E {
  public:
@@ -416,8 +423,8 @@ class with_command_files : public E {
   std::shared_ptr<command_file_system<E>> files_;
 };
 
-/// Leaves every type unchanged, except an environment without `files()`. A layer without `files()` has lost it on
-/// purpose, and gets none.
+/// Adds `files()` to the type of an environment that has none. All other types stay unchanged, also a layer without
+/// `files()`: the layer lost it because commands would bypass the layer.
 template <class E>
 struct completed {
   using type = E;
@@ -428,11 +435,11 @@ struct completed<E> {
   using type = with_command_files<E>;
 };
 
-/// The type of an open `E`: with `files()`, if `E` is an environment.
+/// The type in which the library holds an opened `E`. If `E` is an environment, the type has `files()`.
 template <class E>
 using completed_t = typename completed<E>::type;
 
-/// The type that `open()` of a provider yields, with `files()`.
+/// The type that `open()` of a provider yields, with `files()` added.
 template <class P>
 using opened_by = completed_t<environment_of<P>>;
 

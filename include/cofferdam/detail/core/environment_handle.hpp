@@ -17,18 +17,18 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The owner of the state of an open environment, shared by the environment classes of all backends. `State` works on a
-/// strand, `home()`, and has
+/// The owner of the state of an open environment. The environment classes of all backends use it. `State` does its work
+/// on the strand `home()` and has
 ///
-/// * `static run(self, c)`, `start(self, c)` and `close(self)`: coroutines on that strand;
+/// * `static run(self, c)`, `start(self, c)` and `close(self)`: coroutines that run on that strand;
 /// * `static with_files(self, operation)`: calls `operation(files)` with an object that has `read_file`, `write_file`
 ///   and the operations of a `file_system`;
-/// * `abandon()`: ends everything and waits for nothing;
-/// * `nothing_open`: the error message if there is no environment.
+/// * `abandon()`: ends all processes and releases everything, without waiting;
+/// * `nothing_open`: the error message of operations if there is no environment.
 ///
-/// The shared state outlives the operations under way. Movable while idle; the destructor and an assignment abandon the
-/// state. The function bodies are in environment_operations.hpp, which only impl/*.ipp and the fake of testing/
-/// include.
+/// The state is shared, so it exists until all running operations have ended. The handle may be moved while no
+/// operation runs. Its destructor and its assignment abandon the state. The function bodies are in
+/// environment_operations.hpp, which only impl/*.ipp and the fake provider in testing/ include.
 template <class State>
 class environment_handle {
  public:
@@ -38,6 +38,7 @@ class environment_handle {
   environment_handle& operator=(environment_handle&& other) noexcept;
   ~environment_handle();
 
+  /// Returns the state.
   /// \throws error{exec_errc::environment_closed} if there is no state.
   const std::shared_ptr<State>& get() const;
 
@@ -46,11 +47,12 @@ class environment_handle {
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) const;
   awaitable<void> write_file(std::string path, bytes_view content) const;
   file_system files() const;
-  /// Cannot be cancelled.
+  /// Closes the environment. A cancellation does not stop this operation.
   awaitable<void> close() const;
 
  private:
-  /// Releases everything that a dropped environment owns, on the thread that drops it.
+  /// Releases everything that the environment owns, on the thread that destroys the handle. If another thread runs an
+  /// operation of the environment at that moment, that thread releases everything when it has finished.
   void abandon() noexcept;
 
   std::shared_ptr<State> state_;

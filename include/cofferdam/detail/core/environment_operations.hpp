@@ -21,6 +21,7 @@
 #include <string>
 #include <utility>
 
+// The function bodies of environment_handle.
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 template <class State>

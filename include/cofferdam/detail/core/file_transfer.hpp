@@ -14,11 +14,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The size of the pieces in which files are moved, in bytes.
+/// The size in bytes of the pieces in which files are transferred.
 inline constexpr std::size_t file_piece = 256 * 1024;
 
-/// Moves the files of a source one after another: reports each failure and goes on.
-/// \param put  `awaitable<transferred_file>(const file_header&)`: writes one file, whose content the source now yields.
+/// Transfers the files of a source one after another. If a file fails, adds the failure to the result and continues.
+/// \param put  `awaitable<transferred_file>(const file_header&)`: writes one file, whose content it reads from the
+///             source.
 template <class Put>
 awaitable<transfer_result> put_each(file_source& source, Put put) {
   transfer_result report;

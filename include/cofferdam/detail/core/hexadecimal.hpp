@@ -9,7 +9,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns two lower-case hexadecimal digits for each byte.
+/// Returns bytes as text, with two lower-case hexadecimal digits for each byte.
 inline std::string hexadecimal(std::span<const unsigned char> content) {
   std::string text;
   text.reserve(2 * content.size());

@@ -16,19 +16,21 @@
 #include <type_traits>
 #include <utility>
 
-// Lets coroutines that run on different executors share one object: the object has a strand of its own, its home. An
-// operation is a coroutine that runs there; the caller's coroutine waits for it, and continues on its own executor.
+// Support for an object that is used by coroutines on different executors. The object has its own strand, its home.
+// Each operation of the object is a coroutine on that strand. The caller's coroutine waits for the operation and
+// continues on its own executor.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The work that one coroutine does on another executor. Lives in the caller's frame, which outlives that coroutine.
+/// The work that a caller's coroutine passes to another executor. The object is in the frame of the caller's coroutine,
+/// which exists until the work has ended.
 class errand {
  public:
   errand() = default;
   errand(const errand&) = delete;
   errand& operator=(const errand&) = delete;
 
-  /// Does the work and keeps what it returns. Called on the other executor.
+  /// Runs the work and stores its result. Called on the other executor.
   virtual awaitable<void> work() = 0;
   /// Destroys the work. Called on the other executor.
   virtual void end_work() noexcept = 0;
@@ -37,12 +39,12 @@ class errand {
   ~errand() = default;
 };
 
-/// Awaits an errand on the executor `to`, from the coroutine that runs on `from`. Compiled once, whatever the errand
-/// is.
+/// Runs `job` on the executor `to` and waits for its end. Called by a coroutine that runs on the executor `from`. This
+/// function does not depend on the type of the work, so it is compiled once.
 template <class = void>
 awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, errand& job);
 
-/// Awaits a coroutine and keeps its result.
+/// Awaits a coroutine and stores its result in `kept`.
 template <class T>
 awaitable<void> keep_result(awaitable<T> work, std::optional<T>& kept) {
   T value = co_await std::move(work);
@@ -70,13 +72,14 @@ class errand_for final : public errand {
   std::optional<Work> work_;
 };
 
-/// Runs a coroutine on a strand, and continues on the caller's executor. If the caller is on the strand already, runs
-/// the coroutine in place.
-/// \param to    a strand.
-/// \param work  makes the coroutine; it is called and destroyed on the strand.
-/// \par Errors        those of the coroutine; error{exec_errc::cancelled} if the caller was cancelled before the strand
-///                    was free.
-/// \par Cancellation  the cancellation types that the caller's filter allows are emitted on the strand.
+/// Runs a coroutine on a strand and waits for its end. The caller then continues on its own executor. If the caller is
+/// on the strand already, the coroutine runs there directly.
+/// \param to    the strand.
+/// \param work  a callable that returns the coroutine; it is called and destroyed on the strand.
+/// \par Errors        the exception of the coroutine; error{exec_errc::cancelled} if the caller was cancelled before
+///     the coroutine began.
+/// \par Cancellation  the cancellation types that the caller's filter allows are passed on to the coroutine, on the
+///                    strand.
 template <class Work>
 auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> {
   using result = typename awaited<std::invoke_result_t<Work&>>::type;
@@ -97,34 +100,36 @@ auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> 
 
 /// The strand on which an environment or a runner does all its work.
 ///
-/// Opened on a strand, the object works there. These types are recognised: `asio::strand` of
+/// If the object was opened on a strand, it uses that strand. These types of strands are recognised: `asio::strand` of
 /// `io_context::executor_type`, `thread_pool::executor_type` and `any_io_executor`, and the strand of another object of
-/// this library. Opened on any other executor the object gets a strand over that executor, with a gate, so that a
-/// destructor on any thread may use it.
+/// this library. If the object was opened on another executor, it gets a `strand_gate` over that executor. Such a
+/// strand can also be locked by a thread outside the event loop, so the object's destructor may run on any thread.
 class home_strand {
  public:
   home_strand() = default;
+  /// Selects or creates the strand.
   /// \param opened_on  the executor of the coroutine that opens the object.
   explicit home_strand(asio::any_io_executor opened_on);
 
   /// Returns the strand, for timers, sockets and other objects.
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
-  /// Runs a coroutine on the strand. The caller continues on its own executor.
+  /// Runs a coroutine on the strand, as `run_on` describes.
   template <class Work>
   std::invoke_result_t<Work&> run(Work work) const {
     return run_on(executor_, std::move(work));
   }
 
-  /// Does a job inside the gate, for destructors. The job runs at once, or, if another thread holds the gate, when that
-  /// thread leaves. It does not need a running event loop. If the object was opened on the user's strand, the job runs
-  /// at once.
+  /// Runs a job while no other thread runs a function of the strand; for destructors. If another thread holds the gate,
+  /// that thread runs the job before it leaves the gate. Otherwise the job runs at once. A running event loop is not
+  /// needed. If the object was opened on the user's own strand, there is no gate, and the job runs at once without a
+  /// lock.
   template <class Job>
   void run_soon(Job job) const noexcept {
     if (!gate_) return job();
     if (!gate_->try_enter()) {
       std::unique_ptr<strand_gate::job> later = as_job(job);
-      if (!later) {  // out of memory
+      if (!later) {  // out of memory: wait for the gate, because the job cannot be passed to its holder
         gate_->enter();
       } else if (!handed_over(later)) {
         const gate_exit at_end(*gate_);
@@ -138,7 +143,8 @@ class home_strand {
     mine();
   }
 
-  /// Reads something inside the gate. Waits for the handler that runs, if one does.
+  /// Calls `look` while no other thread runs a function of the strand, and returns its result. Waits for a function
+  /// that runs. If there is no gate, calls `look` without a lock.
   template <class Look>
   std::invoke_result_t<Look&> look(Look look) const {
     if (!gate_) return look();
@@ -147,7 +153,7 @@ class home_strand {
     return look();
   }
 
-  /// Returns true if an executor is a strand of a type that is recognised.
+  /// Returns true if an executor is a strand of one of the recognised types.
   static bool is_strand(const asio::any_io_executor& executor) noexcept;
 
  private:
@@ -184,8 +190,8 @@ class home_strand {
   std::shared_ptr<strand_gate> gate_;
 };
 
-/// Returns an executor on which the caller's coroutines can be run from other threads: the caller's executor if it is a
-/// strand, else a strand over it.
+/// Returns an executor on which work for the caller can be run from other threads. This is the caller's executor if it
+/// is a strand, and otherwise a new strand over it.
 asio::any_io_executor strand_of(asio::any_io_executor caller);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -16,9 +16,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The files of an environment that works on its own strand. Each operation runs there. Does not keep the environment's
-/// state alive. `State` has `home()`, its strand, and `static auto with_files(std::shared_ptr<State> state, Operation
-/// operation)`, which begins an operation as `file_system_adaptor` describes it.
+/// The file operations of an environment, which all run on the environment's strand. The object does not keep the
+/// environment's state alive. `State` has `home()`, its strand, and `static auto with_files(std::shared_ptr<State>
+/// state, Operation operation)`, which starts an operation as `file_system_adaptor` describes.
 template <class State>
 class homed_files final : public file_system_adaptor<homed_files<State>> {
  public:

@@ -19,7 +19,7 @@ template <class = void>
 class basic_homed_process;
 using homed_process = basic_homed_process<>;
 
-/// A process whose work is done on the strand of its environment, on whatever executor it is called or destroyed.
+/// A process whose operations run on the strand of its environment. It can be used and destroyed on any executor.
 template <class Unused>
 class basic_homed_process final : public process::implementation {
  public:
@@ -58,8 +58,8 @@ class basic_homed_process final : public process::implementation {
   process running_;
 };
 
-/// Starts a process on a strand, and returns it for use on any executor.
-/// \param begin  makes the coroutine that starts the process.
+/// Starts a process on a strand, and returns it in a form that can be used on any executor.
+/// \param begin  a callable that returns the coroutine that starts the process.
 template <class Begin>
 awaitable<process> start_on(home_strand home, Begin begin) {
   process running = co_await home.run(std::move(begin));

@@ -23,7 +23,8 @@ template <class = void>
 class basic_homed_source;
 using homed_source = basic_homed_source<>;
 
-/// Files of an environment, read on the environment's strand, on whatever executor they are requested.
+/// A source of files from an environment, which are read on the environment's strand. It can be used and destroyed on
+/// any executor.
 template <class Unused>
 class basic_homed_source final : public file_source {
  public:
@@ -48,11 +49,13 @@ template <class = void>
 class basic_lent_source;
 using lent_source = basic_lent_source<>;
 
-/// The caller's files, for a coroutine on an environment's strand. They are read on the caller's executor.
+/// A source that gives a coroutine on an environment's strand access to the caller's source. The caller's source is
+/// still used on the caller's executor only.
 template <class Unused>
 class basic_lent_source final : public file_source {
  public:
-  /// \param lender  the caller's executor as a strand.
+  /// Refers to the caller's source.
+  /// \param lender  the caller's executor, as a strand.
   basic_lent_source(file_source& source, asio::any_io_executor lender) : source_(source), lender_(std::move(lender)) {}
   awaitable<std::optional<file_header>> next() override {
     return run_on(lender_, [this] { return source_.next(); });
@@ -60,7 +63,8 @@ class basic_lent_source final : public file_source {
   awaitable<bytes> read(std::size_t max_bytes) override {
     return run_on(lender_, [this, max_bytes] { return source_.read(max_bytes); });
   }
-  /// No other operation on the source is under way at this time.
+  /// This function runs on the environment's strand. That is safe, because no other operation on the source runs at the
+  /// same time.
   std::optional<file_range> take_range() override { return source_.take_range(); }
 
  private:
@@ -68,9 +72,9 @@ class basic_lent_source final : public file_source {
   asio::any_io_executor lender_;
 };
 
-/// Writes the caller's files. The files are read on the caller's executor, and the rest of the work is done on a
+/// Writes the files of the caller's source. The source is read on the caller's executor; everything else runs on the
 /// strand.
-/// \param put  makes the coroutine that writes a `file_source&`.
+/// \param put  a callable that takes a `file_source&` and returns the coroutine that writes its files.
 template <class Put>
 awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
   asio::any_io_executor caller = co_await asio::this_coro::executor;
@@ -80,8 +84,8 @@ awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put
   co_return report;
 }
 
-/// Fetches files by a coroutine on a strand, and returns them for use on any executor.
-/// \param get  makes that coroutine.
+/// Fetches files on a strand, and returns them as a source that can be used on any executor.
+/// \param get  a callable that returns the coroutine that fetches the files.
 template <class Get>
 awaitable<std::unique_ptr<file_source>> get_on(home_strand home, Get get) {
   std::unique_ptr<file_source> inner = co_await home.run(std::move(get));

@@ -11,9 +11,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Formats a number as Python's `repr` does: with the fewest digits that read back as the same number. Numbers below
-/// 0.0001 and from 1e+16 on have an exponent (`1.5e-05`), all others a point (`12.0`, `0.1`). The text of a number that
-/// is not finite is `inf`, `-inf` or `nan`.
+/// Formats a number as Python's `repr` does, with the fewest digits that give the same number when read back. Numbers
+/// below 0.0001 and numbers from 1e+16 on have an exponent (`1.5e-05`). All others have a decimal point (`12.0`,
+/// `0.1`). Numbers that are not finite become `inf`, `-inf` or `nan`.
 inline std::string number_text(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";

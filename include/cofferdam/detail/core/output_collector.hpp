@@ -14,18 +14,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A collector of one output stream. It keeps the start and the end of the stream, and so bounds the host memory that a
-/// guest's output takes.
+/// A collector of one output stream. It keeps only the start and the end of the stream, so the output of a command
+/// takes a bounded amount of host memory.
 ///
-/// While everything fits, everything is kept. After that the first `keep / 2` bytes stay, and the rest of the room is a
-/// ring buffer of the newest bytes. Memory grows with the stream, to at most `keep` bytes. While it grows, and inside
-/// `take()`, the old and the new block exist together for a moment. From one megabyte on, the block is made eight times
-/// as large. This costs only address space, because unwritten pages have no memory.
+/// The collector keeps everything until `keep` bytes have arrived. From then on it keeps the first `keep / 2` bytes
+/// unchanged, and uses the rest of its memory as a ring buffer for the newest bytes. The memory grows with the stream,
+/// up to `keep` bytes. While the memory block is enlarged, and inside `take()`, the old and the new block exist at the
+/// same time. A block of one megabyte or more is enlarged eightfold; pages that were not written yet take no memory.
 /// \par Threads  one at a time.
-/// \par Cost     `append` copies at most what is kept of the chunk: a large one costs no more than `keep / 2` bytes.
+/// \par Cost     `append` copies only the bytes that are kept, so a very large chunk costs no more than a chunk of
+///               `keep / 2` bytes.
 class output_collector {
  public:
-  /// \param keep  bytes to keep, of the start and the end together. 0 only counts.
+  /// Makes an empty collector.
+  /// \param keep  the maximum number of bytes to keep, start and end together; default `command::default_kept_output`.
+  ///              0 only counts.
   explicit output_collector(std::size_t keep = command::default_kept_output) noexcept
       : head_size_(keep / 2), keep_(keep) {}
 
@@ -47,7 +50,7 @@ class output_collector {
   }
   ~output_collector() = default;
 
-  /// Adds the next bytes of the stream. If it throws `std::bad_alloc`, nothing of `output_chunk` was added.
+  /// Adds the next bytes of the stream. If the function throws `std::bad_alloc`, the collector is unchanged.
   void append(bytes_view chunk) {
     const std::size_t fits = std::min(chunk.size(), keep_ - kept_.size());
     make_room(fits);
@@ -56,10 +59,10 @@ class output_collector {
     append_to_ring(chunk.subspan(fits));
   }
 
-  /// Returns the number of bytes added since the start or since the last `take()`.
+  /// Returns the number of bytes that were added since the construction or the last `take()`.
   std::uint64_t total() const noexcept { return total_; }
 
-  /// Moves the kept bytes out. After that the collector is empty, holds no memory and may be used again.
+  /// Moves the kept bytes out. The collector is then empty, holds no memory and may be used again.
   captured_output take() {
     const std::uint64_t total = total_;
     if (total == kept_.size()) {
@@ -75,7 +78,7 @@ class output_collector {
     return result;
   }
 
-  /// Returns a copy of what `take()` would return now.
+  /// Returns a copy of the result that `take()` would return now.
   captured_output snapshot() const {
     if (total_ == kept_.size()) return captured_output(kept_, bytes(), total_);
     return captured_output(bytes(kept_.begin(), ring_start()), copy_of_tail(), total_);
@@ -98,12 +101,12 @@ class output_collector {
     return kept_.capacity() > keep_ / factor ? keep_ : factor * kept_.capacity();
   }
 
-  // Bytes come here only once `kept_` has its full size: [0, head_size_) stays, [head_size_, keep_) is the ring, and
-  // its oldest byte stands at head_size_ + next_.
+  // Called only when `kept_` has its full size. The range [0, head_size_) keeps the start of the stream. The range
+  // [head_size_, keep_) is the ring buffer; its oldest byte is at head_size_ + next_.
   void append_to_ring(bytes_view chunk) noexcept {
     if (chunk.empty()) return;
     const std::size_t room = keep_ - head_size_;
-    if (chunk.size() >= room) {  // also if the room is 0
+    if (chunk.size() >= room) {  // also true if the room is 0, and then nothing is copied
       std::copy(chunk.end() - static_cast<std::ptrdiff_t>(room), chunk.end(),
                 kept_.end() - static_cast<std::ptrdiff_t>(room));
       next_ = 0;

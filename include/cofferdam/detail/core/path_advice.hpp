@@ -13,13 +13,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns true if `path` is `root` or beneath it, compared component by component.
+/// Returns true if `path` is `root` or a path beneath it. Whole components are compared.
 inline bool is_beneath(std::string_view path, std::string_view root) noexcept {
   return !root.empty() && path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
 
-/// Returns true for the places of a host that commands should not touch. Programs, libraries and devices are not among
-/// them.
+/// Returns true if the path is in a directory where a host keeps its own data or the data of its users. Directories of
+/// programs, libraries and devices are not included.
 inline bool is_foreign_place(std::string_view path) noexcept {
   constexpr std::array<std::string_view, 13> places{"/etc", "/home", "/root", "/tmp",   "/var",   "/proc",   "/sys",
                                                     "/run", "/srv",  "/mnt",  "/media", "/Users", "/private"};
@@ -37,8 +37,9 @@ inline bool has_parent_component(std::string_view word) noexcept {
   return false;
 }
 
-/// Returns true if a relative path climbs out of a workspace.
-/// \param depth  how many folders beneath the workspace the path starts.
+/// Returns true if a relative path leads out of the workspace.
+/// \param depth  the number of directories between the workspace and the directory where the path starts; 0 is the
+///               workspace.
 inline bool climbs_out(std::string_view path, std::size_t depth) noexcept {
   for (std::size_t at = 0; at <= path.size();) {
     const std::size_t slash = std::min(path.find('/', at), path.size());
@@ -56,15 +57,15 @@ inline bool climbs_out(std::string_view path, std::size_t depth) noexcept {
 
 /// Returns the first word of a shell line that looks like a path out of the workspace; empty if there is none.
 ///
-/// This is a guess, for advice to a model. It is no protection: a variable, a glob or a string in a program can name
-/// any file. Words are separated by blanks, quotes, operators, `=` and `:`. The function finds absolute paths to the
-/// folders a host keeps its own and its users' files in, `~name`, and `..` components. HOME is the workspace, so `~/x`
-/// is inside.
+/// The result is a guess, which serves to advise a model. It protects nothing, because a variable, a glob or a string
+/// inside a program can name any file. Words are separated by blanks, quotes, operators, `=` and `:`. The function
+/// finds absolute paths to directories where a host keeps its own data or the data of its users, `~name`, and paths
+/// with `..`. HOME is the workspace, so `~/x` counts as inside.
 /// \param line      a shell line.
-/// \param root      the workspace's absolute path; paths beneath it are inside.
+/// \param root      the absolute path of the workspace; paths beneath it are inside.
 /// \param also      another absolute path that counts as inside; may be empty.
-/// \par Source      the five-folder pattern of Stirrup's local backend, whose false alarms (`s/var/home/`, URLs,
-///                  `build/tmp/x`) this does not have.
+/// \par Source      the five-directory pattern of Stirrup's local backend. Unlike that pattern, this function gives no
+///                  false alarm for `s/var/home/`, URLs and `build/tmp/x`.
 inline std::string outside_path(std::string_view line, std::string_view root, std::string_view also = {}) {
   constexpr std::string_view parting = " \t\n'\"`;|&<>()=:";
   for (std::size_t at = 0; at < line.size();) {
@@ -89,13 +90,14 @@ inline std::string outside_path(std::string_view line, std::string_view root, st
 
 /// Returns the first argument of a program that looks like a path out of the workspace; empty if there is none.
 ///
-/// The counterpart of the function above for a command that runs without a shell. It judges whole words, and what
-/// follows the first `=` of `--name=VALUE` and `name=VALUE`. The program's own name is not judged, nor is text inside a
-/// word: a script behind `-c` is not read.
+/// This function is for a command that runs without a shell. It tests whole arguments, and the value after the first
+/// `=` in `--name=VALUE` and `name=VALUE`. It does not test the name of the program. It does not read text inside an
+/// argument, such as a script after `-c`.
 /// \param words  the program and its arguments.
-/// \param root   the workspace's absolute path; paths beneath it are inside.
+/// \param root   the absolute path of the workspace; paths beneath it are inside.
 /// \param also   another absolute path that counts as inside; may be empty.
-/// \param depth  how many folders beneath the workspace the command starts: `../x` is inside at depth 1.
+/// \param depth  the number of directories between the workspace and the directory where the command starts. At depth
+///               1, `../x` is inside.
 inline std::string outside_path(std::span<const std::string> words, std::string_view root, std::string_view also,
                                 std::size_t depth) {
   const auto leads_out = [&](std::string_view path) {

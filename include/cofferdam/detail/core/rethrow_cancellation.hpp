@@ -12,8 +12,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Converts a cancellation that Asio detected first to the error that the rest of the library throws.
-/// \param sentence  for error{exec_errc::cancelled}.
+/// Rethrows a failure. If it is the cancellation error of Asio, throws the library's error{exec_errc::cancelled}
+/// instead.
+/// \param sentence  the message of the library's error.
 [[noreturn]] inline void rethrow_cancellation(const std::system_error& failure, const std::string& sentence) {
   if (failure.code() == asio::error::operation_aborted) throw error(exec_errc::cancelled, sentence, failure.code());
   throw failure;

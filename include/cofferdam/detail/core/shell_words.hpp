@@ -13,17 +13,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The reason why a line is not one simple command with literal words.
+/// The reason why a shell line is not one simple command with literal words.
 enum class shell_refusal {
-  none,              ///< it is one
-  empty_command,     ///< no words, or a program without a name
-  shell_syntax,      ///< an operator or expansion of the shell, or an unfinished quote
-  shell_assignment,  ///< a `=` in the program's place: `NAME=value program`
-  unsafe_text,       ///< NUL, broken UTF-8, or characters that make a text look like another one
-  too_long,          ///< more than 64 KiB, or more than 4096 words
+  none,              ///< the line is such a command
+  empty_command,     ///< the line has no words, or the program's name is empty
+  shell_syntax,      ///< the line has an operator or an expansion of the shell, or an unfinished quote
+  shell_assignment,  ///< the first word contains `=`, as in `NAME=value program`
+  unsafe_text,       ///< the line has NUL, invalid UTF-8 or direction controls, which make a text look like another one
+  too_long,          ///< the line has more than 64 KiB or more than 4096 words
 };
 
-/// The refusal as one word.
+/// Returns the name of a reason.
 inline std::string_view to_string(shell_refusal reason) noexcept {
   switch (reason) {
     case shell_refusal::none: return "none";
@@ -39,7 +39,7 @@ inline std::string_view to_string(shell_refusal reason) noexcept {
 /// The result of `split_shell_words`: the words, or the reason of a refusal.
 class parsed_words {
  public:
-  /// An accepted line.
+  /// Makes the result for an accepted line.
   static parsed_words accepted(std::vector<std::string> words) {
     parsed_words result;
     result.reason_ = shell_refusal::none;
@@ -47,10 +47,10 @@ class parsed_words {
     return result;
   }
 
-  /// A refused line.
+  /// Makes the result for a refused line.
   /// \param reason     the reason; not `none`.
-  /// \param position   byte offset of the refused construct in the line.
-  /// \param construct  its name, a string literal: "';'", "a tilde the shell expands".
+  /// \param position   the byte offset of the refused construct in the line.
+  /// \param construct  the name of the construct, as a string literal: "';'", "a tilde the shell expands".
   static parsed_words refused(shell_refusal reason, std::size_t position, std::string_view construct) {
     parsed_words result;
     result.reason_ = reason;
@@ -60,14 +60,14 @@ class parsed_words {
   }
 
   bool ok() const noexcept { return reason_ == shell_refusal::none; }
-  /// Returns the program and its arguments, as `execve` takes them; empty only if `ok()` is false.
+  /// Returns the program and its arguments, in the form that `execve` takes; empty if `ok()` is false.
   const std::vector<std::string>& words() const& noexcept { return words_; }
   std::vector<std::string> words() && { return std::move(words_); }
 
   shell_refusal reason() const noexcept { return reason_; }
-  /// Returns the byte offset of the refused construct; 0 if `ok()`.
+  /// Returns the byte offset of the refused construct; 0 if `ok()` is true.
   std::size_t position() const noexcept { return position_; }
-  /// Returns the name of the refused construct (static text, ASCII); empty if `ok()`.
+  /// Returns the name of the refused construct, as static ASCII text; empty if `ok()` is true.
   std::string_view construct() const noexcept { return construct_; }
 
  private:
@@ -79,17 +79,19 @@ class parsed_words {
   std::string_view construct_;
 };
 
-/// The longest line `split_shell_words` reads, in bytes.
+/// The maximum length of a line for `split_shell_words`, in bytes.
 inline constexpr std::size_t max_shell_line = 64 * 1024;
-/// The largest number of words it yields.
+/// The maximum number of words for `split_shell_words`.
 inline constexpr std::size_t max_shell_words = 4096;
 
-// These characters change the direction of the text around them: the shown command differs from the one that runs.
+// Returns true for a character that changes the direction of the text around it, so that the displayed command differs
+// from the command that runs.
 constexpr bool is_bidi_control(char32_t c) noexcept {
   return c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
-// Invisible characters and characters that look like a blank or a line break, except the shell's own blanks.
+// Returns true for a character that is invisible or looks like a blank or a line break, except the blanks of the shell
+// itself.
 constexpr bool is_invisible(char32_t c) noexcept {
   return (c >= 0x80 && c <= 0xA0) || c == 0xAD || c == 0x115F || c == 0x1160 || c == 0x1680 || c == 0x180E ||
          (c >= 0x2000 && c <= 0x200D) || c == 0x2028 || c == 0x2029 || c == 0x202F || (c >= 0x205F && c <= 0x2064) ||
@@ -97,8 +99,8 @@ constexpr bool is_invisible(char32_t c) noexcept {
          (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-// Characters that look like an operator or a quote: the full-width forms of ; | & < > ( ) $ ` \ " ' and the Greek
-// question mark.
+// Returns true for a character that looks like an operator or a quote: the full-width forms of ; | & < > ( ) $ ` \ " '
+// and the Greek question mark.
 constexpr bool is_operator_look_alike(char32_t c) noexcept {
   switch (c) {
     case 0x037E:
@@ -118,7 +120,8 @@ constexpr bool is_operator_look_alike(char32_t c) noexcept {
   }
 }
 
-// Names that bash parses as grammar, or whose arguments it parses by other rules, in the place of the program.
+// Returns true for a word that bash treats specially as the first word: a word of its grammar, or a builtin whose
+// arguments it parses by other rules.
 inline bool is_shell_keyword(std::string_view word) noexcept {
   static constexpr std::string_view names[] = {
       "!",    "[[",   "]]",    "{",        "}",      "alias",  "case", "coproc",  "declare",  "do",
@@ -130,7 +133,7 @@ inline bool is_shell_keyword(std::string_view word) noexcept {
   return false;
 }
 
-// One pass over one line, with one character of lookahead.
+// A parser that reads one line once, with one character of lookahead.
 class shell_word_splitter {
  public:
   explicit shell_word_splitter(std::string_view line) : line_(line) {}
@@ -160,14 +163,14 @@ class shell_word_splitter {
     word_start_ = at_;
   }
 
-  // Takes a quoted character literally.
+  // Adds a quoted character to the word.
   void take_quoted(char c) {
     word_.push_back(c);
     follows_dot_ = false;
     ++at_;
   }
 
-  // Takes an unquoted character literally.
+  // Adds an unquoted character to the word.
   void take_plain(char c) {
     begin_word();
     if (c == ',' || (c == '.' && follows_dot_)) has_brace_separator_ = true;
@@ -200,7 +203,7 @@ class shell_word_splitter {
       case '[': return refuse_syntax("'[' (the shell would look for files)");
       case '\n': return refuse_syntax("a line break");
       case '$':
-        if (at_end(1) || peek(1) == ' ' || peek(1) == '\t') return take_plain(c);  // bash leaves it as it is
+        if (at_end(1) || peek(1) == ' ' || peek(1) == '\t') return take_plain(c);  // bash keeps such a '$' unchanged
         return refuse_syntax("'$'");
       case '#':
         if (!in_word_) return refuse_syntax("a comment");
@@ -230,7 +233,7 @@ class shell_word_splitter {
     for (std::size_t i = 0; i < unit.size(); ++i) take_plain(peek(0));
   }
 
-  // Called at a byte below 0x20, at DEL, or at a character that is never allowed.
+  // Refuses the current character: a byte below 0x20, DEL, or a character that is never allowed.
   void refuse_character() {
     const auto byte = static_cast<unsigned char>(peek(0));
     if (byte == 0) return refuse(shell_refusal::unsafe_text, at_, "a NUL byte");
@@ -243,7 +246,7 @@ class shell_word_splitter {
   void read_escaped() {
     if (at_end(1)) return refuse_syntax("a backslash at the end");
     const auto next = static_cast<unsigned char>(peek(1));
-    if (next == '\n') {  // joins two lines: both characters vanish, and do not start a word
+    if (next == '\n') {  // joins two lines: both characters disappear and do not start a word
       at_ += 2;
       return;
     }
@@ -253,12 +256,12 @@ class shell_word_splitter {
     take_quoted_character();
   }
 
-  // Takes one character between quotes or after a backslash.
+  // Adds one character between quotes or after a backslash to the word.
   void take_quoted_character() {
     const char c = peek(0);
     const auto byte = static_cast<unsigned char>(c);
     if (byte == 0) return refuse_character();
-    if (byte == 0x01 || byte == 0x7F)  // bash marks quoted text with these two, and has stumbled over them
+    if (byte == 0x01 || byte == 0x7F)  // bash uses these two internally to mark quoted text, and has had bugs with them
       return refuse_syntax("the control character 0x01 or 0x7F");
     if (byte < 0x80) return take_quoted(c);
     const utf8_unit unit = decode_utf8(line_.substr(at_));
@@ -305,7 +308,8 @@ class shell_word_splitter {
     ++at_;
   }
 
-  // Inside double quotes, bash leaves a '$' unchanged only before these characters. Regular expressions need them.
+  // Returns true if bash keeps the '$' at this position unchanged. Inside double quotes it does so only before these
+  // characters. Regular expressions need this case.
   bool is_literal_dollar() const noexcept {
     return !at_end(1) && std::string_view("\" |)/,").find(peek(1)) != std::string_view::npos;
   }
@@ -322,8 +326,8 @@ class shell_word_splitter {
     in_word_ = follows_dot_ = has_brace_ = has_brace_separator_ = false;
   }
 
-  // A program name that is refused unquoted is refused quoted too, so that the canonical text is as harmless as the
-  // line.
+  // Refuses certain names of programs, even if they are quoted. So the canonical text, which has fewer quotes, is as
+  // harmless as the line.
   void check_program() {
     if (word_.empty()) return refuse(shell_refusal::empty_command, word_start_, "a program without a name");
     if (word_.find('=') != std::string::npos)
@@ -347,14 +351,17 @@ class shell_word_splitter {
   bool has_brace_separator_ = false;  // the word has an unquoted ',' or '..'
 };
 
-/// Splits one simple command into the words bash would run, or refuses it.
+/// Splits a line with one simple command into the words that bash would run. Refuses any other line.
 ///
-/// For every accepted line the words are exactly the argument vector of `bash -c -- line`, for any files, in a UTF-8 or
-/// the C locale, with the default options of bash (`SHELLOPTS=keyword` in its environment would move `A=b` arguments).
-/// So everything that a shell interprets is refused: operators, redirections, expansions, globs, braces that multiply a
-/// word, an expanded `~`, comments, assignments, unfinished quotes, and, in the program's place and even quoted,
-/// keywords and the builtins with word rules of their own. Text that misleads a reader is refused too (direction
-/// controls anywhere; unquoted control characters, blanks of other scripts, full-width operators).
+/// For every accepted line, the words are exactly the arguments that `bash -c -- line` would pass to the program. This
+/// holds whatever files exist, in a UTF-8 locale or the C locale, with the default options of bash.
+/// (`SHELLOPTS=keyword` in the environment of bash would move `A=b` arguments.)
+///
+/// So the function refuses everything that a shell interprets: operators, redirections, expansions, globs, braces that
+/// produce several words, a `~` that expands, comments, assignments and unfinished quotes. As the first word it also
+/// refuses shell keywords and the builtins with their own rules for arguments, even if they are quoted. It also refuses
+/// text that misleads a reader: direction controls anywhere, and unquoted control characters, blanks of other scripts
+/// and full-width operators.
 ///
 /// ```
 /// command ::= [ blank ] word { blank word } [ blank ]
@@ -365,18 +372,17 @@ class shell_word_splitter {
 /// ```
 /// A backslash before a line break joins the two lines, outside quotes and inside double quotes.
 ///
-/// \param  line  one command; any bytes, at most 64 KiB are read as UTF-8. Seen, not kept.
-/// \return       the words, or the reason, with the offset and the name of what was refused.
-/// \throws       nothing but `std::bad_alloc`.
-/// \par Cost     linear in the line; no recursion.
-/// \par Source   POSIX.1-2017 2.2, 2.3, 2.10; bash 5.2 "Shell Grammar", "Quoting", "Expansion". Proven against bash by
-///               tests/core/shell_words_bash_test.cpp.
+/// \param  line  one command, in any bytes; at most 64 KiB, read as UTF-8. The function keeps no reference to it.
+/// \return       the words, or the reason of the refusal with the offset and the name of the refused construct.
+/// \throws       only `std::bad_alloc`.
+/// \par Cost     linear in the length of the line; no recursion.
+/// \par Source   POSIX.1-2017 2.2, 2.3, 2.10; bash 5.2 "Shell Grammar", "Quoting", "Expansion".
+///               tests/core/shell_words_bash_test.cpp compares the results with bash.
 inline parsed_words split_shell_words(std::string_view line) { return detail::shell_word_splitter(line).split(); }
 
 /// Quotes a word for a shell, if necessary. A word of only letters, digits and `_@%+=:,./-` is unchanged. Any other
-/// word is put in single quotes, with `'"'"'` for a single quote. The result is the same as that of Python's
-/// `shlex.quote`.
-/// \param  word  any bytes without NUL.
+/// word is put in single quotes; a single quote in it becomes `'"'"'`. Python's `shlex.quote` gives the same result.
+/// \param  word  any bytes except NUL.
 inline std::string quote_shell_word(std::string_view word) {
   const auto is_safe = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -396,8 +402,8 @@ inline std::string quote_shell_word(std::string_view word) {
   return quoted;
 }
 
-/// Returns the canonical text of a command: its words, each through `quote_shell_word`, joined by one space. The same
-/// text as Python's `shlex.join`; `split_shell_words` splits it into the same words.
+/// Returns the canonical text of a command: each word is quoted by `quote_shell_word`, and one space separates the
+/// words. Python's `shlex.join` gives the same text, and `split_shell_words` splits it into the same words.
 inline std::string join_shell_words(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {

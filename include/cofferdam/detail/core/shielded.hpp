@@ -8,10 +8,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Awaits `work()` to its end, even if the awaiting coroutine is cancelled meanwhile, and leaves the cancellation state
-/// of that coroutine unchanged. (Asio keeps this state per spawned coroutine, not per frame: a reset would reset the
-/// state of the caller.) A coroutine that is already cancelled cannot begin to await this function. Use with_cleanup()
-/// in that case.
+/// Awaits `work()` to its end, even if the awaiting coroutine is cancelled in the meantime. The cancellation state of
+/// that coroutine stays unchanged. Resetting that state is no alternative: Asio keeps it for a whole spawned coroutine
+/// and not for one function, so a reset would also affect the caller. If the coroutine is already cancelled, it cannot
+/// await this function; use with_cleanup() in that case.
 template <class = void>
 awaitable<void> shielded(std::function<awaitable<void>()> work);
 

@@ -14,11 +14,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Waits a short time before a condition is tested again, if no notification of its change exists.
+/// Waits 5 ms. Used where a condition must be tested again and nothing notifies the program of its change.
 template <class = void>
 awaitable<void> short_pause(asio::any_io_executor executor) {
   asio::steady_timer timer(executor, std::chrono::milliseconds(5));
-  std::error_code ignored;  // woken early is fine: the caller looks again
+  std::error_code ignored;  // the wait may end early, because the caller tests its condition again in any case
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 

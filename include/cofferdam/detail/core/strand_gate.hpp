@@ -27,18 +27,20 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A strand that a thread outside the event loop can also enter, for example to destroy an environment.
+/// A strand that a thread outside the event loop can also lock, for example to destroy an environment. The lock is
+/// called the gate.
 ///
-/// Functions given to the strand run one at a time and in order, on the threads of the inner executor. They never wait:
-/// if an outside thread holds the gate, they are scheduled again when that thread leaves. An outside thread does not
-/// need a running event loop: it enters at once, or the thread that holds the gate does its job before leaving.
+/// Functions that are given to the strand run one at a time and in order, on the threads of the inner executor. They
+/// never block a thread of the event loop: if an outside thread holds the gate, the functions are scheduled again when
+/// that thread leaves the gate. An outside thread needs no running event loop. It enters the gate at once if the gate
+/// is free. Otherwise it can pass a job to the thread that holds the gate, which runs the job before it leaves.
 ///
-/// Asio's own strand is a part of its execution context and must not outlive it, takes a place in a list of that
-/// context, and is too large for `any_io_executor` to hold without an allocation. This one needs the context only to
-/// run something.
+/// Asio's own strand cannot be used here, because it must not outlive its execution context. It also uses an entry in a
+/// list of that context, and it is so large that `any_io_executor` must allocate memory for it. A strand_gate uses the
+/// context only to run functions.
 class strand_gate : public std::enable_shared_from_this<strand_gate> {
  public:
-  /// A piece of work that the holder of the gate does before leaving.
+  /// A piece of work that the thread in the gate runs before it leaves.
   class job {
    public:
     job() = default;
@@ -53,21 +55,23 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
   strand_gate& operator=(const strand_gate&) = delete;
   ~strand_gate() { waiting_.drop(); }
 
-  // ---- a thread outside ----
+  // ---- for threads outside the event loop ----
 
-  /// Enters if no other thread holds the gate, and then returns true. Each success needs one leave().
+  /// Enters the gate if no other thread holds it. Returns true if the call succeeded; each success needs one leave().
   bool try_enter() noexcept {
     const std::lock_guard lock(mutex_);
     return try_enter_locked();
   }
 
-  /// Waits for the gate. A thread that holds it enters again at once.
+  /// Waits until no other thread holds the gate, and enters it. A thread that already holds the gate enters again
+  /// without waiting. Each call needs one leave().
   void enter() {
     std::unique_lock lock(mutex_);
     left_by_all_.wait(lock, [this] { return try_enter_locked(); });
   }
 
-  /// Enters, or hands the job to the thread that holds the gate. `work` is empty then.
+  /// Enters the gate and returns true, or, if another thread holds the gate, moves the job to that thread and returns
+  /// false.
   bool enter_or_hand_over(std::unique_ptr<job>& work) {
     const std::lock_guard lock(mutex_);
     if (try_enter_locked()) return true;
@@ -75,7 +79,8 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     return false;
   }
 
-  /// Does the jobs that were handed over, and lets others enter.
+  /// Leaves the gate. If this is the last leave() of the thread, it first runs the jobs that other threads passed to
+  /// it.
   void leave() noexcept {
     std::unique_lock lock(mutex_);
     if (depth_ == 1) do_jobs(lock);
@@ -87,7 +92,7 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     if (must_schedule) schedule(later_);
   }
 
-  // ---- the functions of the strand ----
+  // ---- for the strand's executor ----
 
   /// Returns true if the calling thread runs a function of the strand.
   bool running_in_this_thread() const noexcept {
@@ -95,7 +100,9 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     return runs_functions_ && owner_ == std::this_thread::get_id();
   }
 
-  /// Runs a function on the strand: in place, if that is allowed and nothing else holds the strand.
+  /// Runs a function on the strand. If `may_run_in_place` is true, runs it inside this call if the thread already runs
+  /// a function of the strand, or if the thread runs the event loop and the strand is free. Otherwise schedules the
+  /// function.
   template <class Function>
   void execute(Function&& function, bool may_run_in_place) {
     if (!may_run_in_place) return queue(std::forward<Function>(function), later_);
@@ -112,18 +119,19 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
       std::decay_t<Function> mine(std::forward<Function>(function));
       mine();
     };
-    // The call goes through the loop, which passes an exception on to the caller of run().
+    // The call is dispatched through the event loop, so that an exception reaches the caller of the loop's run().
     call_in_loop([](void* what) { (*static_cast<decltype(turn_of_one)*>(what))(); }, &turn_of_one);
   }
 
   asio::execution_context& context() const noexcept { return asio::query(inner_, asio::execution::context); }
 
-  /// Keeps the inner executor's context at work until the same number of end_work(). Called on any thread.
+  /// Counts outstanding work: the context of the inner executor does not run out of work until end_work() was called as
+  /// often. May be called on any thread.
   void begin_work() noexcept {
     const std::lock_guard lock(mutex_);
     if (work_++ == 0 && !at_work_) at_work_ = asio::prefer(inner_, asio::execution::outstanding_work.tracked);
   }
-  /// Counts more work, if begin_work() has been called before.
+  /// Counts more outstanding work. Must be called only between begin_work() and its end_work().
   void begin_more_work() noexcept { ++work_; }
   void end_work() noexcept {
     if (--work_ != 0) return;
@@ -133,21 +141,21 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
   }
 
  private:
-  /// A function that waits for the strand.
+  /// A function that waits for its turn on the strand.
   class waiting_function {
    public:
     waiting_function() = default;
     waiting_function(const waiting_function&) = delete;
     waiting_function& operator=(const waiting_function&) = delete;
-    virtual void run() = 0;            // calls the function and destroys this object
-    virtual void drop() noexcept = 0;  // destroys this object
+    virtual void run() = 0;            // calls the function, and destroys this object before that
+    virtual void drop() noexcept = 0;  // destroys this object without calling the function
     waiting_function* next = nullptr;
 
    protected:
     ~waiting_function() = default;
   };
 
-  /// Takes its memory where Asio takes that of handlers.
+  /// A waiting function of a certain type. It uses Asio's recycling allocator, as Asio's handlers do.
   template <class Function>
   class kept_function final : public waiting_function {
    public:
@@ -180,7 +188,7 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     Function function_;
   };
 
-  /// Functions, first come, first served.
+  /// A queue of waiting functions, in the order of their arrival.
   class function_queue {
    public:
     bool empty() const noexcept { return first_ == nullptr; }
@@ -193,7 +201,7 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
       if (function != nullptr) first_ = std::exchange(function->next, nullptr);
       return function;
     }
-    /// Puts all functions of another queue before those of this queue.
+    /// Moves all functions of another queue in front of the functions of this queue.
     void put_first(function_queue& others) noexcept {
       if (others.empty()) return;
       if (!empty()) {
@@ -211,8 +219,8 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     waiting_function* last_ = nullptr;
   };
 
-  /// The function given to the inner executor: it runs the waiting functions, or drops them if a context that ends
-  /// drops it.
+  /// The function that is given to the inner executor. It runs the waiting functions. If the executor's context ends
+  /// and destroys it without a call, it destroys the waiting functions.
   class turn {
    public:
     explicit turn(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
@@ -230,7 +238,8 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     std::shared_ptr<strand_gate> gate_;
   };
 
-  /// The end of a turn, also after an exception. The functions that have not run come first in the next turn.
+  /// Ends a turn in its destructor, also after an exception. The functions in `ready` that have not run come first in
+  /// the next turn.
   class turn_end {
    public:
     explicit turn_end(strand_gate& gate) noexcept : gate_(gate) {}
@@ -244,9 +253,9 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     strand_gate& gate_;
   };
 
-  /// Returns true if the inner executor is that of an io_context, and this thread runs that io_context.
+  /// Returns true if the inner executor belongs to an io_context, and this thread runs that io_context.
   bool is_in_loop() const noexcept;
-  /// Calls a function at once, where is_in_loop().
+  /// Calls a function inside this call, through the event loop. Requires that is_in_loop() is true.
   void call_in_loop(void (*function)(void*), void* what) const;
 
   bool try_enter_locked() noexcept {
@@ -273,7 +282,7 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
       const std::lock_guard lock(mutex_);
       waiting_.push(waiting);
       if (std::exchange(is_scheduled_, true)) return;
-      if (depth_ != 0) {  // held by an outside thread, which schedules a turn when it leaves
+      if (depth_ != 0) {  // an outside thread holds the gate, and schedules a turn when it leaves
         is_stalled_ = true;
         return;
       }
@@ -300,7 +309,7 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
   void take_turn() {
     {
       const std::lock_guard lock(mutex_);
-      if (depth_ != 0) {  // held by an outside thread
+      if (depth_ != 0) {  // an outside thread holds the gate
         is_stalled_ = true;
         return;
       }
@@ -339,15 +348,15 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
   }
 
   const asio::any_io_executor inner_;
-  const asio::any_io_executor later_;  // never runs in place
-  const bool is_loop_;                 // the inner executor is an io_context's
+  const asio::any_io_executor later_;  // the inner executor, but never running a function inside execute()
+  const bool is_loop_;                 // the inner executor belongs to an io_context
   mutable std::mutex mutex_;
   std::condition_variable left_by_all_;
   std::thread::id owner_;
   int depth_ = 0;
   bool runs_functions_ = false;  // true if the owner runs functions of the strand
-  bool is_scheduled_ = false;    // a turn is scheduled, or runs, or will be scheduled when the gate is left
-  bool is_stalled_ = false;      // the holder of the gate schedules a turn when leaving
+  bool is_scheduled_ = false;    // a turn is scheduled or running, or will be scheduled when the gate is left
+  bool is_stalled_ = false;      // the thread in the gate must schedule a turn when it leaves
   function_queue waiting_;
   std::vector<std::unique_ptr<job>> jobs_;
   std::atomic<std::size_t> work_ = 0;
@@ -366,8 +375,8 @@ class gate_exit {
   strand_gate& entered_;
 };
 
-/// The executor of a strand with a gate. It may outlive the context of the inner executor if nothing is given to it
-/// then.
+/// The executor of a strand_gate, in the form that Asio requires of executors. It may outlive the context of the inner
+/// executor, but must not be given functions after the end of that context.
 class gated_executor {
  public:
   explicit gated_executor(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
@@ -407,7 +416,7 @@ class gated_executor {
     changed.never_blocks_ = never_blocks_;
     return changed;
   }
-  // A hint without effect.
+  // Asio asks for this property; it has no effect here.
   gated_executor require(asio::execution::relationship_t::fork_t) const noexcept { return *this; }
   gated_executor require(asio::execution::relationship_t::continuation_t) const noexcept { return *this; }
 

@@ -12,22 +12,23 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The unit at the start of a text: one code point, or one broken sequence.
+/// The first unit of a text: one code point, or one invalid sequence.
 class utf8_unit {
  public:
-  /// The validity of the unit.
+  /// The kind of the unit.
   enum class state : std::uint8_t {
-    valid,       ///< a whole, well-formed sequence
-    broken,      ///< not valid, whatever bytes follow
-    incomplete,  ///< the text ends inside the sequence: further bytes could complete it
+    valid,       ///< a complete, well-formed sequence
+    broken,      ///< an invalid sequence, whatever bytes follow
+    incomplete,  ///< the text ends inside the sequence, and more bytes could complete it
   };
 
   constexpr utf8_unit(char32_t code_point, std::size_t size, state kind) noexcept
       : code_point_(code_point), size_(static_cast<std::uint8_t>(size)), state_(kind) {}
 
-  /// Returns the code point; U+FFFD if the sequence is broken or incomplete.
+  /// Returns the code point; U+FFFD if the sequence is invalid or incomplete.
   constexpr char32_t code_point() const noexcept { return code_point_; }
-  /// Returns the length in bytes, 1 to 4. For a broken sequence, this is its longest valid start ("maximal subpart").
+  /// Returns the length in bytes, 1 to 4. For an invalid sequence, this is the length of its longest start that could
+  /// begin a valid one ("maximal subpart" in Unicode), or 1.
   constexpr std::size_t size() const noexcept { return size_; }
   constexpr bool valid() const noexcept { return state_ == state::valid; }
   constexpr bool incomplete() const noexcept { return state_ == state::incomplete; }
@@ -38,16 +39,16 @@ class utf8_unit {
   state state_;
 };
 
-/// Reads the code point at the start of `text`, exactly as the WHATWG decoder does. Overlong forms, surrogates and
-/// values above U+10FFFF are broken at their first impossible byte.
-/// \param  text  not empty; any bytes.
+/// Decodes the code point at the start of `text`, exactly as the WHATWG decoder does. Overlong forms, surrogates and
+/// values above U+10FFFF are invalid from their first impossible byte on.
+/// \param  text  any bytes; at least one.
 /// \par Source  Unicode 15, section 3.9, table 3-7; WHATWG Encoding, "UTF-8 decoder".
 constexpr utf8_unit decode_utf8(std::string_view text) noexcept {
   const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = at(0);
   if (lead < 0x80) return {lead, 1, utf8_unit::state::valid};
   std::size_t length = 0;
-  unsigned lowest = 0x80;  // bound of the second byte
+  unsigned lowest = 0x80;  // the lower bound of the second byte
   unsigned highest = 0xBF;
   char32_t code_point = 0;
   if (lead >= 0xC2 && lead <= 0xDF) {
@@ -56,13 +57,13 @@ constexpr utf8_unit decode_utf8(std::string_view text) noexcept {
   } else if (lead >= 0xE0 && lead <= 0xEF) {
     length = 3;
     code_point = lead & 0x0F;
-    if (lead == 0xE0) lowest = 0xA0;   // shorter forms exist
-    if (lead == 0xED) highest = 0x9F;  // surrogates
+    if (lead == 0xE0) lowest = 0xA0;   // lower values would be overlong forms
+    if (lead == 0xED) highest = 0x9F;  // higher values would be surrogates
   } else if (lead >= 0xF0 && lead <= 0xF4) {
     length = 4;
     code_point = lead & 0x07;
     if (lead == 0xF0) lowest = 0x90;
-    if (lead == 0xF4) highest = 0x8F;  // above U+10FFFF
+    if (lead == 0xF4) highest = 0x8F;  // higher values would be above U+10FFFF
   } else {
     return {U'\uFFFD', 1, utf8_unit::state::broken};
   }
@@ -77,8 +78,8 @@ constexpr utf8_unit decode_utf8(std::string_view text) noexcept {
   return {code_point, length, utf8_unit::state::valid};
 }
 
-/// Appends one code point.
-/// \param code_point  a Unicode scalar value; anything else is appended as U+FFFD.
+/// Appends a code point to a UTF-8 text.
+/// \param code_point  a Unicode scalar value; any other value is appended as U+FFFD.
 inline void append_utf8(std::string& out, char32_t code_point) {
   if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point <= 0xDFFF)) code_point = U'\uFFFD';
   const auto add = [&out](char32_t byte) { out.push_back(static_cast<char>(static_cast<unsigned char>(byte))); };
@@ -117,12 +118,12 @@ inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   return i;
 }
 
-/// Returns true if these bytes are UTF-8: no overlong form, no surrogate, no value above U+10FFFF, no incomplete
+/// Returns true if the bytes are valid UTF-8: no overlong form, no surrogate, no value above U+10FFFF and no incomplete
 /// sequence.
 inline bool is_valid_utf8(std::string_view raw) noexcept { return detail::valid_utf8_prefix(raw) == raw.size(); }
 
-/// Appends `raw` to `out` as valid UTF-8: each broken sequence becomes one U+FFFD, as in the WHATWG decoder.
-/// \param  raw  any bytes; must not be part of `out`.
+/// Appends `raw` to `out` as valid UTF-8. Each invalid sequence becomes one U+FFFD, as in the WHATWG decoder.
+/// \param  raw  any bytes; must not be a part of `out`.
 /// \return      the number of replaced sequences.
 /// \par Cost    linear; `out` grows by at most three times `raw.size()`.
 inline std::size_t append_repaired_utf8(std::string& out, std::string_view raw) {
@@ -139,7 +140,8 @@ inline std::size_t append_repaired_utf8(std::string& out, std::string_view raw) 
   return repairs;
 }
 
-/// Returns `raw` without an incomplete sequence at its end, for a text that was cut there. A broken sequence stays.
+/// Returns `raw` without an incomplete sequence at its end, for a text that was cut at its end. An invalid sequence
+/// stays.
 inline std::string_view without_cut_end(std::string_view raw) noexcept {
   const std::size_t longest = raw.size() < 3 ? raw.size() : 3;  // an incomplete sequence has 1 to 3 bytes
   for (std::size_t length = 1; length <= longest; ++length) {
@@ -149,7 +151,7 @@ inline std::string_view without_cut_end(std::string_view raw) noexcept {
   return raw;
 }
 
-/// Returns `raw` without the continuation bytes (at most three) at its start, for a text that was cut there.
+/// Returns `raw` without the continuation bytes at its start (at most three), for a text that was cut at its start.
 inline std::string_view without_cut_start(std::string_view raw) noexcept {
   std::size_t count = 0;
   while (count < 3 && count < raw.size() && (static_cast<unsigned char>(raw[count]) & 0xC0) == 0x80) ++count;

@@ -9,39 +9,41 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The condition under which a cleanup runs.
+/// The condition for running a cleanup.
 enum class cleanup_when { always, after_failure };
 
-/// Chooses which of two failures is reported; either may be null.
+/// A function that selects the failure to report if the body, the cleanup or both failed. An argument is null if that
+/// part did not fail.
 using failure_choice = std::exception_ptr (*)(std::exception_ptr of_body, std::exception_ptr of_cleanup);
 
-/// Chooses the body's failure, if it has one.
+/// Returns the failure of the body if it failed, and otherwise the failure of the cleanup.
 inline std::exception_ptr earlier_failure(std::exception_ptr of_body, std::exception_ptr of_cleanup) {
   return of_body ? of_body : of_cleanup;
 }
 
-/// Runs a body and a cleanup; with_cleanup() and with_cleanup_after_failure() describe it.
+/// Implements with_cleanup() and with_cleanup_after_failure().
 template <class = void>
 awaitable<void> run_with_cleanup(std::function<awaitable<void>()> body, std::function<awaitable<void>()> cleanup,
                                  cleanup_when when, failure_choice choose);
 
-/// Runs `body()`, then the awaitable that `cleanup()` returns, and rethrows the exception of the body. The cleanup runs
-/// to its end, even if the awaiting coroutine was or is cancelled. The cancellation state of that coroutine is
-/// unchanged. If a cancelled body reports this by a value (`wait_result`), the cleanup runs too.
+/// Runs `body()`, then the awaitable that `cleanup()` returns, and then rethrows the exception of the body, if there
+/// was one. The cleanup runs to its end, even if the awaiting coroutine is cancelled before or meanwhile. The
+/// cancellation state of that coroutine stays unchanged. The cleanup also runs if a cancelled body returns normally,
+/// for example because it received `wait_result::cancelled`.
 ///
-/// Resources that need the cleanup must be acquired inside the body: a cancelled coroutine throws when it awaits
-/// anything, this function included, and then neither body nor cleanup runs.
+/// Acquire the resources that need the cleanup inside the body. If the coroutine is cancelled already, awaiting this
+/// function throws, and neither body nor cleanup runs.
 /// \param body     a named callable without parameters that returns `awaitable<void>`, usually a lambda that captures
-///                 by reference; kept by the caller until the awaitable completes.
-/// \param cleanup  the same. It is called as soon as the body has ended, so its synchronous part is done at once. If it
-///                 has nothing to await, it returns `{}`.
-/// \param choose   selects the failure to report if both fail.
+///                 by reference. The caller keeps it alive until the awaitable completes.
+/// \param cleanup  a callable like `body`. It is called as soon as the body has ended, so its part before the first
+///                 await runs at once. If it has nothing to await, it returns `{}`.
+/// \param choose   selects the failure to report if both fail; the default selects the failure of the body.
 template <class Body, class Cleanup>
 awaitable<void> with_cleanup(Body& body, Cleanup& cleanup, failure_choice choose = earlier_failure) {
   return run_with_cleanup(std::ref(body), std::ref(cleanup), cleanup_when::always, choose);
 }
 
-/// Runs `body()`, and if it throws, runs the cleanup; see with_cleanup().
+/// Runs `body()`, and runs the cleanup only if the body throws. Otherwise it works as with_cleanup().
 template <class Body, class Cleanup>
 awaitable<void> with_cleanup_after_failure(Body& body, Cleanup& cleanup) {
   return run_with_cleanup(std::ref(body), std::ref(cleanup), cleanup_when::after_failure, earlier_failure);

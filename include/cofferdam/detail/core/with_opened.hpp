@@ -15,12 +15,12 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 template <class Body, class Opened>
 using body_result = std::invoke_result_t<std::decay_t<Body>&, Opened&>;
 
-/// A body for an opened object: takes a reference to it and returns an awaitable.
+/// A callable that takes a reference to an opened object and returns an awaitable.
 template <class Body, class Opened>
 concept body_for = requires { typename awaited<body_result<Body, Opened>>::type; };
 
-/// Opens `provider.open()` as an `Opened`, runs `body(opened)`, closes it in every case, and returns the result of the
-/// body.
+/// Opens the provider, converts the opened object to `Opened`, runs `body(opened)`, closes the object in every case,
+/// and returns the result of the body.
 template <class Opened, class Provider, class Body>
 auto with_opened(Provider provider, Body body) -> std::invoke_result_t<Body&, Opened&> {
   using result = typename awaited<std::invoke_result_t<Body&, Opened&>>::type;

@@ -13,10 +13,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Makes a system call that writes, without the SIGPIPE that a closed peer would raise: the call fails with EPIPE. The
-/// host program's setting for this signal stays unchanged. For calls that have no flag for this (send(2) has one:
-/// MSG_NOSIGNAL).
-/// \param call  returns the result of write(2), and sets `errno`.
+/// Makes a system call that writes to a pipe or a socket. If the other end is closed, the call fails with EPIPE and the
+/// program receives no SIGPIPE. The program's own handling of this signal stays unchanged. This function is for system
+/// calls without a flag for this purpose; send(2) has MSG_NOSIGNAL.
+/// \param call  a callable that makes the system call, sets `errno` and returns its result, as write(2) does.
 template <class Call>
 ssize_t without_sigpipe(Call call) noexcept {
   sigset_t broken;

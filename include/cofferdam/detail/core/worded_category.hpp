@@ -9,7 +9,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A category of error codes. `Words` has its `name`, and a `message` for each value.
+/// A category of error codes. `Words` provides the `name` of the category and a `message` for each value.
 template <class Words>
 class worded_category final : public std::error_category {
  public:
@@ -17,7 +17,7 @@ class worded_category final : public std::error_category {
   std::string message(int value) const override { return std::string(Words::message(value)); }
 };
 
-/// Returns the only object of that category in the program.
+/// Returns the only object of the category in the program.
 template <class Words>
 const std::error_category& category_of() noexcept {
   static const worded_category<Words> category;

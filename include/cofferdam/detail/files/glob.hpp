@@ -18,9 +18,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// A shell pattern for paths. Matching reads no file.
 ///
 /// ```
-/// pattern  = ["/"] segment *("/" segment)          ; a slash at the end changes nothing
-/// segment  = "**"                                   ; any number of names, none included; at the end at least one
-///          / *( "*" / "?" / set / "\" any / any )   ; within one name
+/// pattern  = ["/"] segment *("/" segment)          ; a slash at the end is ignored
+/// segment  = "**"                                   ; zero or more names; at the end of a pattern one or more
+///          / *( "*" / "?" / set / "\" any / any )   ; matches within one name
 /// set      = "[" ["!" / "^"] item *item "]"         ; "]" as the first item stands for itself
 /// item     = any "-" any / "\" any / any
 /// ```
@@ -32,8 +32,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// \par Source  POSIX.1-2017, XCU 2.13, and bash's globstar.
 class glob {
  public:
-  /// \param  pattern  not empty, no NUL, at most 4095 bytes.
-  /// \throws          error{exec_errc::invalid_argument}.
+  /// Compiles a pattern.
+  /// \param  pattern  1 to 4095 bytes without NUL.
+  /// \throws          error{exec_errc::invalid_argument} for another length or a NUL byte.
   explicit glob(std::string pattern) : pattern_(std::move(pattern)) {
     if (pattern_.empty() || pattern_.find('\0') != std::string::npos || pattern_.size() > max_path)
       throw error(exec_errc::invalid_argument, "the pattern " + detail::shown_path(pattern_) +
@@ -69,28 +70,29 @@ class glob {
 
   const std::string& pattern() const noexcept { return pattern_; }
 
-  /// Returns the folders before the first part with a pattern, unescaped: `logs` for `logs/**/*.txt`; empty if there
-  /// are none. Matching starts below this folder.
+  /// Returns the folders before the first segment that contains pattern characters, without escapes: `logs` for
+  /// `logs/**/*.txt`. Returns an empty text if there are none. Paths are matched relative to this folder.
   const std::string& prefix() const noexcept { return prefix_; }
 
-  /// Returns true if the pattern ends in `**`, or in `**` and `*`, and so matches the contents of a matching directory
-  /// one by one.
+  /// Returns true if the pattern ends in `**`, or in `**` followed by `*`. Such a pattern matches all contents of a
+  /// directory one by one, so that a matching directory need not be added as a whole.
   bool matches_whole_trees() const noexcept {
     if (segments_.size() < 2 || !segments_[segments_.size() - 2].any_depth) return false;
     const std::vector<token>& last = segments_.back().tokens;
     return last.size() == 1 && last.front().what == token::star;
   }
 
+  /// Returns true if the pattern matches a path.
   /// \param path  relative to `prefix()`, without `.` and `..`.
   bool matches(std::string_view path) const {
     const std::vector<std::string_view> names = detail::path_components(path);
-    // If a part fails to match, the last `**` takes one more name. An earlier `**` need not be tried again. It could
-    // only move the following parts further back, and a name with a dot that stops the last `**` also stops an earlier
-    // one.
+    // If a segment does not match a name, the last `**` takes one more name, and matching continues behind it. An
+    // earlier `**` need not be extended: that would only move the following segments to later names, and a hidden name
+    // that stops the last `**` would stop the earlier one too.
     std::size_t at = 0;
     std::size_t name = 0;
-    std::size_t after_any = npos;  // the segment behind the last `**`
-    std::size_t any_until = 0;     // number of names that `**` has taken
+    std::size_t after_any = npos;  // index of the segment after the last `**`
+    std::size_t any_until = 0;     // number of names up to the end of what the last `**` has taken
     while (name < names.size() || at < segments_.size()) {
       if (at < segments_.size() && segments_[at].any_depth) {
         after_any = ++at;
@@ -107,7 +109,8 @@ class glob {
     return true;
   }
 
-  /// Returns true if a path beneath this directory could match. If not, the caller need not list the directory.
+  /// Returns true if the pattern could match a path beneath this directory. If it could not, the caller need not list
+  /// the directory.
   /// \param path  relative to `prefix()`.
   bool may_match_beneath(std::string_view path) const {
     const std::vector<std::string_view> names = detail::path_components(path);
@@ -124,9 +127,9 @@ class glob {
 
  private:
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
-  static constexpr char32_t raw_byte = 0x110000;  // above all code points: a byte that is not UTF-8
+  static constexpr char32_t raw_byte = 0x110000;  // added to a byte that is not UTF-8; larger than every code point
 
-  // One part of a segment. A literal is a set of one.
+  // One element of a segment: `*`, `?`, or a set of characters. A literal character is a set with one member.
   struct token {
     enum kind { star, any, set };
     kind what = any;
@@ -154,7 +157,7 @@ class glob {
     return plain;
   }
 
-  // Takes one character of the text, and moves `at` behind it.
+  // Returns the character at `at`, and moves `at` behind it.
   static char32_t take(std::string_view text, std::size_t& at) {
     const utf8_unit unit = decode_utf8(text.substr(at));
     if (!unit.valid()) return raw_byte + static_cast<unsigned char>(text[at++]);

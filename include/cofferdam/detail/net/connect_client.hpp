@@ -24,7 +24,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The result of a unary call: a message, or the failure that the peer reports.
+/// The result of a unary call (one request message, one response message): the response, or the failure that the peer
+/// reports.
 class connect_answer {
  public:
   connect_answer() = default;
@@ -32,12 +33,12 @@ class connect_answer {
   connect_answer(int status, connect_failure failure, http_fields fields = http_fields())
       : failure_(std::move(failure)), fields_(std::move(fields)), status_(status) {}
   bool ok() const noexcept { return !failure_; }
-  /// Returns the JSON text of the message, not parsed.
+  /// Returns the JSON text of the response message, not parsed.
   const std::string& message() const noexcept { return message_; }
   const std::optional<connect_failure>& failure() const noexcept { return failure_; }
-  /// Returns the HTTP status.
+  /// Returns the status code of the HTTP response.
   int status() const noexcept { return status_; }
-  /// Returns the HTTP fields, if the call failed.
+  /// Returns the header fields of the HTTP response, if the call failed; otherwise no fields.
   const http_fields& fields() const noexcept { return fields_; }
 
  private:
@@ -47,28 +48,30 @@ class connect_answer {
   int status_ = 0;
 };
 
-/// The messages of a streaming call. The destructor closes the connection, unless the end was read.
-/// \par Lifetime  as `http_exchange`.
+/// The response of a streaming call: a sequence of messages. The destructor closes the connection, unless the end of
+/// the stream was read.
+/// \par Lifetime  as for `http_exchange`: the stream may outlive the client; move it only while no operation is under
+///                way.
 class connect_stream {
  public:
-  /// Holds no stream.
+  /// Constructs an object without a stream.
   connect_stream() = default;
-  /// \param max_bytes  maximum size of a message, in bytes.
+  /// \param max_bytes  the maximum size of one message, in bytes.
   connect_stream(http_exchange answer, std::size_t max_bytes)
       : answer_(std::move(answer)), reader_(max_bytes), buffer_(std::make_unique<buffer>()) {}
 
-  /// Returns the next message; no value at the end.
-  /// \return valid until the next call.
-  /// \throws error{exec_errc::too_large}; error{exec_errc::io_error}: an error of the connection, net_errc::truncated
-  ///     if the stream ends inside a message, net_errc::malformed if it is not a stream of messages. The stream is
-  ///     unusable after that.
+  /// Reads the next message.
+  /// \return the JSON text of the message, valid until the next call; no value at the end of the stream.
+  /// \throws error{exec_errc::too_large} if the message is longer than the limit; error{exec_errc::io_error} if the
+  ///     connection fails. Its `cause()` is net_errc::truncated if the stream ends inside a message, and
+  ///     net_errc::malformed if the data is not a stream of messages. After an error, the stream cannot be used.
   /// \par Cancellation  terminal: closes the connection; throws error{exec_errc::cancelled}.
   awaitable<std::optional<std::string_view>> next();
 
-  /// Returns true if the peer has sent the end of the stream; otherwise the stream is incomplete. Known once `next()`
-  /// has returned no value.
+  /// Returns true if the peer has sent the end of the stream. Call this after `next()` has returned no value: false
+  /// then means that the stream is incomplete.
   bool ended() const noexcept { return reader_.ended(); }
-  /// Returns the failure in the end of the stream, if the call failed.
+  /// Returns the failure of the call, which the end of the stream contains; no value if the call succeeded.
   const std::optional<connect_failure>& failure() const noexcept { return failure_; }
 
  private:
@@ -81,13 +84,14 @@ class connect_stream {
   std::optional<connect_failure> failure_;
 };
 
-/// The result of a streaming call: the stream, or another answer.
+/// The result of starting a streaming call: a stream, or a refusal if the HTTP status is not 200.
 class connect_opening {
  public:
   connect_opening() = default;
   explicit connect_opening(connect_stream stream) : stream_(std::move(stream)) {}
   explicit connect_opening(connect_answer refusal) : refusal_(std::move(refusal)) {}
-  /// Returns true if there is a stream. If not, the call was not executed, as far as HTTP can show.
+  /// Returns true if there is a stream. If not, `refusal()` has the reason, and the peer reports that it did not
+  /// execute the call.
   bool ok() const noexcept { return stream_.has_value(); }
   connect_stream& stream() { return *stream_; }
   const connect_answer& refusal() const noexcept { return refusal_; }
@@ -97,24 +101,30 @@ class connect_opening {
   connect_answer refusal_;
 };
 
+/// Returns true if the response's Content-Type is `media_type`, whatever its parameters. Case is ignored.
 bool has_media_type(const http_response_head& head, std::string_view media_type);
 
 /// Makes a unary call with the JSON codec.
 /// \param client   kept by the caller until the awaitable completes.
-/// \param what     the request with its own fields; the fields of the protocol and the body are added.
+/// \param what     the method, the target and additional fields. This function adds the fields of the protocol and the
+///                 body.
 /// \param message  the text of a JSON object.
-/// \param limits   `body()` applies to the answer.
-/// \throws         as `http_client::request`. A failure that the peer reports is a value.
+/// \param limits   `body()` limits the size of the response.
+/// \throws         the errors of `http_client::request`. A failure that the peer reports is returned, not thrown.
 /// \par Cancellation  terminal.
 /// \par Source     Connect protocol, "Unary-RPCs".
 awaitable<connect_answer> connect_unary(http_client& client, http_request what, std::string message,
                                         http_limits limits);
 
-/// Makes a call whose answer is a stream of messages, with the JSON codec.
-/// \param max_bytes  maximum size of a message, in bytes.
-/// \param limits     `head()` applies to the beginning of the answer, `idle()` between two pieces of it.
-/// \throws           as `http_client::send`; error{exec_errc::io_error} with net_errc::malformed for an answer that is
-///                   not a stream.
+/// Makes a call with the JSON codec whose response is a stream of messages.
+/// \param client     kept by the caller until the awaitable and the stream have ended.
+/// \param what       the method, the target and additional fields. This function adds the fields of the protocol and
+///                   the body.
+/// \param message    the text of a JSON object.
+/// \param max_bytes  the maximum size of one message of the response, in bytes.
+/// \param limits     `head()` limits the time until the response begins, `idle()` the time between two pieces of it.
+/// \throws           the errors of `http_client::send`; error{exec_errc::io_error} with net_errc::malformed as its
+///                   `cause()` if the response is not a stream of messages.
 /// \par Cancellation  terminal: the peer may or may not have executed the call.
 /// \par Source       Connect protocol, "Streaming-RPCs".
 awaitable<connect_opening> connect_server_stream(http_client& client, http_request what, std::string message,

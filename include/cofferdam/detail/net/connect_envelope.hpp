@@ -20,14 +20,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One message of a Connect stream. Refers to the input of `connect_envelope_reader::next`, or to the reader.
+/// One message of a Connect stream. It is a view: either of the input of `connect_envelope_reader::next`, or of the
+/// reader's buffer.
 class connect_envelope {
  public:
   connect_envelope(bool is_end, std::string_view payload) noexcept : payload_(payload), is_end_(is_end) {}
-  /// Returns true if it is the last envelope, which has the result of the call (`read_connect_end`). Requests have
-  /// none.
+  /// Returns true if this is the last envelope of a response. Its payload is the result of the call, which
+  /// `read_connect_end` parses. Requests have no such envelope.
   bool is_end() const noexcept { return is_end_; }
-  /// Returns the whole message: a JSON text with the JSON codec, not checked. May be empty.
+  /// Returns the whole payload, which may be empty. With the JSON codec it is a JSON text, which was not parsed yet.
   std::string_view payload() const noexcept { return payload_; }
 
  private:
@@ -35,27 +36,29 @@ class connect_envelope {
   bool is_end_;
 };
 
-/// A parser of the body of a Connect streaming request or response. Sans-I/O.
+/// A parser for the body of a Connect streaming request or response. It does no I/O: the caller passes the received
+/// bytes.
 ///
 /// ```
 /// envelope = flags(1) length(4, big-endian) payload(length)     ; a length of 0 is allowed
-/// flags    = 0x00 message | 0x02 end of the stream              ; 0x01, compressed, is refused: we never offer it
+/// flags    = 0x00 message | 0x02 end of the stream              ; 0x01 (compressed) is an error: we never offer it
 /// ```
-/// A message that is complete in one piece is not copied. Of a message in several pieces the reader holds the bytes
-/// that have arrived, and never more than the limit, even if its length field claims more.
+/// A message that is complete in one piece of input is not copied. A message in several pieces is copied into a buffer
+/// that grows with the bytes that have arrived, never beyond the limit, even if the length field claims more.
 /// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message.
 class connect_envelope_reader {
  public:
-  /// \param max_bytes  maximum size of a payload, in bytes.
+  /// \param max_bytes  the maximum size of a payload, in bytes.
   explicit connect_envelope_reader(std::size_t max_bytes) noexcept : most_(max_bytes) {}
 
-  /// Takes the next envelope from the front of `input`; no value once `input` is used up.
-  /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
-  ///                before later bytes.
-  /// \return        valid until the next call, and as long as the bytes of `input` exist.
-  /// \throws        error{exec_errc::too_large} for a longer payload, before any of it is read;
-  ///                error{exec_errc::io_error} with net_errc::malformed for reserved flags, a compressed payload, or
-  ///                bytes after the end envelope. The reader must not be used after that.
+  /// Takes the next envelope from the front of `input`.
+  /// \param input   received bytes, cut anywhere. The function removes the bytes that it has used. Pass the remaining
+  ///                bytes again in the next call, before later bytes.
+  /// \return        the envelope, valid until the next call and as long as the bytes of `input` exist; no value if
+  ///                `input` is used up.
+  /// \throws        error{exec_errc::too_large} if the length field exceeds the limit, before the payload is read;
+  ///                error{exec_errc::io_error} with net_errc::malformed as its `cause()` for reserved flags, a
+  ///                compressed payload, or bytes after the end envelope. After an error, the reader cannot be used.
   std::optional<connect_envelope> next(std::string_view& input) {
     begin_again();
     while (!input.empty()) {
@@ -83,30 +86,31 @@ class connect_envelope_reader {
     return std::nullopt;
   }
 
-  /// Returns room for the next bytes of a message that has begun, so that they need no copy: the caller may write them
-  /// there instead of passing them to `next()`. Ends at the end of the message. Empty if no message has begun, or if
-  /// too little of it has arrived.
+  /// Returns a part of the buffer for the next bytes of an incomplete message. The caller may write received bytes
+  /// there and call `took()`, which saves the copy that `next()` would make. The part never reaches beyond the message.
+  /// Returns an empty span if no byte of a payload has been buffered.
   std::span<char> room() {
     begin_again();
     if (have_ < head_.size() || held_ == 0) return {};
     make_room(std::min<std::size_t>(length_ - held_, std::max(held_, std::size_t{16} * 1024)));
     return {payload_.get() + held_, std::min<std::size_t>(length_, capacity_) - held_};
   }
-  /// Accepts `count` bytes that were written into `room()`.
-  /// \return as for `next()`.
+  /// Accepts `count` bytes that the caller has written into `room()`.
+  /// \return the envelope if it is complete, as from `next()`; otherwise no value.
   std::optional<connect_envelope> took(std::size_t count) noexcept {
     held_ += count;
     if (held_ < length_) return std::nullopt;
     return deliver({payload_.get(), held_});
   }
 
-  /// Returns true if the end envelope has arrived.
+  /// Returns true if the end envelope has been read.
   bool ended() const noexcept { return ended_; }
-  /// Returns true if the stream is not inside an envelope.
+  /// Returns true if the input so far ends between two envelopes, not inside one.
   bool may_end() const noexcept { return have_ == 0; }
 
-  /// Declares the end of the input. The caller must check `ended()` to detect a missing end envelope.
-  /// \throws error{exec_errc::io_error} with net_errc::truncated if the input ended inside an envelope.
+  /// Checks that the input does not end inside an envelope. Call this at the end of the stream. A missing end envelope
+  /// is not an error here: check `ended()` for it.
+  /// \throws error{exec_errc::io_error} with net_errc::truncated as its `cause()` if the input ends inside an envelope.
   void finish() const {
     if (!may_end())
       throw error(exec_errc::io_error, "Connect: the stream ends in the middle of an envelope: the connection was cut",
@@ -120,8 +124,8 @@ class connect_envelope_reader {
     delivered_ = false;
   }
 
-  // Makes room for `more` bytes after the held bytes. The buffer grows with the bytes that arrive, not with the claimed
-  // length.
+  // Enlarges the buffer for `more` bytes after the `held_` bytes. The buffer grows with the bytes that arrive, not with
+  // the length that the peer claims.
   void make_room(std::size_t more) {
     if (capacity_ - held_ >= more) return;
     const std::size_t larger = std::max(held_ + more, std::min<std::size_t>(length_, 2 * capacity_));
@@ -162,7 +166,7 @@ class connect_envelope_reader {
   std::array<char, 5> head_{};
   std::size_t have_ = 0;
   std::uint32_t length_ = 0;
-  std::unique_ptr<char[]> payload_;  // reused for all messages
+  std::unique_ptr<char[]> payload_;  // one buffer, reused for all messages
   std::size_t capacity_ = 0;
   std::size_t held_ = 0;
   bool is_end_ = false;
@@ -172,8 +176,9 @@ class connect_envelope_reader {
 
 /// Appends an envelope with `payload` to `to`.
 /// \param payload  at most 4294967295 bytes.
-/// \param is_end   true for the last envelope of a response; then `payload` is from `connect_end_text()`.
-/// \throws error{exec_errc::too_large} for a longer payload; `to` is then unchanged.
+/// \param is_end   true for the last envelope of a response, whose payload is `{}` or the result of
+///                 `connect_end_text()`.
+/// \throws error{exec_errc::too_large} if the payload is longer; `to` is then unchanged.
 inline void append_connect_envelope(std::string& to, std::string_view payload, bool is_end) {
   if (payload.size() > std::numeric_limits<std::uint32_t>::max())
     throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +
@@ -185,7 +190,7 @@ inline void append_connect_envelope(std::string& to, std::string_view payload, b
   to += payload;
 }
 
-/// Returns a message in its envelope.
+/// Returns an envelope with a message.
 inline std::string connect_message(std::string_view payload) {
   std::string text;
   append_connect_envelope(text, payload, false);
@@ -193,7 +198,7 @@ inline std::string connect_message(std::string_view payload) {
 }
 
 /// Returns the last envelope of a response.
-/// \param payload  from `connect_end_text`; `{}` for a successful call.
+/// \param payload  the result of `connect_end_text()` for a failed call; `{}` for a successful one.
 inline std::string connect_end(std::string_view payload = "{}") {
   std::string text;
   append_connect_envelope(text, payload, true);

@@ -24,7 +24,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The reason of a failed Connect call. The names on the wire are those of the enumerators.
+/// The reason of a failed Connect call. On the wire, each code is sent as the name of its enumerator.
 /// \par Source  Connect protocol, "Error Codes".
 enum class connect_code {
   canceled = 1,
@@ -70,29 +70,29 @@ inline constexpr std::array<connect_code_row, 16> connect_codes{{
     {connect_code::unauthenticated, "unauthenticated", 401},
 }};
 
-/// Returns the code's name on the wire.
+/// Returns the name of the code on the wire.
 constexpr std::string_view to_string(connect_code code) noexcept {
   for (const detail::connect_code_row& row : detail::connect_codes)
     if (row.code == code) return row.name;
   return "unknown";
 }
 
-/// Returns the code of that name; no value if there is none.
+/// Returns the code with this name; no value for an unknown name.
 constexpr std::optional<connect_code> connect_code_named(std::string_view name) noexcept {
   for (const detail::connect_code_row& row : detail::connect_codes)
     if (row.name == name) return row.code;
   return std::nullopt;
 }
 
-/// Returns the HTTP status of a unary answer with that code.
+/// Returns the HTTP status of a unary response that fails with this code.
 constexpr unsigned connect_status(connect_code code) noexcept {
   for (const detail::connect_code_row& row : detail::connect_codes)
     if (row.code == code) return row.status;
   return 500;
 }
 
-/// Returns the code for an HTTP status, for answers without a code: a proxy's page, for example.
-/// \par Source  the table of E2B's Python SDK, which is more detailed than that of Connect.
+/// Returns the code for an HTTP status. It is used for responses without a code, for example an error page of a proxy.
+/// \par Source  the table in E2B's Python SDK, which has more rows than the table in the Connect protocol.
 constexpr connect_code connect_code_of_status(unsigned status) noexcept {
   switch (status) {
     case 400: return connect_code::invalid_argument;
@@ -113,13 +113,14 @@ constexpr connect_code connect_code_of_status(unsigned status) noexcept {
   }
 }
 
-/// The failure of a call, as reported by the peer.
+/// The failure of a call, which the peer has reported.
 class connect_failure {
  public:
   connect_failure() = default;
   connect_failure(connect_code code, std::string message) : message_(std::move(message)), code_(code) {}
   connect_code code() const noexcept { return code_; }
-  /// Returns the peer's message. Untrusted: may be empty, long, or not UTF-8. Use `one_line` before showing it.
+  /// Returns the peer's message. It is untrusted, and may be empty, long or invalid UTF-8. Pass it to `one_line` before
+  /// showing it.
   const std::string& message() const noexcept { return message_; }
 
  private:
@@ -127,10 +128,12 @@ class connect_failure {
   connect_code code_ = connect_code::unknown;
 };
 
-/// Parses a unary answer with a status other than 200. Accepts any body. If the body is not a Connect error, the code
-/// is that of the status, or an integer `code` in the body (E2B's proxies write that). `message` is kept. A body that
-/// is not a JSON object becomes the message, at most 64 KiB of it. Remove secrets from the message before shortening it
-/// further, because a cut could split a secret.
+/// Parses the body of a unary response whose status is not 200. Accepts any body.
+///
+/// If the body is a Connect error, the result has its code and message. If the `code` of the body is an integer, as
+/// from E2B's proxies, that number is used as the HTTP status. If the body has no valid code, the code is derived from
+/// the status. If the body is not a JSON object, the message is the body, at most 64 KiB of it. A caller that shortens
+/// the message must remove secrets before: a cut could split a secret, and a part of it would no longer be found.
 /// \param status  100 to 599.
 inline connect_failure read_connect_failure(unsigned status, std::string_view body) {
   std::error_code broken;
@@ -146,8 +149,8 @@ inline connect_failure read_connect_failure(unsigned status, std::string_view bo
 }
 
 /// Parses the payload of an end envelope. Returns no value if the call succeeded.
-/// \throws error{exec_errc::io_error} with net_errc::malformed if it is not a JSON object, or if its `error` is not
-/// valid.
+/// \throws error{exec_errc::io_error} with net_errc::malformed as its `cause()` if the payload or its `error` is not a
+///     JSON object.
 inline std::optional<connect_failure> read_connect_end(std::string_view payload) {
   std::error_code broken;
   const boost::json::value value = detail::parse_untrusted_json(payload, broken);
@@ -174,13 +177,13 @@ inline boost::json::object connect_failure_object(const connect_failure& failure
   return object;
 }
 
-/// Returns the body of a failed unary answer, whose status is `connect_status(failure.code())`.
+/// Returns the body of a failed unary response. The status of the response is `connect_status(failure.code())`.
 /// \param failure  invalid UTF-8 in its message is replaced by U+FFFD.
 inline std::string connect_failure_text(const connect_failure& failure) {
   return boost::json::serialize(detail::connect_failure_object(failure));
 }
 
-/// Returns the payload of the end envelope of a failed stream. For a successful stream it is `{}`.
+/// Returns the payload of the end envelope of a failed stream. The payload for a successful stream is `{}`.
 inline std::string connect_end_text(const connect_failure& failure) {
   boost::json::object object;
   object["error"] = detail::connect_failure_object(failure);

@@ -41,16 +41,18 @@ class crc32 {
   std::uint32_t state_ = 0xFFFFFFFFU;
 };
 
-/// A canonical Huffman code of at most 288 symbols. \par Source  RFC 1951, section 3.2.2.
+/// A canonical Huffman code with at most 288 symbols.
+/// \par Source  RFC 1951, section 3.2.2.
 class huffman_code {
  public:
   static constexpr unsigned longest = 15;
   static constexpr int incomplete = -1;  // more bits are needed
   static constexpr int invalid = -2;     // no symbol has this code
 
-  /// \param lengths  of the symbols' codes; 0: not used.
-  /// \return false if the lengths describe more or fewer codes than exist. A single code of one bit, and no codes, are
-  ///     valid.
+  /// Builds the code.
+  /// \param lengths  the length of each symbol's code in bits; 0 means that the symbol is not used.
+  /// \return false if the lengths do not form a complete code. Two incomplete codes are valid, too: a single code of
+  ///     one bit, and no codes at all.
   bool assign(std::span<const std::uint8_t> lengths) noexcept {
     counts_.fill(0);
     for (const std::uint8_t length : lengths) ++counts_[length];
@@ -70,9 +72,11 @@ class huffman_code {
     return left == 0 || used == 0 || (used == 1 && counts_[1] == 1);
   }
 
-  /// Finds the symbol whose code the bits begin with.
-  /// \param size  number of available bits.
-  /// \param taken  receives the length of the code.
+  /// Finds the symbol whose code is at the beginning of `bits`.
+  /// \param bits   the next bits of the stream, lowest bit first.
+  /// \param size   the number of available bits.
+  /// \param taken  receives the length of the code in bits.
+  /// \return the symbol, `incomplete` or `invalid`.
   int decode(std::uint64_t bits, unsigned size, unsigned& taken) const noexcept {
     const directory_entry quick = table_[bits & (table_size - 1)];
     if (quick.length != 0 && quick.length <= size) {
@@ -103,7 +107,7 @@ class huffman_code {
   static constexpr std::size_t table_size = std::size_t{1} << table_bits;
   struct directory_entry {
     std::uint16_t symbol = 0;
-    std::uint8_t length = 0;  // 0: longer than the codes in the table
+    std::uint8_t length = 0;  // 0 means that the code has more than `table_bits` bits
   };
 
   void fill_table() noexcept {
@@ -112,7 +116,7 @@ class huffman_code {
     std::size_t index = 0;
     for (unsigned length = 1; length <= table_bits; ++length, code <<= 1U) {
       for (unsigned i = 0; i < counts_[length]; ++i, ++code, ++index) {
-        std::size_t reversed = 0;  // codes arrive with their first bit lowest
+        std::size_t reversed = 0;  // the stream has the first bit of a code in the lowest position
         for (unsigned bit = 0; bit < length; ++bit) reversed |= std::size_t{(code >> bit) & 1U} << (length - 1 - bit);
         for (std::size_t at = reversed; at < table_size; at += std::size_t{1} << length)
           table_[at] = directory_entry{symbols_[index], static_cast<std::uint8_t>(length)};
@@ -125,33 +129,38 @@ class huffman_code {
   std::array<directory_entry, table_size> table_{};
 };
 
-/// Decodes gzip, sans-I/O: the input is pieces of the stream, cut anywhere; the output is pieces of the content.
+/// A decoder for gzip. It does no I/O: the input is pieces of the compressed stream, cut anywhere, and the output is
+/// pieces of the content.
 ///
 ///     decoder.feed(piece);
 ///     while (decoder.next() == gzip_decoder::event::output) use(decoder.output());
 ///
-/// Several members one after another are one content, as in RFC 1952. Checksums and lengths are verified. The decoder
-/// holds 64 KiB and some tables for any input, and yields at most 32 KiB at a time.
+/// If the stream has several members one after another, their contents are concatenated, as RFC 1952 requires.
+/// Checksums and lengths are verified. The decoder needs 64 KiB and a few tables, whatever the input is. Each piece of
+/// output has at most 32 KiB.
 /// \par Source  RFC 1952 (gzip), RFC 1951 (DEFLATE).
 class gzip_decoder {
  public:
   enum class event {
-    need_input,  ///< the input is used up: feed more, or, at the end of the stream, check `is_complete`
+    need_input,  ///< the input is used up: feed the next piece, or check `is_complete` at the end of the stream
     output,      ///< `output()` has the next piece of the content
   };
 
-  /// \param max_bytes  maximum size of the content, in bytes: a small stream may hold a very large one.
+  /// \param max_bytes  the maximum size of the content in bytes. It protects against a small stream with a very large
+  ///                   content.
   explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), most_(max_bytes) {}
 
-  /// Sets the next piece of the stream.
-  /// \param piece  the caller keeps it until `next` returns `need_input`.
+  /// Sets the next piece of the compressed stream.
+  /// \param piece  kept by the caller until `next` returns `need_input`.
   void feed(bytes_view piece) noexcept { input_ = piece; }
 
+  /// Decodes input until the next piece of output is complete, or more input is needed.
   /// \throws error{exec_errc::too_large} if the content is longer than `max_bytes`; error{exec_errc::io_error} with
   ///     `net_errc::malformed` if the input is not gzip. The decoder is unusable after that.
   event next() {
     for (;;) {
-      // The checksum in the trailer covers the output, so the output is given away first.
+      // The trailer's checksum covers all output, and `take_output` computes it. All output must therefore be returned
+      // before the trailer is read.
       bool is_due = is_piece_full() || state_ == state::trailer;
       if (flushed_ == written_ || !is_due) {
         if (step()) continue;
@@ -163,10 +172,11 @@ class gzip_decoder {
     }
   }
 
-  /// Valid until the next call of `next`.
+  /// Returns the piece of content that the last call of `next` has produced. The view is valid until the next call of
+  /// `next`.
   bytes_view output() const noexcept { return output_; }
 
-  /// Returns true if the stream may end here: after a whole member.
+  /// Returns true if the stream may end here, because the last member is complete.
   bool is_complete() const noexcept { return state_ == state::header && has_member_ && header_size_ == 0; }
 
  private:
@@ -202,7 +212,7 @@ class gzip_decoder {
     throw error(exec_errc::io_error, std::string("gzip: ") + why, net_errc::malformed);
   }
 
-  // ---- bits, lowest first ----
+  // ---- reading bits, lowest bit first ----
   bool need(unsigned count) noexcept {
     while (count_ < count) {
       if (input_.empty()) return false;
@@ -235,7 +245,7 @@ class gzip_decoder {
     flushed_ += size;
   }
 
-  /// Makes one step, as far as there is input and room.
+  /// Decodes until the state changes, a piece of output is full, or the input is used up.
   /// \return false if more input is needed.
   bool step() {
     switch (state_) {
@@ -370,7 +380,7 @@ class gzip_decoder {
     symbols_.assign(lengths);
     std::array<std::uint8_t, 30> distances{};
     distances.fill(5);
-    distances_.assign(distances);  // two of the 32 codes are never used
+    distances_.assign(distances);  // the standard defines 32 codes of 5 bits, of which the last two are never used
     state_ = state::symbol;
   }
   bool read_sizes() {
@@ -401,7 +411,7 @@ class gzip_decoder {
   bool read_lengths() {
     const std::size_t total = symbol_count_ + distance_count_;
     while (at_ < total) {
-      // The symbol and its extra bits are taken together, or not at all.
+      // A symbol and its extra bits are taken together. If one of them is incomplete, both stay in the input.
       need(detail::huffman_code::longest + 7);
       unsigned taken = 0;
       const int symbol = symbols_.decode(bits_, count_, taken);
@@ -500,10 +510,10 @@ class gzip_decoder {
   std::uint32_t flags_ = 0;
   std::uint32_t left_ = 0;
   std::uint64_t total_ = 0;
-  // Positions in the content, counted from its first byte.
+  // These are positions in the decoded content.
   std::size_t written_ = 0;
   std::size_t flushed_ = 0;
-  std::size_t member_ = 0;  // start of the member
+  std::size_t member_ = 0;  // the start of the current member
   detail::crc32 header_crc_;
   detail::crc32 check_;
   detail::huffman_code symbols_;

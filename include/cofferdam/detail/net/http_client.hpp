@@ -22,13 +22,15 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 class http_exchange_state;
 class http_pool;
 
-/// An answer whose head has arrived and whose body is read in pieces. The connection is free again once `read_some` has
-/// returned 0, or at once if there is no body. Destroying the exchange earlier closes the connection.
-/// \par Lifetime  may outlive the client, whose `close()` ends it. Moved only while nothing is under way.
+/// A response whose head has arrived, and whose body is read in pieces. Once `read_some` has returned 0, the connection
+/// returns to the client's pool; if there is no body, it returns at once. If the exchange is destroyed earlier, the
+/// connection is closed.
+/// \par Lifetime  may outlive the client. `http_client::close` makes later reads fail. Move the exchange only while no
+///                operation is under way.
 /// \par Threads   the client's executor only.
 class http_exchange {
  public:
-  /// Holds no answer; reading throws `error{exec_errc::invalid_argument}`.
+  /// Constructs an object without a response. Reading from it throws `error{exec_errc::invalid_argument}`.
   http_exchange();
   http_exchange(http_exchange&&) noexcept;
   http_exchange& operator=(http_exchange&&) noexcept;
@@ -36,21 +38,21 @@ class http_exchange {
 
   const http_response_head& head() const noexcept { return head_; }
   int status() const noexcept { return head_.status; }
-  /// Returns the trailers of a chunked body; complete once `read_some` has returned 0.
+  /// Returns the trailers: the fields after a chunked body. They are complete once `read_some` has returned 0.
   const http_fields& trailers() const;
 
-  /// Reads the next piece of the body, as it arrived; nothing is read in advance (back-pressure).
-  /// \param into  not empty; kept by the caller until the awaitable completes.
-  /// \return      the number of bytes; 0 at the end and after it.
-  /// \throws      error{exec_errc::io_error} if the connection ended too early (net_errc::truncated), if nothing
-  ///              arrived within the idle limit (net_errc::timed_out), or if the data is not HTTP;
+  /// Reads the next piece of the body. The body is read from the network only during calls (back-pressure).
+  /// \param into  the destination, not empty; kept by the caller until the awaitable completes.
+  /// \return      the number of bytes; 0 at the end of the body, also in later calls.
+  /// \throws      error{exec_errc::io_error} if the connection ends too early (net_errc::truncated), if nothing arrives
+  ///              within the idle limit (net_errc::timed_out), or if the data is not HTTP;
   ///              error{exec_errc::environment_closed} if the client was closed.
   /// \par Cancellation  terminal: closes the connection; throws error{exec_errc::cancelled}.
   awaitable<std::size_t> read_some(std::span<std::byte> into);
 
   /// Reads the rest of the body.
-  /// \param max_bytes  maximum size in bytes. A longer body closes the connection and throws
-  ///                   error{exec_errc::too_large}, before anything is read if its length is announced.
+  /// \param max_bytes  the maximum size of the rest, in bytes. A longer body closes the connection and throws
+  ///                   error{exec_errc::too_large}. If the announced length exceeds the maximum, nothing is read.
   awaitable<bytes> read_all(std::size_t max_bytes);
 
  private:
@@ -69,11 +71,12 @@ class http_upgrade {
   http_upgrade() = default;
   http_upgrade(http_response answer, byte_stream stream) : answer_(std::move(answer)), stream_(std::move(stream)) {}
 
-  /// Returns true if there is a stream. If not, `answer()` has the reason, including its body.
+  /// Returns true if the peer has switched the protocol, so that there is a stream. If not, `answer()` has the peer's
+  /// whole response.
   bool upgraded() const noexcept { return static_cast<bool>(stream_); }
   const http_response& answer() const noexcept { return answer_; }
-  /// Returns both directions of the stream, beginning with the bytes right after the head. The client does not use it
-  /// any more.
+  /// Returns the bidirectional stream. The first bytes that it reads are those after the head of the response. The
+  /// stream does not belong to the client any more.
   byte_stream& stream() noexcept { return stream_; }
 
  private:
@@ -81,24 +84,29 @@ class http_upgrade {
   byte_stream stream_;
 };
 
-/// An HTTP/1.1 client for one peer. It opens as many connections as it needs, and keeps some for later.
+/// An HTTP/1.1 client for one peer. It opens connections as requests need them, and keeps some idle ones for later
+/// requests.
 ///
-/// If a request fails on a kept connection before the first byte of the answer, it is sent once more on a new
-/// connection, provided that this cannot execute it twice: its method is idempotent, or the request is marked as
-/// idempotent, or none of its body was sent. Nothing else is repeated, redirects are not followed, cookies are not
-/// kept. Content codings are not decoded: an answer that has one is an error with net_errc::unsupported_coding, unless
-/// the request has `Accept-Encoding`. A server may answer while the body is still being sent: a status of 300 or more
-/// stops the sending at once; with a lower status the rest of the body is sent first (the Docker daemon reports
-/// progress while it reads), and then the body of the answer is read.
-/// \par Errors    `error{exec_errc::io_error}` with the name of the peer, and with the system's code or a `net_errc` as
-///                its `cause()`; error{exec_errc::invalid_argument}, error{exec_errc::too_large},
-///                error{exec_errc::cancelled}. A status is not an error.
-/// \par Cancellation  terminal, everywhere: closes that connection and leaves the client usable.
-/// \par Lifetime  the destructor closes idle connections; requests under way continue. Not copied. Neither the client
-///                nor its answers may outlive the executor's context.
-/// \par Threads   one executor (a strand on pools), which is also that of the coroutines that use it; many requests at
-///                a time.
-/// \par Cost      an idle connection holds a socket and no timer.
+/// A request that fails on a kept connection before the first byte of the response is sent once more, on a new
+/// connection. This is only done if the server cannot execute the request twice: the method is idempotent, the request
+/// is marked as idempotent, or nothing of its body was sent. Other failures are not repeated. Redirects are not
+/// followed, and cookies are not stored.
+///
+/// Compressed responses are not decoded. A response with a content coding is an error with net_errc::unsupported_coding
+/// as its `cause()`, unless the request has an `Accept-Encoding` field.
+///
+/// A server may respond while the body of the request is still being sent. If the status is 300 or more, the client
+/// stops sending at once. Otherwise it sends the rest of the body before it reads the body of the response: the Docker
+/// daemon reports progress in this way while it reads.
+/// \par Errors    `error{exec_errc::io_error}` with the name of the peer, and with the system's error code or a
+///                `net_errc` as its `cause()`; error{exec_errc::invalid_argument}, error{exec_errc::too_large},
+///                error{exec_errc::cancelled}. A response with an error status is returned, not thrown.
+/// \par Cancellation  terminal, for every awaitable: closes the connection of that request; the client stays usable.
+/// \par Lifetime  the destructor closes idle connections; requests under way continue. The client cannot be copied.
+///                Neither the client nor its responses may outlive the executor's context.
+/// \par Threads   one executor (a strand, if the context has several threads), on which the calling coroutines run,
+///                too. Many requests may be under way at the same time.
+/// \par Cost      an idle connection has a socket, but no running timer.
 /// \par Source    RFC 9110, RFC 9112; docker.md, section 2.
 class http_client {
  public:
@@ -108,28 +116,31 @@ class http_client {
   http_client& operator=(http_client&& other) noexcept;
   ~http_client();
 
-  /// Returns the limits of requests without their own; also a start for such limits:
-  /// `client.limits().head(std::nullopt)`.
+  /// Returns the limits from the settings, which apply to requests without limits of their own. Use them as a start for
+  /// other limits: `client.limits().head(std::nullopt)`.
   http_limits limits() const;
   /// Returns the number of idle connections.
   std::size_t idle_connections() const noexcept;
 
-  /// Sends a request and returns the whole answer, of at most `limits.body()` bytes.
+  /// Sends a request and returns the whole response.
+  /// \param limits  the limits of this request; by default those of the settings. `limits.body()` is the maximum size
+  ///                of the body.
   awaitable<http_response> request(http_request what) { return request(std::move(what), limits()); }
   awaitable<http_response> request(http_request what, http_limits limits);
 
-  /// Sends a request and returns the answer as soon as its head has arrived.
+  /// Sends a request and returns the response as soon as its head has arrived.
   awaitable<http_exchange> send(http_request what) { return send(std::move(what), limits()); }
   awaitable<http_exchange> send(http_request what, http_limits limits);
 
-  /// Sends a request for a raw stream, always on a new connection, which leaves the pool. The answer is accepted if it
-  /// is 101, or a 200 whose body has neither a length nor chunks, which the Docker daemon sends to old clients. Adds
-  /// `Connection: Upgrade` and `Upgrade: tcp` if the request has none. The limits do not apply to the stream.
+  /// Requests a raw stream on a new connection, which does not return to the pool. Adds `Connection: Upgrade` and
+  /// `Upgrade: tcp` if the request lacks them. The result has a stream if the response has status 101, or status 200
+  /// with a body of unknown length, which is how the Docker daemon answers old clients. After the response, the limits
+  /// do not apply to the stream.
   awaitable<http_upgrade> upgrade(http_request what) { return upgrade(std::move(what), limits()); }
   awaitable<http_upgrade> upgrade(http_request what, http_limits limits);
 
-  /// Closes all connections, idle or not. Requests under way and later requests fail with
-  /// error{exec_errc::environment_closed}. Streams of `upgrade` stay open. Does nothing the second time.
+  /// Closes all connections, idle or in use. Requests under way and later requests fail with
+  /// error{exec_errc::environment_closed}. Streams from `upgrade` stay open. A second call does nothing.
   awaitable<void> close();
 
  private:

@@ -14,28 +14,30 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The limits of one request. An expired time limit is error{exec_errc::io_error} with `net_errc::timed_out`, and
-/// closes the connection.
+/// The limits of one request. If a time limit expires, the connection is closed and the call throws
+/// error{exec_errc::io_error} with `net_errc::timed_out` as its `cause()`.
 class http_limits {
  public:
   http_limits() = default;
 
-  /// Sets the time limit for a usable connection: name lookup, TCP, TLS. Default 5 s; more than zero.
+  /// Sets the time limit for making a connection: name lookup, TCP and TLS. Default 5 s; must be more than zero.
   http_limits& connect(std::chrono::milliseconds limit) { return set(connect_, limit); }
-  /// Sets the time limit from the last progress of sending the request to the end of the answer's head. Default 60 s.
-  /// The time that a source needs to make a piece of the body does not count.
-  /// \param limit  more than zero; no value: no limit, for requests that are answered much later (`/wait`, `/events`).
+  /// Sets the time limit for the head of the response. It is counted from the last time that a part of the request was
+  /// sent. The time that an `http_body::source` needs for a piece does not count. Default 60 s.
+  /// \param limit  more than zero. No value means no limit, for requests that are answered much later (Docker's `/wait`
+  ///               and `/events`).
   http_limits& head(std::optional<std::chrono::milliseconds> limit) { return set(head_, limit); }
-  /// Sets the time limit between two pieces of the answer's body, while the caller reads. Default 60 s.
-  /// \param limit  more than zero; no value: no limit.
+  /// Sets the time limit between two pieces of the response's body. The time between the caller's reads does not count.
+  /// Default 60 s.
+  /// \param limit  more than zero; no value means no limit.
   http_limits& idle(std::optional<std::chrono::milliseconds> limit) { return set(idle_, limit); }
-  /// Sets the maximum size of a body that `request` keeps whole; a longer body is error{exec_errc::too_large}. Default
-  /// 16 MiB.
+  /// Sets the maximum size in bytes of a body that `http_client::request` returns. A longer body throws
+  /// error{exec_errc::too_large}. Default 16 MiB.
   http_limits& body(std::size_t max_bytes) {
     body_ = max_bytes;
     return *this;
   }
-  /// Sets the limits of an answer's head and trailers.
+  /// Sets the limits of the head and the trailers of a response.
   http_limits& parser(const http_parser_limits& limits) {
     parser_ = limits;
     return *this;
@@ -67,29 +69,31 @@ class http_limits {
   http_parser_limits parser_;
 };
 
-/// The settings of a client: limits and numbers of connections.
+/// The settings of a client: default limits, and the numbers of its connections.
 class http_client_settings {
  public:
   http_client_settings() = default;
 
-  /// Sets the limits of requests without their own.
+  /// Sets the limits of requests that are sent without limits of their own.
   http_client_settings& limits(const http_limits& each) {
     limits_ = each;
     return *this;
   }
-  /// Sets the maximum number of connections, including idle ones; further requests wait. Streams that `upgrade` has
-  /// returned do not count. Default 64; at least 1.
+  /// Sets the maximum number of connections, idle or in use. Further requests wait. Streams from `upgrade` do not
+  /// count. Default 64; at least 1.
   http_client_settings& connections(std::size_t max_connections) {
     if (max_connections == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
     connections_ = max_connections;
     return *this;
   }
-  /// Sets the maximum number of idle connections that are kept. Default 8; 0: none.
+  /// Sets the maximum number of idle connections that are kept. Default 8. With 0, every request makes a new
+  /// connection.
   http_client_settings& idle_connections(std::size_t max_connections) {
     idle_connections_ = max_connections;
     return *this;
   }
-  /// Sets the maximum idle time of a connection that is used again. Default 240 s: the Docker daemon closes at 300 s.
+  /// Sets the time after which an idle connection is not used again. Default 240 s, because the Docker daemon closes a
+  /// connection after 300 s.
   http_client_settings& idle_timeout(std::chrono::milliseconds limit) {
     idle_timeout_ = std::min<std::chrono::milliseconds>(limit, std::chrono::hours(24 * 365));
     return *this;

@@ -19,15 +19,21 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 class http_server_core;
 
-/// An HTTP/1.1 and 1.0 server for one or more listeners. It runs one handler coroutine for each request.
+/// An HTTP server for clients of HTTP/1.1 and HTTP/1.0, with one or more listeners. It runs one coroutine, the handler,
+/// for each request.
 ///
-/// Requests of one connection are handled one at a time and in order, even if they arrive together. Connections are
-/// independent of each other. Framing, target, `Host` and `Origin` are checked before a handler gets the request. The
-/// server itself sends these replies, each with one line of text: 400 not HTTP, ambiguous lengths, an invalid `Host` ·
-/// 403 `Origin` · 408 · 411 a body of HTTP/1.0 without a length · 413 · 414, 431 · 417 another `Expect` · 421 `Host` (a
-/// 421 and a 403 are the answers to DNS rebinding) · 500 the handler failed or sent nothing · 501 `CONNECT`, a transfer
-/// coding other than chunked · 503 `request_timeout` · 505. All of them close the connection, except a 500 for a
-/// request whose rest can be drained.
+/// The requests of one connection are handled one at a time and in order, even if they arrive together. Connections are
+/// independent of each other. The server checks framing, target, `Host` and `Origin` before a handler gets the request.
+/// The server itself sends these replies, each with one line of text:
+/// - 400: not HTTP, an ambiguous length, or an invalid `Host`.
+/// - 403: an `Origin` that is not allowed. 421: a `Host` that is not allowed. Both prevent DNS rebinding.
+/// - 408: a time limit. 413, 414, 431: a size limit.
+/// - 411: an HTTP/1.0 request whose body has no length. 417: an unknown `Expect`.
+/// - 500: the handler has thrown, or has ended without a reply. 503: the handler was stopped by `request_timeout`.
+/// - 501: `CONNECT`, or a transfer coding other than chunked. 505: another version of HTTP.
+///
+/// The server closes the connection after each of these replies. The only exception is a 500 after which the rest of
+/// the request could be discarded.
 ///
 ///     http_server server(executor, [](http_call& call) -> awaitable<void> {
 ///       co_await call.reply(http_reply(200).content("text/plain", "hello"));
@@ -35,43 +41,46 @@ class http_server_core;
 ///     server.listen(tcp_listener(executor, "127.0.0.1", 8080));
 ///     co_await server.run();
 ///
-/// \par Errors    exceptions of handlers are passed to `on_error` of the settings, not to `run`.
-/// \par Lifetime  the destructor closes everything and waits for nothing: running handlers are destroyed with the
-///                executor's context, which the server must not outlive. Prefer `stop`. A handler may capture: the
-///                server keeps it until the last call has ended.
-/// \par Threads   one executor (a strand on pools), on which handlers run too.
-/// \par Cost      a connection: two coroutines, a buffer of 32 KiB, and four timers.
+/// \par Errors    exceptions from handlers are passed to `http_server_settings::on_error`, not to `run`.
+/// \par Lifetime  the destructor closes everything without waiting. Handlers that are still running are destroyed with
+///                the executor's context, which the server must not outlive. Prefer `stop`. The handler may be a lambda
+///                with captures: the server keeps it until the last call has ended.
+/// \par Threads   one executor (a strand, if the context has several threads), on which handlers run, too.
+/// \par Cost      for each connection: two coroutines, a buffer of 32 KiB, and four timers.
 /// \par Source    RFC 9110, RFC 9112.
 class http_server {
  public:
-  /// Called for each request. The request is finished when the coroutine ends; `call` is valid until then.
+  /// The function that is called for each request. The request is finished when the coroutine ends. `call` is valid
+  /// until then.
   using handler = std::function<awaitable<void>(http_call& call)>;
 
-  /// \throws error{exec_errc::invalid_argument} for an empty handler, and for an invalid host or origin in the
-  /// settings.
+  /// \param each  the handler, called for each request.
+  /// \throws error{exec_errc::invalid_argument} if the handler is empty, or if the settings have an invalid host or
+  ///     origin.
   http_server(asio::any_io_executor executor, handler each, http_server_settings settings = http_server_settings());
   http_server(const http_server&) = delete;
   http_server& operator=(const http_server&) = delete;
   ~http_server();
 
-  /// Adds a listener. Call it before `run`.
+  /// Adds a listener. Call this before `run`.
   http_server& listen(listener where);
 
-  /// Serves until `stop` was called and everything has ended. May be called once.
-  /// \throws error{exec_errc::invalid_argument} without a listener, and the second time; error{exec_errc::io_error} if
-  ///     a listener failed permanently, after everything has ended.
-  /// \par Cancellation  terminal: stops at once, cancels the handlers, waits for their ends; throws
+  /// Serves requests until `stop` is called and all connections have ended. May be called once.
+  /// \throws error{exec_errc::invalid_argument} if there is no listener, or if `run` was called before;
+  ///     error{exec_errc::io_error} if a listener has failed permanently. All connections have ended before the error
+  ///     is thrown.
+  /// \par Cancellation  terminal: stops the server at once, cancels the handlers, and waits for their ends; throws
   ///                    error{exec_errc::cancelled}.
   awaitable<void> run();
 
-  /// Stops the server: accepts no more connections, closes idle connections, gives running handlers `stop_timeout` to
-  /// finish, and then cancels them. Completes when everything has ended. May be called again, but not from a handler,
-  /// because it would wait for that handler.
-  /// \par Cancellation  terminal: cancels the handlers at once, waits for their ends; throws
-  /// error{exec_errc::cancelled}.
+  /// Stops the server. It accepts no more connections, closes idle connections, gives running handlers `stop_timeout`
+  /// to finish, and then cancels them. Completes when all connections have ended. May be called again, but not from a
+  /// handler, because the call would wait for that handler.
+  /// \par Cancellation  terminal: cancels the handlers at once, and waits for their ends; throws
+  ///                    error{exec_errc::cancelled}.
   awaitable<void> stop();
 
-  /// Returns the number of connections.
+  /// Returns the number of open connections.
   std::size_t connections() const noexcept;
 
  private:

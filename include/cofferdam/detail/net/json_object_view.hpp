@@ -16,17 +16,18 @@
 #include <system_error>
 #include <vector>
 
-// Reads foreign JSON by its keys. A member that is missing or has the wrong type gives no value or an empty text. The
-// same holds for every member of a missing object.
+// Functions that read members of JSON objects from other programs. If a member is absent or has the wrong type, they
+// return no value or an empty text. They accept a null pointer in place of an object, and then treat every member as
+// absent.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Converts to the string view type of Boost.JSON.
+/// Converts a string view to the string view type of Boost.JSON.
 inline boost::json::string_view json_view(std::string_view text) noexcept { return {text.data(), text.size()}; }
 inline boost::json::string json_text(std::string_view text) { return boost::json::string(json_view(text)); }
 inline std::string_view view_of(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
 
-/// A view of a foreign object, or of none.
+/// A view of a JSON object, or of no object, in which every member is absent.
 class json_object_view {
  public:
   json_object_view(const boost::json::object& object) noexcept : object_(&object) {}
@@ -40,7 +41,7 @@ class json_object_view {
   const boost::json::object* object_;
 };
 
-/// Returns the value at a key, of any kind; null if there is none.
+/// Returns the member with this key, of any type; null if it is absent.
 inline const boost::json::value* member(json_object_view object, std::string_view key) noexcept {
   return object.find(key);
 }
@@ -55,14 +56,14 @@ inline const boost::json::array* array_at(json_object_view object, std::string_v
   return found == nullptr ? nullptr : found->if_array();
 }
 
-/// Returns the text of a member, as a view into the object; no value if there is none.
+/// Returns the text of a member, as a view into the object; no value if the member is absent or not a string.
 inline std::optional<std::string_view> if_text_at(json_object_view object, std::string_view key) noexcept {
   const boost::json::value* const found = object.find(key);
   if (found == nullptr || !found->is_string()) return std::nullopt;
   return view_of(found->get_string());
 }
 
-/// Returns the text of a member, as a view into the object; empty if there is none.
+/// Returns the text of a member, as a view into the object; empty if the member is absent or not a string.
 inline std::string_view text_at(json_object_view object, std::string_view key) noexcept {
   return if_text_at(object, key).value_or(std::string_view());
 }
@@ -72,7 +73,8 @@ inline bool is_true_at(json_object_view object, std::string_view key) noexcept {
   return found != nullptr && found->is_bool() && found->get_bool();
 }
 
-/// Returns a 64-bit integer, however it was written.
+/// Returns a member as a 64-bit integer, also if it is written like `1.0` or `1e3`; no value if it is not such a
+/// number.
 inline std::optional<std::int64_t> number_at(json_object_view object, std::string_view key) {
   const boost::json::value* const found = object.find(key);
   if (found == nullptr || !found->is_number()) return std::nullopt;
@@ -82,7 +84,8 @@ inline std::optional<std::int64_t> number_at(json_object_view object, std::strin
   return number;
 }
 
-/// Returns a non-negative integer, however it was written.
+/// Returns a member as a non-negative integer, also if it is written like `1.0` or `1e3`; no value if it is not such a
+/// number.
 inline std::optional<std::uint64_t> count_at(json_object_view object, std::string_view key) {
   const boost::json::value* const found = object.find(key);
   if (found == nullptr || !found->is_number()) return std::nullopt;
@@ -92,7 +95,7 @@ inline std::optional<std::uint64_t> count_at(json_object_view object, std::strin
   return number;
 }
 
-/// Returns the texts of an array; other elements are left out.
+/// Returns the strings in an array member, without its other elements; empty if the member is not an array.
 inline std::vector<std::string> texts_at(json_object_view object, std::string_view key) {
   std::vector<std::string> texts;
   if (const boost::json::array* const elements = array_at(object, key))

@@ -15,11 +15,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Percent-encodes a text as one part of a URL: all bytes except the unreserved characters of RFC 3986, 2.3.
+/// Percent-encodes a text as one component of a URL. Encodes all bytes except the unreserved characters of RFC 3986,
+/// 2.3.
 inline std::string percent_encoded(std::string_view text) {
   return boost::urls::encode(boost::core::string_view(text.data(), text.size()), boost::urls::unreserved_chars);
 }
-/// Percent-encodes a path: slashes stay.
+/// Percent-encodes the components of a path. The slashes between them stay.
 inline std::string percent_encoded_path(std::string_view path) {
   constexpr boost::urls::grammar::lut_chars plain = boost::urls::unreserved_chars + '/';
   return boost::urls::encode(boost::core::string_view(path.data(), path.size()), plain);

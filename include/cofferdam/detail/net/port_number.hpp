@@ -10,7 +10,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Parses a port; no value if the text is not a number from 1 to 65535. Leading zeros are accepted.
+/// Parses a port number. Returns no value unless the text is a decimal number from 1 to 65535. Leading zeros are
+/// accepted.
 inline std::optional<std::uint16_t> port_number(std::string_view text) noexcept {
   unsigned number = 0;
   for (const char c : text) {

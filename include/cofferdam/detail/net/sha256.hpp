@@ -15,7 +15,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 using sha256_digest = std::array<unsigned char, 32>;
 
-/// \throws error{exec_errc::io_error}  if OpenSSL does not provide SHA-256.
+/// Returns the SHA-256 digest of a text.
+/// \throws error{exec_errc::io_error} if OpenSSL does not provide SHA-256.
 inline sha256_digest sha256_of(std::string_view text) {
   sha256_digest digest{};
   unsigned size = 0;
@@ -24,7 +25,7 @@ inline sha256_digest sha256_of(std::string_view text) {
   return digest;
 }
 
-/// Returns the digest as 64 hexadecimal digits.
+/// Returns the SHA-256 digest of a text as 64 hexadecimal digits.
 inline std::string sha256_digits(std::string_view text) { return hexadecimal(sha256_of(text)); }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

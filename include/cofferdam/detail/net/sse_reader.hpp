@@ -18,11 +18,11 @@ class sse_event {
   sse_event(std::string type, std::string data, std::string id)
       : type_(std::move(type)), data_(std::move(data)), id_(std::move(id)) {}
 
-  /// Returns the type; "message" if the stream has none.
+  /// Returns the event's type, from its `event` line; "message" if there was none.
   const std::string& type() const noexcept { return type_; }
-  /// Returns the `data` lines, joined by `\n`.
+  /// Returns the values of the event's `data` lines, joined by `\n`.
   const std::string& data() const noexcept { return data_; }
-  /// Returns the last `id` so far; empty if there was none.
+  /// Returns the last `id` of the stream, from this or an earlier event; empty if there was none.
   const std::string& id() const noexcept { return id_; }
 
  private:
@@ -31,19 +31,19 @@ class sse_event {
   std::string id_;
 };
 
-/// A parser of server-sent events. The pieces may be cut anywhere. Sans-I/O.
+/// A parser for server-sent events. It does no I/O: the caller passes the received bytes, cut anywhere.
 ///
-/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry`, unknown fields and events without data are ignored. `finish`
-/// also returns an event at the end of the stream without an empty line after it, because real servers leave that line
-/// out; the standard would drop the event.
+/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry` lines, unknown fields and events without data are ignored. The
+/// standard drops a last event without an empty line after it. `finish` returns it, because real servers omit that
+/// line.
 /// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
 class sse_reader {
  public:
-  /// \param max_bytes  maximum size of one event in bytes.
+  /// \param max_bytes  the maximum size of one event in bytes. Default 16 MiB.
   explicit sse_reader(std::size_t max_bytes = std::size_t{16} * 1024 * 1024) : most_(max_bytes) {}
 
-  /// Takes a piece and calls `each(sse_event)` for every event that it completes.
-  /// \throws error{exec_errc::too_large} for an event that is longer than the limit. The reader is unusable after that.
+  /// Parses a piece of the stream, and calls `each(sse_event)` for every event that it completes.
+  /// \throws error{exec_errc::too_large} if an event is longer than the limit. After that, the reader cannot be used.
   template <class Each>
   void feed(std::string_view piece, Each&& each) {
     while (!piece.empty()) {
@@ -58,7 +58,7 @@ class sse_reader {
     }
   }
 
-  /// Handles the end of the stream. Calls `each` for an event without an end.
+  /// Processes the end of the stream. Calls `each` for a last event without an empty line after it.
   template <class Each>
   void finish(Each&& each) {
     if (!line_.empty()) take_line(each);

@@ -25,23 +25,27 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 class tar_limits {
  public:
   tar_limits() = default;
-  /// \param bytes  maximum size of a name, and of a link's target. Default 4095.
+  /// Sets the maximum size of a name and of a link's target.
+  /// \param bytes  default 4095.
   tar_limits& name(std::size_t bytes) {
     name_ = bytes;
     return *this;
   }
-  /// \param bytes  maximum size of a pax header, which is held in memory. Default 1 MiB.
+  /// Sets the maximum size of a pax header, which the reader keeps in memory.
+  /// \param bytes  default 1 MiB.
   tar_limits& pax_header(std::size_t bytes) {
     pax_header_ = bytes;
     return *this;
   }
-  /// \param count  maximum number of entries, and of global headers. Default 200,000.
+  /// Sets the maximum number of entries and global pax headers together.
+  /// \param count  default 200,000.
   tar_limits& entries(std::size_t count) {
     entries_ = count;
     return *this;
   }
-  /// \param count  maximum size of the data of all entries together (and of pax headers), as headers announce it, in
-  ///               bytes. Default 8 GiB.
+  /// Sets the maximum total size of the data of all entries and of the pax headers. The reader adds up the sizes that
+  /// the headers announce.
+  /// \param count  in bytes. Default 8 GiB.
   tar_limits& bytes(std::uint64_t count) {
     bytes_ = count;
     return *this;
@@ -59,16 +63,16 @@ class tar_limits {
   std::uint64_t bytes_ = std::uint64_t{8} * 1024 * 1024 * 1024;
 };
 
-/// The next event of a `tar_reader`.
+/// The event that `tar_reader::next` has found.
 enum class tar_event {
-  more,            ///< all input has been read
-  head,            ///< an entry begins: `directory_entry()`
-  data,            ///< a piece of its data: `data()`
-  end_of_entry,    ///< its data is complete; also for an entry without data
+  more,            ///< all input has been read: feed the next piece
+  head,            ///< an entry begins; `entry()` returns it
+  data,            ///< `data()` returns a piece of the entry's data
+  end_of_entry,    ///< the entry's data is complete; this event also follows an entry without data
   end_of_archive,  ///< the archive is complete; nothing but zeros may follow
 };
 
-/// A parser of tar archives. The input may be cut anywhere. Sans-I/O.
+/// A parser for tar archives. It does no I/O: the input may be cut anywhere.
 ///
 ///     tar_reader reader;
 ///     for (bytes piece = receive(); !piece.empty(); piece = receive()) {
@@ -77,23 +81,30 @@ enum class tar_event {
 ///     }
 ///     reader.finish();
 ///
-/// Reads v7, ustar, pax (headers of one file and global ones) and GNU tar's long names and base-256 numbers. An
-/// ambiguous archive, which two readers could understand differently, is refused: a pax header for one entry that
-/// occurs twice or sets a key twice, a global header that sets names or sizes, a directory, link or device with data,
-/// sparse files, parts of other volumes, a single block of zeros. Up to 1 MiB of zeros may follow the archive, but no
-/// other byte. Names are bytes, and are *not* checked: see `tar_names`.
+/// The reader supports the formats v7, ustar and pax (headers for one entry and global headers), and GNU tar's long
+/// names and base-256 numbers. It refuses archives that two readers could understand differently:
+/// - a second pax header for one entry, or a key that is set twice in a header,
+/// - a global header that sets names or sizes,
+/// - a directory, a link or a device with data,
+/// - sparse files and parts of files from other volumes,
+/// - a single block of zeros, and any byte except zeros after the end of the archive.
 ///
-/// Holds at most one block, the names of one entry and one pax header, for any announced sizes; data is not copied.
+/// At most 1 MiB of zeros may follow the archive. Names are returned as they are in the archive, *not* checked: use
+/// `tar_names` before unpacking.
+///
+/// The memory is limited to one block, the names of one entry and one pax header, whatever sizes the archive announces.
+/// Data is not copied.
 /// \throws       error{exec_errc::io_error} for a damaged or incomplete archive, error{exec_errc::too_large} beyond the
-///               limits, error{exec_errc::unsupported} for sparse files and the like; from `next()` and `finish()`, and
-///               from then on each time.
+///               limits, error{exec_errc::unsupported} for sparse files and similar extensions. `next()` and `finish()`
+///               throw these errors; after an error, every later call throws.
 /// \par Threads  one at a time.
 /// \par Source   POSIX pax(1); GNU tar's manual, "Basic Tar Format" and "Extensions".
 class tar_reader {
  public:
   explicit tar_reader(tar_limits limits = tar_limits()) : limits_(limits) {}
 
-  /// \param piece   the next bytes; the caller keeps them until `next()` returns `more`.
+  /// Sets the next piece of the archive.
+  /// \param piece   kept by the caller until `next()` returns `more`.
   /// \throws        error{exec_errc::invalid_argument} if `next()` has not returned `more` since the last piece.
   void feed(bytes_view piece) {
     if (!input_.empty())
@@ -101,7 +112,7 @@ class tar_reader {
     input_ = as_text(piece);
   }
 
-  /// Continues reading.
+  /// Reads up to the next event.
   tar_event next() {
     try {
       return read();
@@ -112,7 +123,7 @@ class tar_reader {
     }
   }
 
-  /// Handles the end of the stream.
+  /// Checks that the archive is complete. Call this at the end of the stream.
   /// \throws error{exec_errc::io_error} if the archive is not complete.
   void finish() {
     if (state_ == state::failed) throw failure();
@@ -122,15 +133,15 @@ class tar_reader {
                 "the tar archive was cut off after " + std::to_string(position_) + " bytes: its end is missing");
   }
 
-  /// Returns the entry of the last head. Valid until the next head.
+  /// Returns the entry of the last event `head`. It is valid until the next event `head`.
   const tar_entry& entry() const noexcept { return entry_; }
-  /// Returns the piece of a `tar_event::data`: a part of the input, valid until the next call.
+  /// Returns the piece of data of the last event `data`. It is a part of the input, and valid until the next call.
   bytes_view data() const noexcept { return as_bytes(data_); }
 
  private:
   enum class state { head, extension, data, padding, last_block, ended, failed };
 
-  /// Values of pax headers, which override those of the header.
+  /// The values from a pax header. They override the values in the header block of the entry.
   struct overrides {
     std::optional<std::string> name;
     std::optional<std::string> link;
@@ -203,7 +214,7 @@ class tar_reader {
     return piece;
   }
 
-  /// Returns true if there is a whole block.
+  /// Moves input into the block. Returns true if the block is complete.
   bool take_block() noexcept {
     const std::string_view piece = take(block_.size() - filled_);
     std::copy(piece.begin(), piece.end(), block_.begin() + static_cast<std::ptrdiff_t>(filled_));
@@ -235,7 +246,8 @@ class tar_reader {
     return static_cast<std::uint64_t>(value);
   }
 
-  /// Reads a header. Returns true if an entry begins.
+  /// Interprets the header block. Returns true if an entry begins, and false for a header that describes the next
+  /// entry.
   bool read_head() {
     const std::optional<std::int64_t> sum = detail::tar_number(field(detail::tar_checksum));
     const detail::tar_sums sums = detail::tar_sums_of(block());
@@ -264,7 +276,7 @@ class tar_reader {
       count_entry();
     }
     const bool is_pax = flag == 'x' || flag == 'g';
-    // A long name has a NUL at its end.
+    // A long name is stored with a NUL at its end, which does not count as a part of the name.
     const std::uint64_t max_size = is_pax ? limits_.pax_header() : std::uint64_t{limits_.name()} + 1;
     if (size > max_size)
       throw too_large((is_pax ? "a pax header of " : "a name of ") + std::to_string(size) + " bytes, more than " +
@@ -339,7 +351,7 @@ class tar_reader {
     to.emplace(record.value);
   }
 
-  /// \param is_time  may be negative, and have a fraction, which is rounded down.
+  /// \param is_time  true to accept negative numbers and fractions. A fraction is rounded down.
   void set_number(std::optional<std::int64_t>& to, const detail::pax_record& record, bool is_time) const {
     if (to) throw damaged("a pax header that says one thing twice");
     std::string_view whole = record.value;
@@ -368,7 +380,7 @@ class tar_reader {
     std::int64_t announced = number(detail::tar_size, "size");
     if (local_.size) announced = *local_.size;
     const std::uint64_t size = not_negative(announced, "size", *this);
-    // Before tar had a type for directories, their names ended in a slash.
+    // The first tar format had no type for directories: a directory's name ended in a slash instead.
     if (type == tar_type::regular && name.ends_with('/')) type = tar_type::directory;
     if (type == tar_type::directory) {
       while (name.size() > 1 && name.ends_with('/')) name.pop_back();
@@ -395,7 +407,7 @@ class tar_reader {
     switch (flag) {
       case '0':
       case '\0':
-      case '7': return tar_type::regular;  // 7: a file that is contiguous on its disk
+      case '7': return tar_type::regular;  // type 7 is a file whose blocks are contiguous on the disk
       case '1': return tar_type::hard_link;
       case '2': return tar_type::symlink;
       case '3': return tar_type::character_device;
@@ -411,7 +423,7 @@ class tar_reader {
     if (local_.name) return std::move(*local_.name);
     if (long_name_) return std::move(*long_name_);
     std::string name;
-    // GNU tar stores other values in the place of the prefix, and has another magic.
+    // GNU tar has another magic, and uses the field of the prefix for other values.
     if (field(detail::tar_magic).starts_with(detail::tar_posix_magic))
       name = detail::until_nul(field(detail::tar_prefix));
     if (!name.empty()) name += '/';
@@ -432,7 +444,8 @@ class tar_reader {
     return text;
   }
 
-  /// Returns the value of this entry's pax header, else of a global one, else of the header.
+  /// Returns a value of the current entry: from its pax header if set there, otherwise from a global pax header,
+  /// otherwise from the header block.
   std::int64_t chosen(std::optional<std::int64_t> overrides::*which, detail::tar_field where, const char* what) const {
     if (local_.*which) return *(local_.*which);
     if (global_.*which) return *(global_.*which);
@@ -469,7 +482,7 @@ class tar_reader {
   }
 
   static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
-  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // writers fill up records, usually of 10 KiB
+  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // programs fill the last record with zeros
 
   tar_limits limits_;
   state state_ = state::head;

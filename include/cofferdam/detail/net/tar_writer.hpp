@@ -21,7 +21,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A writer of tar archives. Sans-I/O; the data of entries does not pass through it.
+/// A writer for tar archives. It does no I/O: it returns headers and padding, and the caller sends the data of the
+/// entries in between.
 ///
 ///     tar_writer writer;
 ///     send(writer.head(tar_entry("a/b", tar_type::regular).size(data.size())));
@@ -29,21 +30,23 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 ///     send(writer.padding());
 ///     send(writer.end());
 ///
-/// The format is ustar, which every reader supports, if the entry fits; else pax: a name or a link that is too long or
-/// not ASCII, 8 GiB and more, an owner above 2,097,151, a time before 1970 or after 2242. A name that is not UTF-8 is
-/// marked as binary. The same entries give the same bytes.
+/// An entry is written in the format ustar, which every reader supports, if its values fit. Otherwise a pax header is
+/// added. That is necessary for a name or a target that is too long or not ASCII, for a size of 8 GiB or more, for an
+/// owner above 2,097,151, and for a time before 1970 or after 2242. A name that is not UTF-8 is marked as binary. The
+/// same entries always give the same bytes.
 ///
-/// Names are written unchanged. The caller must make sure that they are relative and lead nowhere else
-/// (`workspace_path`), and so must the program that unpacks the archive.
+/// Names are written unchanged. The caller must make sure that they are relative and contain no `..` (see
+/// `workspace_path`). The program that unpacks the archive must check them, too.
 /// \par Threads  one at a time.
 /// \par Source   POSIX pax(1), "ustar Interchange Format" and "pax Extended Header".
 class tar_writer {
  public:
-  /// Returns the header blocks of an entry: a multiple of 512 bytes. `entry.size()` bytes of data and `padding()`
-  /// follow.
-  /// \throws error{exec_errc::invalid_argument}: no name or (for a link) no target, a NUL in one, a file's name with a
-  ///     slash at its end, data for a type that has none; the previous entry is not complete, or the archive has ended.
-  ///     error{exec_errc::unsupported}: devices, FIFOs, unknown types. The state is unchanged after an exception.
+  /// Begins an entry and returns its header blocks, a multiple of 512 bytes. The caller must then send `entry.size()`
+  /// bytes of data and `padding()`.
+  /// \throws error{exec_errc::invalid_argument} if the name or a link's target is empty or has a NUL, if a file's name
+  ///     ends in a slash, if an entry has data or a target that its type cannot have, if the previous entry is not
+  ///     complete, or if the archive has ended; error{exec_errc::unsupported} for devices, FIFOs and unknown types.
+  ///     After an exception, the writer is unchanged.
   bytes head(const tar_entry& entry) {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     check(entry);
@@ -89,26 +92,27 @@ class tar_writer {
     return to_bytes(blocks);
   }
 
-  /// Counts `count` bytes of the entry's data as sent.
-  /// \throws error{exec_errc::invalid_argument} if that is more than the head announced; the state is then unchanged.
+  /// Records that the caller has sent `count` bytes of the entry's data.
+  /// \throws error{exec_errc::invalid_argument} if these are more bytes than the entry's head has announced; the writer
+  ///     is then unchanged.
   void data(std::uint64_t count) {
     if (count > remaining_) throw misuse("more data than its head announced");
     remaining_ -= count;
   }
 
-  /// Returns the number of bytes of the entry's data that are still to be sent.
+  /// Returns the number of bytes of the entry's data that the caller must still send.
   std::uint64_t remaining() const noexcept { return remaining_; }
 
-  /// Returns the padding after the entry's data: 0 to 511 zeros.
-  /// \throws error{exec_errc::invalid_argument} if data is missing, or no entry was begun.
+  /// Completes an entry and returns its padding: 0 to 511 zeros.
+  /// \throws error{exec_errc::invalid_argument} if data is missing, or if no entry was begun.
   bytes padding() {
     if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
     unfinished_ = false;
     return bytes(padding_);
   }
 
-  /// Returns the end of the archive: two blocks of zeros. To be called once.
-  /// \throws error{exec_errc::invalid_argument} if an entry is not complete, or the archive has ended.
+  /// Returns the end of the archive: two blocks of zeros. Call this once.
+  /// \throws error{exec_errc::invalid_argument} if an entry is not complete, or if the archive has ended.
   bytes end() {
     if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
     ended_ = true;
@@ -121,7 +125,7 @@ class tar_writer {
     std::string_view name;
   };
 
-  /// One header.
+  /// A header block of 512 bytes.
   class block {
    public:
     void text(detail::tar_field where, std::string_view value) {
@@ -141,7 +145,7 @@ class tar_writer {
       bytes_[detail::tar_flag.at] = flag;
       text(detail::tar_magic, std::string_view("ustar\00000", 8));
     }
-    /// Returns the block with its checksum: six digits, a NUL, a blank.
+    /// Computes the checksum and returns the block. The checksum is six octal digits, a NUL and a blank.
     std::string finished() {
       const auto sum = static_cast<std::uint64_t>(detail::tar_sums_of({bytes_.data(), bytes_.size()}).of_unsigned);
       octal({detail::tar_checksum.at, 7}, sum);
@@ -153,7 +157,7 @@ class tar_writer {
     std::array<char, detail::tar_block> bytes_{};
   };
 
-  /// The name in the header if the pax header before it has the real name.
+  /// The name in a header block whose real name is in the pax header before it.
   static constexpr std::string_view stand_in = "pax-header";
 
   static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
@@ -181,7 +185,8 @@ class tar_writer {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   }
 
-  /// Splits a name for ustar: whole, or at a slash into at most 155 and 100 bytes.
+  /// Splits a name for the two fields of ustar: not at all, or at a slash into at most 155 and 100 bytes. Returns no
+  /// value if the name does not fit.
   static std::optional<split_name> split_to_fit(std::string_view name) noexcept {
     if (!is_ascii(name)) return std::nullopt;
     if (name.size() <= detail::tar_name.size) return split_name{{}, name};
@@ -191,7 +196,7 @@ class tar_writer {
     return split_name{name.substr(0, slash), name.substr(slash + 1)};
   }
 
-  /// Returns the largest number that fits in octal, with one byte left for a NUL.
+  /// Returns the largest number that fits into a field as octal digits. One byte stays for a NUL.
   static constexpr std::uint64_t octal_most(detail::tar_field where) noexcept {
     return (std::uint64_t{1} << (3 * (where.size - 1))) - 1;
   }
@@ -211,7 +216,7 @@ class tar_writer {
     }
   }
 
-  /// Appends "LENGTH KEY=VALUE\n", where LENGTH counts its own digits.
+  /// Appends "LENGTH KEY=VALUE\n". LENGTH is the size of the whole record, including the digits of LENGTH.
   static void add_record(std::string& to, std::string_view key, std::string_view value) {
     const std::size_t rest = 1 + key.size() + 1 + value.size() + 1;
     std::size_t size = rest + 1;

@@ -21,21 +21,24 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A copyable recipe for connections to a peer. Each call makes a new stream. Holds no socket.
+/// The address of a peer and the function that connects to it. Each call of `connect` makes a new stream. A connector
+/// is copyable and owns no socket.
 ///
-/// `unix_connector`, `tcp_connector` and `tls_connector` make the usual connectors. A custom connector is
-/// a name, the peer's `Host`, and a function.
+/// `unix_connector`, `tcp_connector` and `tls_connector` make the usual connectors. A custom connector consists of a
+/// name, a value for `Host`, and a function.
 class connector {
  public:
-  /// Makes a stream within a time, or throws `error{exec_errc::io_error}`, or `error{exec_errc::cancelled}`; leaves
-  /// nothing behind.
+  /// A function that makes a stream within a time limit. It throws `error{exec_errc::io_error}` or
+  /// `error{exec_errc::cancelled}`, and must not leave a socket open in that case.
   using function = std::function<awaitable<byte_stream>(asio::any_io_executor, std::chrono::milliseconds)>;
 
-  /// Cannot connect.
+  /// Constructs an object that cannot connect: `connect` throws `error{exec_errc::invalid_argument}`.
   connector() = default;
-  /// \param name     the peer's name for error messages: `the socket "/var/run/docker.sock"`.
-  /// \param host     the value of the field `Host`: a name, or an address with its port; no control character.
-  /// \param connect  copied into every copy of this object; runs in the coroutine of the caller.
+  /// \param name     the peer's name for error messages, for example `the socket "/var/run/docker.sock"`.
+  /// \param host     the value of the `Host` field in HTTP requests: a name, or an address with its port; no control
+  ///                 characters.
+  /// \param connect  the function that connects. Every copy of this object has a copy of it. It runs in the coroutine
+  ///                 of the caller.
   connector(std::string name, std::string host, function connect)
       : name_(std::move(name)), host_(std::move(host)), connect_(std::move(connect)) {
     if (!connect_) throw error(exec_errc::invalid_argument, "connector: the function that connects is empty");
@@ -44,13 +47,13 @@ class connector {
   const std::string& name() const noexcept { return name_; }
   const std::string& host() const noexcept { return host_; }
 
-  /// Connects.
-  /// \param limit  the time limit for a usable stream; more than zero.
+  /// Connects to the peer and returns the stream.
+  /// \param limit  the time limit until the stream is usable; more than zero.
   awaitable<byte_stream> connect(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
     if (!connect_) throw error(exec_errc::invalid_argument, "connector: there is none (default-constructed)");
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "connect: the limit must be longer than zero");
-    // the maximum that can be added to a clock's time
+    // The clock's time must not overflow when the limit is added, so the limit is at most a year.
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
     return connect_(std::move(executor), std::min(limit, longest));
   }
@@ -62,30 +65,31 @@ class connector {
 };
 
 /// Makes a connector to a Unix stream socket.
-/// \param path  absolute, at most 107 bytes, no NUL.
-/// \param host  the value of the field `Host`; the peer usually ignores it.
-/// \throws      error{exec_errc::invalid_argument} for another path. Connecting throws error{exec_errc::io_error} whose
-///              `cause()` is the system's: ENOENT (no such socket), EACCES (no permission), ECONNREFUSED (left by a
-///              dead server).
+/// \param path  the path of the socket: absolute, at most 107 bytes, without NUL.
+/// \param host  the value of the `Host` field in HTTP requests, which most servers on Unix sockets ignore.
+/// \throws      error{exec_errc::invalid_argument} for an invalid path. Connecting throws error{exec_errc::io_error}
+///              whose `cause()` is the system's error code: ENOENT (no such socket), EACCES (no permission),
+///              ECONNREFUSED (the server that made the socket does not run any more), ...
 /// \par Cancellation  terminal.
 connector unix_connector(std::string path, std::string host = "localhost");
 
-/// Makes a connector to a host by TCP. It tries every address in the order of the system, each with its share of the
-/// remaining time. TCP_NODELAY; keep-alive probes after 30 s of silence.
-/// \param host  a name, or an IPv4 or IPv6 address (without brackets); resolved for each connection.
+/// Makes a connector to a host by TCP. If the host has several addresses, they are tried in the system's order, each
+/// with its share of the remaining time. The stream has TCP_NODELAY, and sends keep-alive probes after 30 s of silence.
+/// \param host  a name, or an IPv4 or IPv6 address without brackets. A name is looked up for each connection.
 /// \param port  not 0.
-/// \throws      error{exec_errc::invalid_argument} for another host or port; connecting throws
+/// \throws      error{exec_errc::invalid_argument} for an invalid host or port. Connecting throws
 ///              error{exec_errc::io_error} with the host and the last address that was tried.
-/// \par Cancellation  terminal. The wait for a name lookup ends; the system's own lookup continues until it ends by
-///                    itself.
+/// \par Cancellation  terminal. If a name is being looked up, the caller does not wait for the end of the lookup, which
+///                    the system cannot cancel.
 connector tcp_connector(std::string host, std::uint16_t port);
 
-/// Makes a stream from two ends, such as a child's standard output and input.
-/// \param readable  models Asio's AsyncReadStream and has `close()`; moved in.
-/// \param writable  models Asio's AsyncWriteStream and has `close()`; moved in. An `asio::posix::stream_descriptor` is
-///                  written without SIGPIPE and becomes non-blocking.
-/// \param peer      the name of the other side for error messages.
-/// \param owner     an object that must live as long, such as the child. Destroyed after both ends.
+/// Makes a stream from a readable and a writable object, for example a child's standard output and input.
+/// \param readable  models Asio's AsyncReadStream and has `close()`. The stream takes it over.
+/// \param writable  models Asio's AsyncWriteStream and has `close()`. The stream takes it over. If it is an
+///                  `asio::posix::stream_descriptor`, it becomes non-blocking, and writing raises no SIGPIPE.
+/// \param peer      the name of the other side, for error messages.
+/// \param owner     an object that must live as long as both, for example the child process. It is destroyed after
+///                  them.
 template <class Readable, class Writable, class Owner = std::nullptr_t>
   requires(std::is_object_v<Readable> && std::is_object_v<Writable> && std::is_object_v<Owner>)
 byte_stream make_byte_stream(Readable readable, Writable writable, std::string peer, Owner owner = Owner()) {

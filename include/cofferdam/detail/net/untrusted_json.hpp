@@ -19,16 +19,17 @@
 #include <system_error>
 #include <vector>
 
-// Parses JSON from untrusted sources. Boost's objects are hash tables. An attacker can choose keys that collide, so
-// that an object of a megabyte blocks the event loop for seconds. So the parsers here refuse or avoid objects with many
-// members.
+// Parsers for JSON from untrusted sources. The objects of Boost.JSON are hash tables. An attacker can choose keys that
+// collide in the table, and then an object of one megabyte blocks the event loop for seconds. The parsers here
+// therefore refuse or avoid objects with many members.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The maximum number of members of one object.
+/// The maximum number of members of one object in untrusted JSON.
 inline constexpr std::size_t max_members = 1000;
 
-/// Ignores all events of a parser; handlers override the events they need.
+/// A handler for `boost::json::basic_parser` that ignores the parser's events. Derived handlers override the events
+/// that they need.
 class json_silence {
  public:
   using code = boost::system::error_code;
@@ -45,7 +46,8 @@ class json_silence {
   bool on_number_part(text, code&) { return true; }
 };
 
-/// Finds the objects with many members, by the order in which they begin.
+/// A handler that finds the objects with more than `max_members` members. It numbers all objects in the order in which
+/// they begin.
 class large_object_finder : public json_silence {
  public:
   const std::vector<bool>& large() const noexcept { return large_; }
@@ -77,6 +79,7 @@ class large_object_finder : public json_silence {
   std::vector<std::size_t> open_;
 };
 
+/// Parses a text with a handler. Returns false if the text is not JSON, if other text follows, or if the handler stops.
 template <class Handler>
 bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view text) {
   boost::system::error_code failure;
@@ -84,11 +87,12 @@ bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view 
   return !failure && parser.done() && text.find_first_not_of(" \t\r\n", read) == std::string_view::npos;
 }
 
-/// Returns a flag for each object of a text, in the order in which they begin: true if it has more than `max_members`.
-/// Empty if no object has. No value if the text is not JSON, or too deep.
+/// Returns a flag for each object of a JSON text, in the order in which the objects begin. A flag is true if its object
+/// has more than `max_members` members. The result is empty if no flag is true. Returns no value if the text is not
+/// JSON or is nested too deeply.
 inline std::optional<std::vector<bool>> large_objects(std::string_view text,
                                                       const boost::json::parse_options& options) {
-  // Each member has a colon. So a long text with few colons, such as base64, is not read twice.
+  // Each member has a colon. A long text with few colons, such as base64, therefore needs no second parser.
   if (static_cast<std::size_t>(std::count(text.begin(), text.end(), ':')) <= max_members) return std::vector<bool>();
   boost::json::basic_parser<large_object_finder> finder(options);
   if (!parses_wholly(finder, text)) return std::nullopt;
@@ -97,7 +101,7 @@ inline std::optional<std::vector<bool>> large_objects(std::string_view text,
   return large;
 }
 
-/// Counts values, up to a limit.
+/// A handler that counts the values of a JSON text, and stops the parser at a limit.
 class value_counter : public json_silence {
  public:
   explicit value_counter(std::size_t max_values) : left_(max_values) {}
@@ -133,11 +137,12 @@ class value_counter : public json_silence {
   bool is_past_limit_ = false;
 };
 
-/// Returns true if a text has more than `max_values` values of any type, at any depth. Objects and arrays take far more
-/// time to make than the bytes of a string: a megabyte of `[],[],` costs as much as a hundred megabytes of text. Stops
-/// reading as early as possible, and makes no value.
+/// Returns true if a JSON text has more than `max_values` values of any type, at any depth. Building many small objects
+/// and arrays takes far more time than building a long string: a megabyte of `[],[],` costs as much as a hundred
+/// megabytes of text. This function builds no values, and stops at the limit.
 inline bool has_more_values(std::string_view text, std::size_t max_values, const boost::json::parse_options& options) {
-  // Each value except the first is preceded by one of these characters.
+  // Each value except the first has one of these characters of its own before it: a comma, or the bracket that begins
+  // its array or object.
   const auto begins = static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return c == ',' || c == '[' || c == '{'; }));
   if (begins < max_values) return false;
@@ -147,7 +152,8 @@ inline bool has_more_values(std::string_view text, std::size_t max_values, const
   return counter.handler().is_past_limit();
 }
 
-/// Works as `boost::json::parse`, but also refuses an object with many members (`object_too_large`).
+/// Parses JSON as `boost::json::parse` does, but refuses an object with more than `max_members` members: `failure` is
+/// then `object_too_large`.
 inline boost::json::value parse_untrusted_json(std::string_view text, std::error_code& failure,
                                                const boost::json::parse_options& options = {}) {
   const std::optional<std::vector<bool>> large = large_objects(text, options);

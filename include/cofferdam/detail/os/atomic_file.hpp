@@ -24,13 +24,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A file that is being written and appears whole, under its name, with `commit()`, or not at all. Made by
-/// `directory::create_file`.
+/// A file that is being written. With `commit()` the whole file appears under its name; without `commit()` nothing
+/// appears. Made by `directory::create_file`.
 ///
-/// Until then the bytes have no name if the file system supports that (O_TMPFILE), else one in the staging
-/// directory. A regular file or symbolic link of that name is replaced, never written through, so other hard links to
-/// the old file keep its content. Nothing is synced to disk: after a power cut the file system decides.
-/// \par Threads  one at a time. The destructor discards what was not committed.
+/// Before `commit()` the file has no name, if the file system supports that (O_TMPFILE). Otherwise it has a temporary
+/// name in the staging directory. `commit()` replaces a regular file or symbolic link that has the name, instead of
+/// writing into it. Other hard links to the old file therefore keep their content. Data is not synced to the disk, so
+/// the file may be incomplete after a power failure.
+/// \par Threads  one at a time. The destructor discards a file that was not committed.
 class atomic_file {
  public:
   atomic_file() = default;
@@ -51,13 +52,14 @@ class atomic_file {
   }
   ~atomic_file() { discard(); }
 
-  /// Starts a file.
-  /// \param parent   the directory it will stand in; its descriptor, O_PATH is enough.
-  /// \param staging  the directory of the unfinished file, as a descriptor on the same file system, or empty for
-  ///                 `parent` itself. With a staging directory a killed host leaves nothing in the tree.
-  /// \param name     one name, without `/`.
+  /// Begins a file.
+  /// \param parent   a descriptor of the directory for the file; may have been opened with O_PATH.
+  /// \param staging  a descriptor of the directory for the unfinished file, on the same file system; empty means
+  ///                 `parent`. With a staging directory, a killed program leaves nothing in `parent`.
+  /// \param name     the file's name in `parent`, without `/`.
   /// \param path     the file's path for error messages.
-  /// \throws error{exec_errc::not_a_file} if a directory, FIFO, socket or device has that name; and others.
+  /// \throws error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name;
+  ///     error{exec_errc::permission_denied}, error{exec_errc::io_error} and others if the file cannot be made.
   atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
       : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
     look_at_target();
@@ -78,9 +80,9 @@ class atomic_file {
 
   const std::string& path() const noexcept { return path_; }
 
-  /// Adds bytes at the end.
-  /// \throws error{exec_errc::io_error} with the cause if the disk is full; error{exec_errc::too_large} at a file-size
-  /// limit.
+  /// Appends bytes to the file.
+  /// \throws error{exec_errc::io_error} with ENOSPC as its `cause()` if the disk is full; error{exec_errc::too_large}
+  ///     if a limit on file sizes is exceeded.
   void write(bytes_view content) {
     while (!content.empty()) {
       const ssize_t count = ::write(data_.get(), content.data(), content.size());
@@ -90,10 +92,11 @@ class atomic_file {
     }
   }
 
-  /// Gives the file its name. After that this object is empty.
-  /// \param mode  permission bits, of which 0777 are used, independent of the umask; by default those of the file that
-  ///              is replaced, else 0644.
-  /// \throws      error{exec_errc::not_a_file} if a directory is in its place now, io_error; nothing has changed.
+  /// Gives the file its name. After that, this object is empty.
+  /// \param mode  the permission bits, 0 to 0777, whatever the umask is. By default those of the file that is replaced,
+  ///              or 0644 for a new file.
+  /// \throws      error{exec_errc::not_a_file} if a directory has the name by now; error{exec_errc::io_error}. The
+  ///              directory is then unchanged.
   void commit(std::optional<unsigned> mode = {}) {
     if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
     if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {
@@ -113,7 +116,7 @@ class atomic_file {
     forget();
   }
 
-  /// Drops what was written; nothing has changed.
+  /// Discards the file. The directory is unchanged.
   void discard() noexcept {
     if (!temporary_.empty()) ::unlinkat(workplace(), temporary_.c_str(), 0);
     temporary_.clear();
@@ -148,10 +151,10 @@ class atomic_file {
     if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
   }
 
-  // Giving an unnamed file a name needs /proc, or Linux 6.10.
+  // Giving a name to an unnamed file needs /proc, or Linux 6.10.
   bool is_linkable() const noexcept { return ::faccessat(AT_FDCWD, data_link().data(), F_OK, 0) == 0; }
 
-  // Not a string: it would allocate, in a function that must not throw.
+  // Returns an array, because a string would allocate, and the callers must not throw.
   std::array<char, 32> data_link() const noexcept {
     std::array<char, 32> path{};
     std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", data_.get());
@@ -179,7 +182,7 @@ class atomic_file {
   unique_fd data_;
   std::string path_;
   std::string name_;
-  std::string temporary_;  // in the staging directory; empty while the data has no name
+  std::string temporary_;  // a name in the staging directory; empty while the file has no name
   unsigned mode_ = default_mode;
   bool replaces_ = false;
 };

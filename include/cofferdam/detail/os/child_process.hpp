@@ -36,13 +36,15 @@ template <class = void>
 class basic_child_process;
 using child_process = basic_child_process<>;
 
-/// A child of this program: signalled by its process group; its end is detected by its pidfd.
+/// A command that is a child of this program. Signals go to its process group. Its pidfd reports its end.
 template <class Unused>
 class basic_child_process final : public command_transport {
  public:
   static constexpr paced_by pace = paced_by::us;
 
-  /// \param pidfd  taken over only if this does not throw: otherwise the caller can still end the process.
+  /// \param pid    the process number of the child.
+  /// \param pidfd  the child's pidfd. If the constructor throws, the caller still owns it and can end the process.
+  /// \param pipes  this program's ends of the command's streams.
   basic_child_process(running_command& command, const asio::any_io_executor& executor, pid_t pid, unique_fd& pidfd,
                       command_pipes pipes)
       : command_(command), pid_(pid), pidfd_(executor), deadline_(executor), next_step_(executor) {
@@ -58,12 +60,12 @@ class basic_child_process final : public command_transport {
 
   running_command& command() noexcept { return command_; }
 
-  /// Starts all waits.
-  /// \param content  the first content of the input.
+  /// Starts all waits: for the end, the time limit and the streams.
+  /// \param content  the first content of the command's input.
   void begin(bytes content) {
     watch_exit();
     if (command_.limits().timeout) {
-      // Far beyond any real limit, and short of what would overflow the clock.
+      // Longer than any real limit, but short enough that the clock's time does not overflow.
       constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 3650);
       deadline_.expires_at(command_.started() + std::min(*command_.limits().timeout, longest));
       on_expiry(deadline_, [self = kept()](std::error_code failure) {
@@ -74,12 +76,12 @@ class basic_child_process final : public command_transport {
   }
 
   void send(int number) noexcept override {
-    if (!reaped_) ::kill(-pid_, number);  // not reaped yet: no other group can have this number
+    if (!reaped_) ::kill(-pid_, number);  // until the child is reaped, no other process group can have this number
   }
 
   void end(end_reason) override {
     send(SIGTERM);
-    send(SIGCONT);  // a stopped process takes the SIGTERM only when it goes on
+    send(SIGCONT);  // a stopped process handles SIGTERM only after it has been continued
   }
 
   void kill() noexcept override { send(SIGKILL); }
@@ -91,7 +93,7 @@ class basic_child_process final : public command_transport {
     after(command_.limits().linger, [](running_command& command) { command.linger_over(); });
   }
 
-  /// Kills the rest of the process group, and takes the status.
+  /// Kills the other processes of the process group, and takes the exit status.
   void conclude() override {
     next_step_.cancel();
     send(SIGKILL);
@@ -99,7 +101,7 @@ class basic_child_process final : public command_transport {
   }
 
   void on_finished() noexcept override {
-    std::error_code ignored;  // the process is gone
+    std::error_code ignored;  // the process has ended, so errors do not matter
     pidfd_.close(ignored);
   }
 
@@ -121,22 +123,24 @@ class basic_child_process final : public command_transport {
     });
   }
 
-  /// Asio may wake a waiter without an event: if the state of an old descriptor has a queued event, a new descriptor
-  /// may get that state. So test, and wait again.
+  /// Waits for the child's end. Asio may report an event that has not happened: it may reuse the state of a closed
+  /// descriptor, which still has a queued event, for a new one. The handler therefore checks the process, and waits
+  /// again if it is running.
   void watch_exit() {
     on_readable(pidfd_, [self = kept()](std::error_code failure) {
       if (failure == asio::error::operation_aborted) return;
       if (failure) self->command_.cannot_watch(failure);
       if (self->has_ended(failure ? 0 : WNOHANG)) {
         self->deadline_.cancel();
-        self->command_.exited();  // its number stays reserved until `reap`
+        self->command_.exited();  // the process number stays reserved until `reap`
       } else {
         self->watch_exit();
       }
     });
   }
 
-  /// \param options  WNOHANG: does not wait for it.
+  /// Returns true if the child has ended, without reaping it.
+  /// \param options  WNOHANG to return at once; 0 to wait for the end.
   bool has_ended(int options) noexcept {
     siginfo_t info{};
     int result = 0;
@@ -146,7 +150,7 @@ class basic_child_process final : public command_transport {
     return result < 0 || info.si_pid != 0;
   }
 
-  /// Takes the status. Returns false if the child has not died yet.
+  /// Reaps the child and stores its status in the result. Returns false if the child has not ended yet.
   bool reap() noexcept {
     siginfo_t info{};
     rusage usage{};
@@ -156,7 +160,7 @@ class basic_child_process final : public command_transport {
     } while (result < 0 && errno == EINTR);
     if (result == 0 && info.si_pid == 0) return false;
     reaped_ = true;
-    if (result < 0) return true;  // other code in this program has reaped the child: the status is lost
+    if (result < 0) return true;  // other code in this program has reaped the child, so the status is lost
     command_.status_known();
     command_result& outcome = command_.mutable_result();
     if (info.si_code == CLD_EXITED) {

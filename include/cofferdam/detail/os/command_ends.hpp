@@ -26,35 +26,40 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Gets notified when an end of a command's streams can be used. Kept alive by the waiting side.
+/// An object that is notified when a command's stream can be read or written. The waiting code keeps it alive.
 class end_listener {
  public:
-  /// \param failure  not false if the wait failed.
+  /// Reports that an output can be read, or has ended.
+  /// \param index    0 for standard output, 1 for standard error.
+  /// \param failure  an error code if waiting has failed; otherwise empty.
   virtual void output_ready(std::size_t index, std::error_code failure) = 0;
+  /// Reports that the input can be written.
+  /// \param failure  an error code if waiting has failed; otherwise empty.
   virtual void input_ready(std::error_code failure) = 0;
 
  protected:
   ~end_listener() = default;
 };
 
-/// Our end of a command's output or error output.
+/// This program's end of a command's standard output or standard error.
 class output_end {
  public:
   output_end() = default;
   output_end(const output_end&) = delete;
   output_end& operator=(const output_end&) = delete;
   virtual ~output_end() = default;
-  /// Returns the bytes read; 0 at the end; -1 if nothing is available now.
+  /// Reads available bytes without waiting. Returns their number; 0 at the end of the stream; -1 if nothing is
+  /// available now.
   virtual ssize_t read(std::byte* to, std::size_t max_bytes) noexcept = 0;
   /// Returns the number of bytes that are available now.
   virtual std::size_t waiting() noexcept = 0;
-  /// Calls `listener->output_ready(index)` once, when there is output to read or the stream has ended. After `close()`
-  /// there is no such call.
+  /// Calls `listener->output_ready(index)` once, as soon as output is available or the stream has ended. Does not call
+  /// it after `close()`.
   virtual void wait(std::shared_ptr<end_listener> listener, std::size_t index) = 0;
   virtual void close() noexcept = 0;
 };
 
-/// Our end of a command's input.
+/// This program's end of a command's standard input.
 class input_end {
  public:
   input_end() = default;
@@ -62,20 +67,20 @@ class input_end {
   input_end& operator=(const input_end&) = delete;
   virtual ~input_end() = default;
   virtual bool is_open() const noexcept = 0;
-  /// Returns the bytes written; -1 if there is no room now; -2 if the reading end is closed.
+  /// Writes bytes without waiting. Returns their number; -1 if there is no room now; -2 if the reading end is closed.
   virtual ssize_t write(bytes_view data) = 0;
-  /// Calls `input_ready` once when there is room. Not called after `close()`.
+  /// Calls `listener->input_ready` once, as soon as there is room. Does not call it after `close()`.
   virtual void wait(std::shared_ptr<end_listener> listener) = 0;
   virtual void close() noexcept = 0;
 };
 
-/// Takes a descriptor over, but only if that does not throw.
+/// Transfers a descriptor to an Asio object. If this throws, `from` still owns the descriptor.
 inline void hand_over(unique_fd& from, asio::posix::stream_descriptor& to) {
   to.assign(from.get());
   from.release();
 }
 
-/// The reading end of a pipe, or a terminal's master.
+/// The reading end of a pipe, or the master side of a terminal.
 class descriptor_output final : public output_end {
  public:
   descriptor_output(const asio::any_io_executor& executor, unique_fd& fd) : descriptor_(executor) {
@@ -87,7 +92,7 @@ class descriptor_output final : public output_end {
       got = ::read(descriptor_.native_handle(), to, max_bytes);
     } while (got < 0 && errno == EINTR);
     if (got >= 0) return got;
-    return errno == EAGAIN ? -1 : 0;  // EIO: no process has the terminal open any more
+    return errno == EAGAIN ? -1 : 0;  // EIO means that no process has the terminal open any more
   }
   std::size_t waiting() noexcept override {
     int count = 0;
@@ -100,7 +105,7 @@ class descriptor_output final : public output_end {
     });
   }
   void close() noexcept override {
-    std::error_code ignored;  // a reading end
+    std::error_code ignored;  // closing a reading end loses no data
     descriptor_.close(ignored);
   }
 
@@ -108,7 +113,7 @@ class descriptor_output final : public output_end {
   asio::posix::stream_descriptor descriptor_;
 };
 
-/// Output that other code delivers: the bytes that have arrived and are unread.
+/// A buffer for output that other code receives and passes to `arrived`. It has the bytes that were not read yet.
 class buffered_output : public output_end {
  public:
   ssize_t read(std::byte* to, std::size_t max_bytes) noexcept final {
@@ -128,7 +133,7 @@ class buffered_output : public output_end {
     if (!ended_ && waiting() == 0) return;
     const std::weak_ptr<end_listener> is_there = listener_;
     post_callback(executor_, [this, is_there] {
-      if (is_there.lock()) ready();  // the waiting side owns this object
+      if (is_there.lock()) ready();  // if the listener still exists, this object does too, because the listener owns it
     });
   }
   void close() noexcept override {
@@ -138,7 +143,7 @@ class buffered_output : public output_end {
   }
 
   void arrived(bytes_view piece) {
-    if (ended_) {  // no reader: treated as read at once
+    if (ended_) {  // the output is not read any more, so the bytes count as read
       on_taken(piece.size());
       on_wait();
       return;
@@ -154,9 +159,9 @@ class buffered_output : public output_end {
  protected:
   explicit buffered_output(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  /// Called after `count` bytes were read.
+  /// Called after `count` bytes were read from the buffer.
   virtual void on_taken(std::size_t count) noexcept = 0;
-  /// Called when the reader waits for more.
+  /// Called when the reader begins to wait for more output.
   virtual void on_wait() {}
 
  private:
@@ -177,11 +182,11 @@ class buffered_output : public output_end {
   bool ended_ = false;
 };
 
-/// The writing end of a pipe, or a terminal's master.
+/// The writing end of a pipe, or the master side of a terminal.
 class descriptor_input final : public input_end {
  public:
-  /// \param fd           empty: closed from the start.
-  /// \param is_terminal  true: the end of the input is sent as a character.
+  /// \param fd           the descriptor; if it is empty, the input is closed from the start.
+  /// \param is_terminal  true for a terminal: `close()` then sends the end of the input as a control character.
   descriptor_input(const asio::any_io_executor& executor, unique_fd& fd, bool is_terminal = false)
       : descriptor_(executor), is_terminal_(is_terminal) {
     if (fd) hand_over(fd, descriptor_);
@@ -203,12 +208,13 @@ class descriptor_input final : public input_end {
   }
   void close() noexcept override {
     if (is_terminal_ && descriptor_.is_open()) {
-      // In the middle of a line the first ^D only passes the line on. If there is no room for them, the command does
-      // not read.
+      // A terminal interprets ^D as the end of the input only at the beginning of a line. In the middle of a line, a
+      // first ^D passes the line on, and a second one ends the input. If there is no room for these characters, the
+      // command does not read its input, and needs no end of it.
       constexpr std::string_view ends = "\x04\x04";
       static_cast<void>(write(as_bytes(ends.substr(is_line_start_ ? 1 : 0))));
     }
-    std::error_code ignored;  // closing our end of a pipe cannot fail in a way that matters
+    std::error_code ignored;  // errors when closing the writing end of a pipe do not matter here
     descriptor_.close(ignored);
   }
 

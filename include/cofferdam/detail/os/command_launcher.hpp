@@ -37,7 +37,8 @@ template <class = void>
 class basic_command_launcher;
 using command_launcher = basic_command_launcher<>;
 
-/// The common part of all kinds of commands, on the side of the environment.
+/// The part of a session that does not depend on where its commands run: it starts commands, awaits them and ends them.
+/// Derived classes implement `launch`.
 template <class Unused>
 class basic_command_launcher : public std::enable_shared_from_this<command_launcher> {
  public:
@@ -78,31 +79,32 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     co_return process(std::move(result));
   }
 
-  /// Ends every command and waits for that. The caller keeps this object until the awaitable completes.
+  /// Ends every command and waits until all have ended. The caller keeps this object until the awaitable completes.
   virtual awaitable<void> close() { return end_commands(shared_from_this()); }
 
-  /// Ends every command and waits for nothing. Nothing can be started afterwards.
+  /// Ends every command without waiting. No further command can be started.
   virtual void abandon() noexcept {
     closing_ = true;
     const std::vector<running_command*>& commands = registry_->commands();
-    for (std::size_t i = commands.size(); i-- > 0;)  // backwards: a finished command removes itself from the list
+    for (std::size_t i = commands.size(); i-- > 0;)  // backwards: a finished command leaves the list
       if (const std::shared_ptr<running_command> kept = commands[i]->kept()) kept->abandon();
   }
 
-  /// Gives up the place where the commands run: pending operations throw `reason`. Nothing can be started afterwards.
+  /// Ends the session because its connection or sandbox is lost. Pending operations throw `reason`. No further command
+  /// can be started.
   virtual void lose(const error& reason) noexcept {
     fail_unfinished(reason);
     abandon();
   }
 
-  /// Returns the commands that have ended and left something running, oldest first.
+  /// Returns the commands that have ended, but left processes running, oldest first.
   virtual std::vector<background_command> background() const { return {}; }
 
-  /// Ends what a command has left running, and waits for that.
+  /// Ends the processes that a command has left running, and waits until they have ended.
   virtual awaitable<void> end_background(std::uint32_t number) { return find_nothing(shared_from_this(), number); }
 
  protected:
-  /// A started command, or a result with the reason why there is none.
+  /// The result of a launch: a running command, or, if `running` is null, a result with the reason of the failure.
   class launched {
    public:
     std::shared_ptr<running_command> running;
@@ -122,18 +124,18 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     reaper::instance().sweep();
   }
 
-  /// Concludes every command with `reason`, for a place of which nothing more will be heard.
+  /// Ends every command with the error `reason`. Called if no more messages about the commands will arrive.
   void lose_commands(const error& reason) noexcept {
     for_each_living([&reason](running_command& each) {
       try {
         each.lose(reason);
-      } catch (const std::bad_alloc&) {  // the output that had arrived is lost too
+      } catch (const std::bad_alloc&) {  // without memory, the output that had arrived is lost
         each.lose_quietly(reason);
       }
     });
   }
 
-  /// Makes the operations that wait for a command throw `reason`, if that command has no result yet.
+  /// Makes operations that wait for a command throw `reason`, for every command that has no result yet.
   void fail_unfinished(const error& reason) noexcept {
     for_each_living([&reason](running_command& each) {
       if (!each.finished()) each.fail(reason.with_partial(each.partial()));
@@ -174,7 +176,8 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     return limits;
   }
 
-  /// Does something with every command. If there is no memory, commands are left out; they end with the place.
+  /// Calls `work` for every command. If memory is exhausted, some commands are skipped; they end with their sandbox or
+  /// this program.
   template <class Work>
   void for_each_living(Work work) noexcept {
     try {
@@ -191,7 +194,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   }
 
  private:
-  /// Ends the command if its coroutine is destroyed while the command runs.
+  /// A guard that ends the command if the coroutine that runs it is destroyed before the command has ended.
   class abandon_at_end {
    public:
     explicit abandon_at_end(std::shared_ptr<running_command> running) : running_(std::move(running)) {}
@@ -251,17 +254,17 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
       return launch(c, request);
     } catch (const error&) {
       throw;
-    } catch (const std::system_error& failure) {  // from Asio
+    } catch (const std::system_error& failure) {  // an error from Asio
       throw error(exec_errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
                   failure.code());
     }
   }
 
-  // A start takes a tenth of a millisecond. If hundreds arrive at once, the loop's timers and sockets get a turn after
-  // every few.
+  // The maximum number of commands that start before the event loop handles its timers and sockets. A start takes about
+  // a tenth of a millisecond, so hundreds of starts without a break would block the loop.
   static constexpr int max_starts = 32;
 
-  /// The first timer of a loop may need descriptors.
+  /// Makes a timer. The first timer of an event loop may need descriptors, so this can fail.
   static asio::steady_timer timer_of(const asio::any_io_executor& executor) {
     try {
       return asio::steady_timer(executor);
@@ -277,7 +280,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     return true;
   }
 
-  /// The turn ends when the loop has handled its timers.
+  /// Begins a turn, in which at most `max_starts` commands start. The turn ends when the event loop handles its timers.
   void begin_turn() {
     turn_ends_ = true;
     turn_.expires_at(std::chrono::steady_clock::time_point());
@@ -303,7 +306,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   command_settings settings_;
   std::shared_ptr<command_registry> registry_;
   asio::steady_timer turn_;
-  int starts_ = 0;  // in this turn
+  int starts_ = 0;  // the number of commands started in this turn
   bool turn_ends_ = false;
   bool closing_ = false;
 };

@@ -14,11 +14,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The pipes between us and a command that is about to be started. Its ends are closed with this object.
+/// The pipes or the terminal between this program and a command that is about to start. The destructor closes all ends
+/// that were not moved away.
 class command_pipes {
  public:
-  /// \param request  gets the command's ends, borrowed.
-  /// \param nothing  what a command reads that is given no input.
+  /// \param c        the command.
+  /// \param request  receives the command's ends as borrowed descriptors.
+  /// \param nothing  the descriptor for the input of a command that is given no input, usually /dev/null.
   command_pipes(const command& c, spawn_request& request, int nothing) {
     if (c.terminal()) {
       use_terminal(*c.terminal(), request);
@@ -44,11 +46,11 @@ class command_pipes {
     request.error = theirs_[2].get();
   }
 
-  /// Our ends; no `input` if the command has none, no `error` if it has a terminal.
+  /// This program's ends. `input` is empty if the command has no input; `error` is empty if the command has a terminal.
   unique_fd input;
   unique_fd output;
   unique_fd error;
-  /// The command's terminal, for its size.
+  /// The master side of the command's terminal, for changing its size; empty without a terminal.
   unique_fd terminal;
 
  private:

@@ -22,18 +22,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A regular file, read piece by piece. Made by `directory::open_file`.
+/// A regular file that is read piece by piece. Made by `directory::open_file`.
 ///
-/// A FIFO, device, socket or directory is refused without being opened for reading. So nothing blocks, and a process at
-/// the other end does not notice. The file may grow or shrink meanwhile: `read` returns the current content.
+/// A FIFO, device, socket or directory is refused without being opened for reading. Opening therefore never blocks, and
+/// a process at the other end of a FIFO does not notice it. If the file grows or shrinks while it is read, `read`
+/// returns its current content.
 /// \par Threads  one at a time.
 class file_reader {
  public:
   file_reader() = default;
 
   /// Opens the file at `path` beneath `root`.
-  /// \param root  a directory's descriptor, O_PATH is enough; used only now.
-  /// \param path  a path from `workspace_path`; also used in error messages.
+  /// \param root   a descriptor of a directory, used only during the call; may have been opened with O_PATH.
+  /// \param path   a path from `workspace_path`; also used in error messages.
+  /// \param how    the method that keeps the path beneath `root`.
+  /// \param links  the treatment of symbolic links in `path`.
   /// \throws error{exec_errc::not_found, not_a_file, not_a_directory, outside_workspace, permission_denied, io_error}.
   static file_reader open(int root, std::string path, path_resolution how, link_policy links = link_policy::follow) {
     struct stat status {};
@@ -50,7 +53,7 @@ class file_reader {
     return file_reader(std::move(fd), std::move(path));
   }
 
-  /// Opens a file of the host by any path, absolute or not. Symbolic links are followed, because the path comes from
+  /// Opens a file of the host by an absolute or relative path. Symbolic links are followed, because the path comes from
   /// the caller.
   static file_reader open_host(const std::string& path) {
     struct stat status {};
@@ -59,8 +62,10 @@ class file_reader {
     return file_reader(unique_fd(detail::open_retried(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY)), path);
   }
 
-  /// Takes over a descriptor that was opened with O_NONBLOCK, after checking its type.
-  /// \throws error{exec_errc::not_a_file} if it is not a regular file; if it is empty, the error of `errno`.
+  /// Takes ownership of a descriptor that was opened with O_NONBLOCK.
+  /// \param fd    if it is empty, the constructor throws the error of `errno`.
+  /// \param path  the file's path for error messages.
+  /// \throws error{exec_errc::not_a_file} if it is not a regular file.
   file_reader(unique_fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
     struct stat status {};
     if (!fd_ || ::fstat(fd_.get(), &status) != 0) throw detail::path_error(errno, "read", path_);
@@ -69,25 +74,27 @@ class file_reader {
     mode_ = status.st_mode & 0777U;
   }
 
-  /// Returns the size in bytes when the file was opened.
+  /// Returns the size of the file in bytes at the time of opening.
   std::uint64_t size() const noexcept { return size_; }
-  /// Permission bits, 0 to 0777.
+  /// Returns the permission bits of the file, 0 to 0777, at the time of opening.
   unsigned mode() const noexcept { return mode_; }
   const std::string& path() const noexcept { return path_; }
   /// Returns the number of bytes read so far.
   std::uint64_t position() const noexcept { return position_; }
-  /// Returns the file's descriptor, still owned.
+  /// Returns the descriptor, which the object still owns.
   int descriptor() const noexcept { return fd_.get(); }
 
-  /// Reads the next bytes, at most `max_bytes` (more than zero); empty only at the end of the file.
-  /// \throws error{exec_errc::io_error}.
+  /// Reads the next bytes. The result is empty only at the end of the file.
+  /// \param max_bytes  the maximum number of bytes, more than zero. The call may return fewer.
+  /// \throws error{exec_errc::io_error} if reading fails.
   bytes read(std::size_t max_bytes) {
     bytes piece(std::min<std::uint64_t>(max_bytes, guess()));
     piece.resize(read_into(piece.data(), piece.size()));
     return piece;
   }
 
-  /// Reads into the caller's memory. Returns the number of bytes; zero at the end.
+  /// Reads into the caller's memory until `max_bytes` bytes are read or the file ends. Returns the number of bytes; 0
+  /// at the end.
   std::size_t read_into(std::byte* to, std::size_t max_bytes) {
     std::size_t done = 0;
     while (done < max_bytes) {
@@ -101,14 +108,15 @@ class file_reader {
     return done;
   }
 
-  /// Reads everything up to the end.
-  /// \throws error{exec_errc::too_large} for more than `max_bytes` bytes, before reading them if the size is known.
+  /// Reads the rest of the file.
+  /// \throws error{exec_errc::too_large} if the rest is longer than `max_bytes`. If the size at the time of opening
+  ///     already exceeds it, nothing is read.
   bytes read_rest(std::size_t max_bytes) {
     if (size_ > position_ && size_ - position_ > max_bytes) throw larger_than(max_bytes);
     bytes content;
     for (;;) {
       std::size_t chunk_size = guess();
-      // one more byte than allowed detects a larger file
+      // One byte more than allowed, to detect a file that is too long.
       if (max_bytes - content.size() < chunk_size) chunk_size = max_bytes - content.size() + 1;
       const std::size_t before = content.size();
       content.resize(before + chunk_size);
@@ -134,8 +142,8 @@ class file_reader {
     throw error(exec_errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
   }
 
-  // Returns the size of the buffer: the rest of the file as far as known, and one byte more to detect the end. Grows
-  // with the file.
+  // Returns the size for the next buffer: the known rest of the file, and one byte more to detect the end. Within 4 KiB
+  // and 1 MiB. Larger buffers are used if the file has grown.
   std::uint64_t guess() const noexcept {
     constexpr std::uint64_t smallest = 4096;
     constexpr std::uint64_t largest = 1024 * 1024;

@@ -8,7 +8,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The kind of machine that this program was compiled for, as `uname -m` calls it; empty for one that has no warden.
+/// Returns the architecture for which this program was compiled, as `uname -m` names it; empty if there is no warden
+/// (the helper program in a sandbox) for it.
 constexpr std::string_view native_machine() noexcept {
 #if defined(__x86_64__)
   return "x86_64";

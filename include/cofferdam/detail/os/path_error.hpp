@@ -12,8 +12,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// Converts `errno` to an error of the library, for calls that take a path beneath a directory. There EXDEV and ELOOP
-// mean that the path left the directory, went through /proc, or had a cycle.
+// Converts `errno` to an error of the library, for operations on a path beneath a directory. In these operations, EXDEV
+// and ELOOP mean that the path led out of the directory or through /proc, or had a cycle.
 inline error path_error(int code, std::string_view doing, std::string_view path) {
   const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
   const std::error_code cause(code, std::system_category());
@@ -37,7 +37,8 @@ inline error path_error(int code, std::string_view doing, std::string_view path)
   }
 }
 
-// Converts `errno` for calls with single names. There EXDEV means two file systems, and is no error of the path.
+// Converts `errno` to an error of the library, for operations on single names. In these operations, EXDEV means that
+// two names are on different file systems.
 inline error name_error(int code, std::string_view doing, std::string_view path) {
   if (code == EXDEV)
     return error(exec_errc::io_error,

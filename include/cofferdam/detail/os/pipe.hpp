@@ -18,13 +18,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Both ends of a pipe, closed on exec and numbered above the standard descriptors.
+/// Both ends of a pipe. They are closed on exec, and their numbers are above the three standard descriptors.
 class pipe_ends {
  public:
   unique_fd read_end;
   unique_fd write_end;
 };
 
+/// Returns the descriptor with a number above the standard ones.
+/// \param what  the kind of descriptor, for the error message.
+/// \throws error{exec_errc::io_error} with the error of `errno` if there is none.
 inline unique_fd usable(unique_fd fd, const char* what) {
   fd = unique_fd::above_standard(std::move(fd));
   if (!fd) {
@@ -44,14 +47,14 @@ inline void set_nonblocking(const unique_fd& fd) {
                 std::error_code(errno, std::system_category()));
 }
 
-/// Calls write(2) without SIGPIPE: a closed pipe gives EPIPE. Does not change the host program's setting for that
-/// signal.
+/// Calls write(2) without raising SIGPIPE: a pipe without a reader gives EPIPE. Does not change the program's action
+/// for this signal.
 inline ssize_t write_without_sigpipe(int fd, bytes_view data) noexcept {
   return without_sigpipe([&] { return ::write(fd, data.data(), data.size()); });
 }
 
 /// Makes a pipe.
-/// \throws error{exec_errc::io_error} if the system has no descriptor left.
+/// \throws error{exec_errc::io_error} if no descriptor is free.
 inline pipe_ends make_pipe() {
   int fds[2] = {-1, -1};
   if (::pipe2(fds, O_CLOEXEC) < 0) {

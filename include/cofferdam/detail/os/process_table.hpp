@@ -23,20 +23,21 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-// The processes of this machine, as this program sees them in /proc. Used if the process that should end them does not.
+// The processes of this machine, read from /proc. This is the last resort for ending processes, if the helper process
+// that should end them has failed.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One process that is alive.
+/// One living process.
 class table_entry {
  public:
   pid_t pid = 0;
   pid_t parent = 0;
-  std::uint64_t start_time = 0;  // distinguishes it from a later process with the same number
+  std::uint64_t start_time = 0;  // distinguishes the process from a later one with the same number
   std::string name;
 };
 
-/// Returns a file of /proc, or an empty text if it cannot be read.
+/// Returns the content of a file in /proc, or an empty text if it cannot be read.
 inline std::string proc_text(const std::string& path) {
   const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
@@ -50,9 +51,9 @@ inline std::string proc_text(const std::string& path) {
   }
 }
 
-/// Reads `/proc/PID/stat`.
-/// \return        false if the process is gone, or all of its threads have ended. A process of which only the first
-///                thread has ended has the state of a zombie, but is alive.
+/// Parses the content of `/proc/PID/stat`.
+/// \return        false if the process has ended. A process whose first thread has ended is in the state "zombie", but
+///                is alive while another thread runs.
 /// \par Source    proc(5).
 inline bool parse_stat(std::string_view text, table_entry& into) {
   const std::size_t open = text.find('(');
@@ -60,7 +61,8 @@ inline bool parse_stat(std::string_view text, table_entry& into) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
   into.name = std::string(text.substr(open + 1, close - open - 1));
   std::string_view rest = text.substr(close + 1);
-  constexpr std::size_t parent_at = 1;  // counted from the state
+  // The positions of three fields of the file. The state is field 0.
+  constexpr std::size_t parent_at = 1;
   constexpr std::size_t threads_at = 17;
   constexpr std::size_t start_time_at = 19;
   bool is_zombie = false;
@@ -83,7 +85,7 @@ inline bool parse_stat(std::string_view text, table_entry& into) {
   return true;
 }
 
-/// Returns true if a signal or a tracer has stopped a process.
+/// Returns true if a process is stopped by a signal or a tracer.
 inline bool is_stopped(pid_t pid) {
   const std::string text = proc_text("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t close = text.rfind(')');
@@ -91,7 +93,7 @@ inline bool is_stopped(pid_t pid) {
   return text[close + 2] == 'T' || text[close + 2] == 't';
 }
 
-/// Returns every living process of this machine, without zombies.
+/// Returns all living processes of this machine. Zombies are left out.
 inline std::vector<table_entry> process_table() {
   std::vector<table_entry> entries;
   DIR* const folder = ::opendir("/proc");
@@ -107,7 +109,7 @@ inline std::vector<table_entry> process_table() {
   return entries;
 }
 
-/// Returns the living descendants of a process, without that process itself.
+/// Returns the living descendants of a process, without the process itself.
 inline std::vector<table_entry> living_below(pid_t root) {
   const std::vector<table_entry> entries = process_table();
   std::set<pid_t> known{root};
@@ -123,8 +125,8 @@ inline std::vector<table_entry> living_below(pid_t root) {
   return found;
 }
 
-/// Returns the variables that a process was started with, each followed by a NUL. If the first thread has ended, those
-/// of another thread are read.
+/// Returns the environment variables with which a process was started, each followed by a NUL. If the first thread of
+/// the process has ended, reads them from another thread.
 inline std::string variables_of(pid_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid);
   std::string variables(1, '\0');
@@ -141,7 +143,7 @@ inline std::string variables_of(pid_t pid) {
   return variables;
 }
 
-/// Returns the processes that were started with this variable, at any place in the process tree.
+/// Returns all living processes of this machine that were started with this environment variable.
 /// \param setting  `NAME=value`.
 inline std::vector<table_entry> living_with_variable(std::string_view setting) {
   std::vector<table_entry> found;
@@ -155,18 +157,19 @@ inline std::vector<table_entry> living_with_variable(std::string_view setting) {
   return found;
 }
 
-/// Sends SIGKILL to a process, unless its number belongs to another one by now.
+/// Sends SIGKILL to a process, unless the process has ended and its number has been reused.
 inline void kill_entry(const table_entry& entry) noexcept {
   try {
     const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, entry.pid, 0)));
     table_entry now;
     if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now)) return;
     if (now.start_time == entry.start_time) signal_process(pidfd.get(), SIGKILL);
-  } catch (const std::bad_alloc&) {  // out of memory: it is not killed
+  } catch (const std::bad_alloc&) {  // without memory, the process is not killed
   }
 }
 
-/// Returns "812 (sh), 813 (sleep)", with at most twenty processes.
+/// Returns a list of processes for messages, for example "812 (sh), 813 (sleep)". At most 20 processes are listed; the
+/// rest are counted.
 inline std::string list_of(const std::vector<table_entry>& processes) {
   constexpr std::size_t max_shown = 20;
   std::string text;

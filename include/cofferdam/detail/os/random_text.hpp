@@ -17,11 +17,12 @@
 #include <sys/random.h>
 #include <sys/types.h>
 
-// Unpredictable text: all random bits come from the kernel, getrandom(2).
+// Unpredictable text for names and secrets. All random bits come from the kernel, by getrandom(2).
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// \throws error{exec_errc::io_error}
+/// Fills a buffer with random bytes.
+/// \throws error{exec_errc::io_error} if the kernel provides none.
 inline void fill_random(std::span<unsigned char> room) {
   while (!room.empty()) {
     const ssize_t got = ::getrandom(room.data(), room.size(), 0);
@@ -41,7 +42,8 @@ inline std::uint64_t random_number() {
   return value;
 }
 
-/// Returns `count` characters of `alphabet`, which has at most 256 characters, all equally likely.
+/// Returns `count` random characters of `alphabet`, which has at most 256 characters. All characters are equally
+/// likely.
 inline std::string random_characters(std::size_t count, std::string_view alphabet) {
   std::string text;
   const std::size_t fair = 256 / alphabet.size() * alphabet.size();
@@ -54,14 +56,14 @@ inline std::string random_characters(std::size_t count, std::string_view alphabe
   return text;
 }
 
-/// Returns `count` hexadecimal digits of four random bits each. The default of 16 is enough if a duplicate would be
-/// only a nuisance.
+/// Returns `count` random hexadecimal digits of four bits each. The default of 16 digits suffices where a duplicate
+/// does little harm.
 inline std::string random_digits(std::size_t count = 16) { return random_characters(count, "0123456789abcdef"); }
-/// Returns `count` lower-case letters and digits, of about five random bits each.
+/// Returns `count` random lower-case letters and digits, of about five bits each.
 inline std::string random_name(std::size_t count) {
   return random_characters(count, "abcdefghijklmnopqrstuvwxyz0123456789");
 }
-/// Returns a secret of 256 bits.
+/// Returns a secret: 64 hexadecimal digits with 256 random bits.
 inline std::string random_token() { return random_digits(64); }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -22,9 +22,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Takes over work that a destructor must not wait for: killed processes that are not dead yet, and folders to remove.
-/// The program has one, because children belong to the whole program. It has no thread. It is run when the next
-/// environment opens or closes, and at the end of the program, which waits at most one second for the killed processes.
+/// A list of work that destructors must not wait for: reaping killed processes and removing their directories. The
+/// program has one such list, because child processes belong to the whole program. There is no thread for it. The work
+/// is done when an environment is opened or closed, and at the end of the program, which waits at most one second for
+/// the killed processes.
 class reaper {
  public:
   static reaper& instance() {
@@ -32,7 +33,8 @@ class reaper {
     return shared_reaper;
   }
 
-  /// \param pidfd  of a child that was sent SIGKILL. If memory is exhausted, waits for the child.
+  /// Adds a child process to reap. If memory is exhausted, waits for its end instead.
+  /// \param pidfd  the pidfd of a child that was sent SIGKILL.
   void adopt(unique_fd pidfd) noexcept {
     const std::lock_guard lock(mutex_);
     try {
@@ -44,7 +46,9 @@ class reaper {
     }
   }
 
-  /// \param folder  removed with its contents once no adopted process is left that could write there.
+  /// Adds a directory to remove.
+  /// \param folder  it is removed with its contents once all added processes have ended, because they could write
+  ///                there.
   void adopt(std::filesystem::path folder) noexcept {
     const std::lock_guard lock(mutex_);
     try {
@@ -54,7 +58,7 @@ class reaper {
     }
   }
 
-  /// Reaps dead processes and removes folders. Does not wait.
+  /// Reaps ended processes, and removes directories if no process is left. Does not wait.
   void sweep() noexcept {
     const std::lock_guard lock(mutex_);
     std::erase_if(processes_, [](const unique_fd& pidfd) { return reaped(pidfd); });
@@ -62,7 +66,7 @@ class reaper {
     std::erase_if(folders_, [](const std::filesystem::path& folder) { return removed(folder); });
   }
 
-  /// Returns the number of processes and folders that are still pending.
+  /// Returns the number of processes and directories that are still on the list.
   std::size_t pending() {
     const std::lock_guard lock(mutex_);
     return processes_.size() + folders_.size();
@@ -78,8 +82,8 @@ class reaper {
     sweep();
   }
 
-  /// Waits until the adopted processes are dead, at most one second. The program ends, so their folders must be removed
-  /// now.
+  /// Waits at most one second for the ends of the processes. The program is ending, so this is the last opportunity to
+  /// remove their directories.
   void wait_for_the_killed() noexcept {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     for (const unique_fd& pidfd : processes_) {
@@ -89,8 +93,8 @@ class reaper {
     }
   }
 
-  /// A folder that cannot be removed now is tried again later: descriptors may be exhausted, or a process may still
-  /// write there.
+  /// Removes a directory. Returns false to try again later: no descriptor may be free, or a process may still write
+  /// there.
   static bool removed(const std::filesystem::path& folder) noexcept {
     try {
       unique_fd above(::open(folder.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

@@ -39,10 +39,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A running command: its streams, the coroutines that await it, its result. Its `command_lifecycle` decides what to do
-/// when, and its `command_transport` reaches the process. Event handlers drive it, not the awaiting coroutines: so the
-/// time limit holds and the end is detected even if no coroutine reads or waits. Each handler keeps it alive; it is
-/// destroyed after the last one. Made by `make_command`.
+/// A running command: its streams, the coroutines that await it, and its result. Its `command_lifecycle` decides about
+/// the next action, and its `command_transport` reaches the process.
+///
+/// Event handlers drive the command, not the awaiting coroutines. Time limits and the end of the command are therefore
+/// handled even if no coroutine reads or waits. Each pending handler keeps this object alive. Made by `make_command`.
 template <class Unused>
 class basic_running_command final : public end_listener {
  public:
@@ -60,24 +61,24 @@ class basic_running_command final : public end_listener {
   basic_running_command& operator=(const basic_running_command&) = delete;
   ~basic_running_command() { registry_->remove(this); }
 
-  /// Called first, once both objects exist.
-  /// \param whole      the object that this is a part of, as a pointer to this object.
-  /// \param transport  lives as long as this object does.
+  /// Completes the construction. Must be called first.
+  /// \param whole      a pointer to this object that shares ownership of the object that contains it.
+  /// \param transport  must live as long as this object.
   void live_in(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
     self_ = std::move(whole);
     transport_ = &transport;
   }
-  /// Returns an owner of this object; null during destruction.
+  /// Returns a pointer that keeps this object alive; null during destruction.
   std::shared_ptr<basic_running_command> kept() const noexcept { return self_.lock(); }
 
-  // ---- for the owners of the command ----
+  // ---- for the code that uses the command ----
 
   /// Sends a signal to the command and its process group.
   void send(int number) noexcept {
     if (!over()) transport_->send(number);
   }
 
-  /// Ends the command: SIGTERM, the grace period, SIGKILL. Only the first reason counts.
+  /// Ends the command: sends SIGTERM, and after the grace period SIGKILL. Only the first reason counts.
   void end(end_reason reason) {
     life_.end_asked(reason);
     proceed();
@@ -88,18 +89,18 @@ class basic_running_command final : public end_listener {
     if (life_.kill_asked()) transport_->kill();
   }
 
-  /// From now on, reads all output as it arrives, for the result only.
+  /// From now on, reads all output as it arrives, and keeps it for the result.
   void drain() {
     life_.drain();
     proceed();
   }
 
-  /// Called when no coroutine awaits the command any more. Ends it as `abandon` does, unless it has a result.
+  /// Called when no coroutine awaits the command any more. Calls `abandon`, unless the command has a result.
   void let_go() noexcept {
     if (!finished()) abandon();
   }
 
-  /// Sends SIGKILL and stops reading, for destructors. The handlers do the rest.
+  /// Sends SIGKILL and keeps no more output, for destructors. Event handlers later complete the command.
   void abandon() noexcept {
     if (settled()) return;
     life_.note_end(end_reason::closed);
@@ -107,7 +108,7 @@ class basic_running_command final : public end_listener {
       kill();
       close_input();
       drain();
-    } catch (...) {  // out of memory: the output so far is lost, and the awaiting coroutine gets an error about this
+    } catch (...) {  // without memory, the output so far is lost, and the awaiting coroutine gets this error
       if (!finished()) failure_ = std::current_exception();
       for (std::size_t index = 0; index < 2; ++index) lose_output(index);
       proceed_quietly();
@@ -116,15 +117,15 @@ class basic_running_command final : public end_listener {
 
   /// Returns true if the result exists.
   bool finished() const noexcept { return life_.is_finished(); }
-  /// Returns true if the result exists and nothing of the command is left.
+  /// Returns true if the result exists and no process of the command is left.
   bool settled() const noexcept { return life_.is_settled(); }
-  /// Returns true if nothing of the command runs, or if this is unknown.
+  /// Returns true if no process of the command is left, or if this cannot be found out any more.
   bool over() const noexcept { return life_.is_over(); }
   end_reason ended_by() const noexcept { return life_.ended_by(); }
   const command_result& result() const noexcept { return result_; }
   command_result take_result() { return std::move(result_); }
 
-  /// Returns the result so far.
+  /// Returns the result so far, with the output and duration until now.
   std::shared_ptr<const command_result> partial() const {
     if (finished()) return std::make_shared<const command_result>(result_);
     auto sofar = std::make_shared<command_result>();
@@ -133,10 +134,11 @@ class basic_running_command final : public end_listener {
     return sofar;
   }
 
-  /// Reads all output and waits until everything is over. If the awaiting coroutine is cancelled, ends the command,
-  /// waits for its end, and throws error{exec_errc::cancelled}, or error{exec_errc::provider_lost} if the command has
-  /// not ended in time. If the environment is closed, throws error{exec_errc::environment_closed}.
+  /// Reads all output and waits for the result.
   /// \param doing  the operation, for error messages.
+  /// \throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled, after the command has been ended;
+  ///     error{exec_errc::provider_lost} if the cancelled command has not ended in time;
+  ///     error{exec_errc::environment_closed} if the environment is closed.
   static awaitable<void> complete(std::shared_ptr<basic_running_command> self, std::string doing) {
     self->drain();
     bool cancelled = false;
@@ -161,29 +163,31 @@ class basic_running_command final : public end_listener {
           .with_partial(self->partial());
   }
 
-  /// Waits until nothing of the command is left, even if the awaiting coroutine is cancelled.
+  /// Waits until no process of the command is left, even if the awaiting coroutine is cancelled.
   awaitable<void> until_settled_shielded() {
     return shielded([self = kept()] { return self->settle_quietly(); });
   }
 
-  /// Waits for this at most the grace period and `end_patience`; then `settled()` has the result.
+  /// Waits until no process of the command is left, but at most for the grace period and `end_patience`. Then
+  /// `settled()` tests for success.
   awaitable<void> settled_in_time() {
     return shielded([self = kept()] { return settle_in_time(self); });
   }
 
-  /// After the grace period, the maximum time from the request to end a command to its end.
+  /// The maximum time from SIGKILL, after the grace period, to the end of a command.
   static constexpr std::chrono::milliseconds end_patience{3000};
 
+  /// Returns the error for a command that has not ended in time.
   error unended(const std::string& doing) const {
     return error(exec_errc::provider_lost, doing + ", but the command has not ended within " +
                                                std::to_string((limits_.grace + end_patience).count()) +
                                                " ms; close the environment, which says what is left of it");
   }
 
-  /// Returns the next piece of output; empty at the end.
+  /// Returns the next piece of output; an empty piece at the end of both outputs.
   awaitable<output_chunk> read() {
     for (;;) {
-      // The streams take turns, so that a busy stream does not block the other one.
+      // Begins with the stream that was not read last, so that a busy stream does not block the other one.
       for (std::size_t turn = 0; turn < 2; ++turn) {
         const std::size_t index = (last_read_ + 1 + turn) % 2;
         bytes data = take_piece(index);
@@ -244,7 +248,7 @@ class basic_running_command final : public end_listener {
     wake();
   }
 
-  // ---- for the ends of its streams ----
+  // ---- for the streams ----
 
   void output_ready(std::size_t index, std::error_code failure) override {
     sources_[index].armed = false;
@@ -266,9 +270,9 @@ class basic_running_command final : public end_listener {
     feed();
   }
 
-  // ---- for its transport ----
+  // ---- for the transport ----
 
-  /// Streams over pipes, or a terminal, whose other ends the command is given.
+  /// Sets the streams to the pipes or the terminal whose other ends the command has.
   void connect_pipes(const asio::any_io_executor& executor, command_pipes& pipes) {
     auto in = std::make_unique<descriptor_input>(executor, pipes.input, static_cast<bool>(pipes.terminal));
     auto out = std::make_unique<descriptor_output>(executor, pipes.output);
@@ -278,7 +282,7 @@ class basic_running_command final : public end_listener {
     terminal_ = std::move(pipes.terminal);
   }
 
-  /// Sets the streams. Must be called before any other event of the command.
+  /// Sets the streams. Must be called before any event of the command is reported.
   void connect(std::unique_ptr<input_end> input, std::unique_ptr<output_end> output,
                std::unique_ptr<output_end> error) {
     input_ = std::move(input);
@@ -288,7 +292,7 @@ class basic_running_command final : public end_listener {
       if (!sources_[index].end) life_.lost(index);
   }
 
-  /// \param content  what the input is to hold first.
+  /// Writes the first content of the input, and then closes the input, unless it stays open.
   void begin_input(bytes content) {
     feeding_ = std::move(content);
     feed();
@@ -297,21 +301,21 @@ class basic_running_command final : public end_listener {
   const command_limits& limits() const noexcept { return limits_; }
   std::chrono::steady_clock::time_point started() const noexcept { return started_; }
 
-  /// Returns the known part of the result before it is made: everything except the output and the duration.
+  /// Returns the result before it is complete. The transport may set everything except the output and the duration.
   command_result& mutable_result() noexcept { return result_; }
-  /// Called when the status is known and in the result.
+  /// Called when the transport has stored the exit status in the result.
   void status_known() noexcept { life_.status_known(); }
-  /// Called when another cause has ended the command, for this reason.
+  /// Called when something else has ended the command, for this reason.
   void note_end(end_reason reason) noexcept { life_.note_end(reason); }
 
-  /// The command itself has ended.
+  /// Called when the command itself has ended.
   void exited() {
     life_.exited();
     proceed();
   }
 
-  /// Called when the command has ended and some of its processes continue. The bytes in the output pipes now are the
-  /// last of the result. Later output is read and discarded, so that the writing processes can continue.
+  /// Called when the command itself has ended, while other processes of it continue. The result gets the output that is
+  /// in the pipes now. Later output is read and discarded, so that these processes do not block.
   void left_running() {
     life_.left_running(std::chrono::steady_clock::now(), standing());
     proceed();
@@ -326,8 +330,8 @@ class basic_running_command final : public end_listener {
     proceed();
   }
 
-  /// Called when nothing more of the command is awaited. A process that was given one of its pipes may go on writing
-  /// there; only the bytes that are in the pipe now belong to the output.
+  /// Ends the other processes of the command and takes its status. The result gets only the output that is in the pipes
+  /// now, even if another process continues to write there.
   void conclude() {
     if (over()) return;
     transport_->conclude();
@@ -335,28 +339,28 @@ class basic_running_command final : public end_listener {
     proceed();
   }
 
-  /// Called when the command is over and its outcome is unknown.
-  /// \param reason  for the awaiting coroutines.
+  /// Called when the outcome of the command is unknown and will stay unknown.
+  /// \param reason  the error for the awaiting coroutines.
   void lose(const error& reason) {
     if (over()) return;
     take_what_is_there();
     lose_quietly(reason.with_partial(partial()));
   }
-  /// Called if there is no memory to report the output so far.
+  /// Does the same as `lose`, but adds no output to the error. Used if memory is exhausted.
   void lose_quietly(const error& reason) {
     if (over()) return;
     fail(reason);
     conclude();
   }
 
-  /// Called if the loop cannot wait for an event: a command that cannot be watched must not run.
+  /// Called if the event loop cannot wait for an event of the command. Kills the command, because it cannot be watched.
   void cannot_watch(std::error_code cause) {
     kill();
     fail(error(exec_errc::io_error,
                "the command was ended: its end or its output cannot be waited for: " + cause.message(), cause));
   }
 
-  /// Makes the awaiting coroutines throw this error. The first one counts.
+  /// Makes the awaiting coroutines throw this error. If this is called more than once, the first error counts.
   void fail(const error& reason) {
     if (!failure_) failure_ = std::make_exception_ptr(reason);
   }
@@ -370,16 +374,16 @@ class basic_running_command final : public end_listener {
   using action = command_lifecycle::action;
   using output_state = command_lifecycle::output;
 
-  /// One output stream.
+  /// One of the two output streams.
   class source {
    public:
     explicit source(std::size_t keep) : collected(keep) {}
     std::unique_ptr<output_end> end;
     output_collector collected;
-    bool armed = false;  // a wait for readiness is under way
+    bool armed = false;  // true while a wait for output is under way
   };
 
-  /// Executes the pending actions.
+  /// Performs the actions that the state machine returns.
   void proceed() {
     for (action due = life_.next(); due != action::none; due = life_.next()) perform(due);
   }
@@ -387,7 +391,7 @@ class basic_running_command final : public end_listener {
   void proceed_quietly() noexcept {
     try {
       proceed();
-    } catch (const std::exception&) {  // out of memory: the next event continues
+    } catch (const std::exception&) {  // without memory; the next event tries again
     }
   }
 
@@ -441,8 +445,8 @@ class basic_running_command final : public end_listener {
     input_->wait(kept());
   }
 
-  /// Reads once into the shared buffer. Returns the bytes read, 0 if no more will be read, -1 if nothing is available
-  /// now.
+  /// Reads once into the shared buffer. Returns the number of bytes; 0 if no more output belongs to the result; -1 if
+  /// nothing is available now.
   ssize_t read_once(std::size_t index) {
     source& from = sources_[index];
     const std::size_t max_bytes = life_.allowance(index, command_registry::scratch_size);
@@ -461,12 +465,12 @@ class basic_running_command final : public end_listener {
     return {registry_->scratch(), registry_->scratch() + got};
   }
 
-  /// Reads the available output, in bounded turns, and waits for more.
+  /// Reads available output, at most 16 times in a row while the command runs, and waits for more.
   void pump(std::size_t index) {
     try {
       for (int turn = 0; (turn < 16 || over()) && !has_ended(index); ++turn)
         if (read_once(index) <= 0) break;
-    } catch (const std::bad_alloc&) {  // without memory the rest cannot be delivered
+    } catch (const std::bad_alloc&) {  // without memory, the rest of the output cannot be kept
       failure_ = std::current_exception();
       kill();
       lose_output(index);
@@ -474,7 +478,7 @@ class basic_running_command final : public end_listener {
     arm(index);
   }
 
-  /// Stops reading from this output.
+  /// Stops reading from an output.
   void lose_output(std::size_t index) noexcept {
     life_.lost(index);
     if (sources_[index].end) sources_[index].end->close();
@@ -521,7 +525,7 @@ class basic_running_command final : public end_listener {
     result_.out(sources_[0].collected.take()).err(sources_[1].collected.take());
     result_.duration(life_.ended_at() - started_);
     advise_without_sudo(result_);
-    if (result_.kind() != error_kind::none) return;  // it never ran: the reason is set
+    if (result_.kind() != error_kind::none) return;  // the command never ran, and the reason is already set
     if (ended_by() == end_reason::timeout) {
       result_.kind(error_kind::timeout);
       result_.reason(timeout_reason(*limits_.timeout));
@@ -548,7 +552,7 @@ class basic_running_command final : public end_listener {
   command_result result_;
 };
 
-/// A command and its transport, in one piece of memory.
+/// A command and its transport in one allocation.
 template <class Transport>
 class command_with_transport {
  public:
@@ -560,11 +564,11 @@ class command_with_transport {
         transport(command, std::forward<Arguments>(arguments)...) {}
 
   running_command command;
-  Transport transport;  // destroyed first: it handles a command that has no handler any more
+  Transport transport;  // destroyed before `command`; at that time no handler of the command is left
 };
 
-/// Makes a command and its `Transport`. A pointer to either keeps both alive.
-/// \param arguments  the transport's arguments after the command.
+/// Makes a command and its `Transport`. A pointer to either of them keeps both alive.
+/// \param arguments  the arguments of the transport's constructor after the first, which is the command.
 template <class Transport, class... Arguments>
 std::shared_ptr<Transport> make_command(const asio::any_io_executor& executor,
                                         std::shared_ptr<command_registry> registry, const command_limits& limits,

@@ -15,45 +15,48 @@
 #include <utility>
 #include <vector>
 
-// The system call filter of the jail: a program of the kernel's packet filter (BPF), made without libseccomp.
+// The system call filter (seccomp) of the jail, a sandbox made of namespaces. It is a program for the kernel's packet
+// filter (BPF), assembled here without libseccomp.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One instruction (struct sock_filter).
+/// One instruction of the filter (struct sock_filter).
 class filter_instruction {
  public:
   std::uint16_t code = 0;
-  std::uint8_t if_true = 0;   ///< the number of instructions to skip
-  std::uint8_t if_false = 0;  ///< the same
+  std::uint8_t if_true = 0;   ///< the number of instructions to skip if the condition is true
+  std::uint8_t if_false = 0;  ///< the number of instructions to skip if the condition is false
   std::uint32_t value = 0;
 
   bool operator==(const filter_instruction&) const = default;
 };
 static_assert(sizeof(filter_instruction) == 8);
 
-/// The instruction codes in use: class, mode and size as in linux/bpf_common.h.
+/// The instruction codes that are used here, each composed of class, mode and size (linux/bpf_common.h).
 namespace filter_code {
-inline constexpr std::uint16_t load = 0x20;           // a word of seccomp_data
-inline constexpr std::uint16_t mask = 0x54;           // and with the value
-inline constexpr std::uint16_t jump_equal = 0x15;     // equal to the value
-inline constexpr std::uint16_t jump_greater = 0x25;   // greater than the value, unsigned
-inline constexpr std::uint16_t jump_at_least = 0x35;  // greater than or equal to the value, unsigned
-inline constexpr std::uint16_t jump_any_bit = 0x45;   // has a bit in common with the value
+inline constexpr std::uint16_t load = 0x20;           // loads a 32-bit word of struct seccomp_data
+inline constexpr std::uint16_t mask = 0x54;           // combines the loaded word and the value by a bitwise and
+inline constexpr std::uint16_t jump_equal = 0x15;     // jumps if the word is equal to the value
+inline constexpr std::uint16_t jump_greater = 0x25;   // jumps if the word is greater than the value, unsigned
+inline constexpr std::uint16_t jump_at_least = 0x35;  // jumps if the word is at least the value, unsigned
+inline constexpr std::uint16_t jump_any_bit = 0x45;   // jumps if the word and the value have a common bit
 inline constexpr std::uint16_t answer = 0x06;
 }  // namespace filter_code
 
-/// The answers of a program (SECCOMP_RET_*).
+/// The results of a filter (SECCOMP_RET_*).
 namespace filter_answer {
 inline constexpr std::uint32_t allow = 0x7fff0000;
-inline constexpr std::uint32_t kill = 0x80000000;  // the whole process
+inline constexpr std::uint32_t kill = 0x80000000;  // kills the whole process
 constexpr std::uint32_t fail(int number) noexcept { return 0x00050000U | static_cast<std::uint32_t>(number); }
 }  // namespace filter_answer
 
-/// Assembles a program. Every step but the last two leaves the loaded word as it was.
+/// An assembler for filters. The `load_` functions and `mask` change the loaded word; the other functions test it or
+/// return a result.
 class filter_assembler {
  public:
-  /// Loads the low half of an argument. For a kernel that takes the argument as an int, only that half counts.
-  /// \param index  0 to 5.
+  /// Loads the low 32 bits of an argument of the system call. For an argument of type int, the kernel uses only these
+  /// bits.
+  /// \param index  the position of the argument, 0 to 5.
   void load_argument(unsigned index) { add(filter_code::load, 16 + 8 * index); }
   void load_number() { add(filter_code::load, 0); }
   void load_architecture() { add(filter_code::load, 4); }
@@ -80,7 +83,7 @@ class filter_assembler {
     add(filter_code::jump_any_bit, bits, 0, 1);
     answer(value);
   }
-  /// Adds `body`'s steps, for a loaded word that equals `word` only.
+  /// Adds the instructions that `body` adds, and skips them at run time unless the loaded word is equal to `word`.
   template <class Body>
   void only_if_equal(std::uint32_t word, Body body) {
     const std::size_t jump = steps_.size();
@@ -104,19 +107,20 @@ class filter_assembler {
   std::vector<filter_instruction> steps_;
 };
 
-/// A refused system call.
+/// A system call that the filter refuses.
 class refused_call {
  public:
   std::string_view name;
-  std::int16_t x86_64;   ///< its number; -1: this machine has none
-  std::int16_t aarch64;  ///< the same
+  std::int16_t x86_64;   ///< the call's number on x86-64; -1 if it does not exist there
+  std::int16_t aarch64;  ///< the call's number on AArch64; -1 if it does not exist there
 };
 
-/// The calls that fail with EPERM, whatever their arguments. **A deny list**: it names what reaches parts of the kernel
-/// that no ordinary program needs, or that would change the walls; new numbers are refused by a rule of their own.
+/// The system calls that fail with EPERM, whatever their arguments are. This is a deny list. It names calls that reach
+/// parts of the kernel that no ordinary program needs, or that could change the sandbox. Calls newer than this list are
+/// refused by `highest_call`.
 /// \par Source  the kernel's syscall tables (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h)
 inline constexpr auto refused_calls = std::to_array<refused_call>({
-    // other processes
+    // access to other processes
     {"ptrace", 101, 117},
     {"process_vm_readv", 310, 270},
     {"process_vm_writev", 311, 271},
@@ -137,7 +141,7 @@ inline constexpr auto refused_calls = std::to_array<refused_call>({
     {"fspick", 433, 433},
     {"mount_setattr", 442, 442},
     {"open_tree_attr", 467, 467},
-    // parts of the kernel with a history of flaws
+    // parts of the kernel that often had security flaws
     {"bpf", 321, 280},
     {"perf_event_open", 298, 241},
     {"userfaultfd", 323, 282},
@@ -156,7 +160,7 @@ inline constexpr auto refused_calls = std::to_array<refused_call>({
     {"uselib", 134, -1},
     {"_sysctl", 156, -1},
     {"sysfs", 139, -1},
-    // the machine
+    // settings and modules of the whole machine
     {"kexec_load", 246, 104},
     {"kexec_file_load", 320, 294},
     {"create_module", 174, -1},
@@ -183,11 +187,11 @@ inline constexpr auto refused_calls = std::to_array<refused_call>({
     {"vhangup", 153, 58},
 });
 
-/// The numbers and the name of an architecture that the filter checks beyond `refused_calls`.
+/// An architecture: its name, and the numbers of the system calls whose arguments the filter checks.
 class filter_machine {
  public:
   std::string_view name;
-  std::uint32_t architecture;  ///< AUDIT_ARCH_*
+  std::uint32_t architecture;  ///< the value of AUDIT_ARCH_* in seccomp_data
   std::int16_t refused_call::*number;
   std::uint32_t ioctl;
   std::uint32_t clone;
@@ -202,20 +206,25 @@ inline constexpr auto filter_machines = std::to_array<filter_machine>({
     {"aarch64", 0xc00000b7, &refused_call::aarch64, 29, 220, 129, 92, 198, 199},
 });
 
-/// The highest system call number known here; higher ones fail with ENOSYS, as on an older kernel (Linux 6.17).
+/// The highest system call number of Linux 6.17. Higher numbers fail with ENOSYS, as on an older kernel.
 inline constexpr std::uint32_t highest_call = 469;
 inline constexpr std::uint32_t clone3_call = 435;
-/// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. CLONE_NEWTIME is for clone3 and unshare only.
+/// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. CLONE_NEWTIME is not needed, because only clone3
+/// and unshare accept it.
 inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
 
-/// Returns the filter of the jail for a machine, by its name in `uname -m`; empty for one that is not known.
+/// Returns the filter of the jail for an architecture.
+/// \param machine  the name of the architecture in `uname -m`. For an unknown name the result is empty.
 ///
-/// Calls of any other architecture kill the process: on x86-64 those by `int 0x80` and, by their numbers, those of x32.
-/// Refused with EPERM are `refused_calls`; clone(2) with a flag for a new namespace; ioctl(2) with TIOCSTI or
-/// TIOCLINUX; kill(2) of all processes (-1), which a shell may call by accident; personality(2) that sets anything but
-/// 0; raw sockets, and netlink sockets other than NETLINK_ROUTE. clone3(2) fails with ENOSYS, since a filter cannot
-/// read its flags; the C library then uses clone(2). Sockets other than Unix, IPv4, IPv6 and netlink fail with
-/// EAFNOSUPPORT. Everything else is allowed.
+/// The filter decides by these rules:
+/// - Calls of any other architecture kill the process. On x86-64 these are the calls by `int 0x80`, and those of x32,
+///   which are recognized by their numbers.
+/// - These fail with EPERM: `refused_calls`; clone(2) with a flag for a new namespace; ioctl(2) with TIOCSTI or
+///   TIOCLINUX; kill(2) of all processes (-1), which a shell may call by accident; personality(2) with a value other
+///   than 0; raw sockets; netlink sockets other than NETLINK_ROUTE.
+/// - clone3(2) fails with ENOSYS, because a filter cannot read its flags. The C library then uses clone(2).
+/// - Sockets other than Unix, IPv4, IPv6 and netlink fail with EAFNOSUPPORT.
+/// - All other calls are allowed.
 inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
   const filter_machine* found = nullptr;
   for (const filter_machine& one : filter_machines)
@@ -256,7 +265,7 @@ inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
   program.only_if_equal(found->personality, [&] {
     program.load_argument(0);
     program.answer_if_equal(0, filter_answer::allow);
-    program.answer_if_equal(all_bits, filter_answer::allow);  // a query
+    program.answer_if_equal(all_bits, filter_answer::allow);  // queries the personality without changing it
     program.answer(no_permission);
   });
   constexpr std::uint32_t unix_family = 1;
@@ -291,7 +300,7 @@ inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
   return program.take();
 }
 
-/// Returns a program as the kernel and bubblewrap read it.
+/// Returns the filter as bytes, in the form that the kernel and bubblewrap read.
 inline bytes filter_bytes(std::span<const filter_instruction> program) {
   bytes content(program.size_bytes());
   if (!content.empty()) std::memcpy(content.data(), program.data(), content.size());

@@ -18,7 +18,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Sets the size of a terminal. It fails only if the terminal is gone.
+/// Sets the size of a terminal. Ignores errors, because the call fails only if the terminal no longer exists.
 inline void set_terminal_size(const unique_fd& terminal, terminal_size size) noexcept {
   winsize window{};
   window.ws_row = size.rows();
@@ -26,10 +26,11 @@ inline void set_terminal_size(const unique_fd& terminal, terminal_size size) noe
   ::ioctl(terminal.get(), TIOCSWINSZ, &window);
 }
 
-/// Both ends of a new terminal.
+/// Both ends of a new pseudo-terminal.
 class terminal_ends {
  public:
-  /// \throws error{exec_errc::io_error} if the system has no free terminal, or no /dev/ptmx.
+  /// \param size  the initial size of the terminal, in rows and columns.
+  /// \throws error{exec_errc::io_error} if the system has no free terminal or no /dev/ptmx.
   explicit terminal_ends(terminal_size size) {
     ours = usable(unique_fd(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)), "terminal");
     if (::unlockpt(ours.get()) != 0) throw failure();
@@ -38,7 +39,7 @@ class terminal_ends {
     theirs = usable(std::move(theirs), "terminal");
     set_terminal_size(ours, size);
   }
-  unique_fd ours;  ///< non-blocking
+  unique_fd ours;  ///< the master side, non-blocking
   unique_fd theirs;
 
  private:

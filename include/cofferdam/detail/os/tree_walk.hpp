@@ -30,8 +30,8 @@ struct close_directory {
   void operator()(DIR* stream) const noexcept { ::closedir(stream); }
 };
 
-// Returns the names in a directory except `.` and `..`, at most `max_names` of them. Takes the descriptor (not an
-// O_PATH one).
+// Returns the names in a directory, without `.` and `..`, at most `max_names` of them. Takes ownership of the
+// descriptor, which must not be opened with O_PATH.
 inline std::vector<std::string> names_in(unique_fd fd, std::size_t max_names, std::string_view doing,
                                          std::string_view path) {
   const std::unique_ptr<DIR, close_directory> stream(::fdopendir(fd.get()));
@@ -51,7 +51,7 @@ inline std::vector<std::string> names_in(unique_fd fd, std::size_t max_names, st
   return names;
 }
 
-// Returns true if an open directory is a mount point; no value if the kernel cannot report this (before 5.8).
+// Returns true if an open directory is a mount point. Returns no value if the kernel cannot report this (before 5.8).
 inline std::optional<bool> is_mount_point(int directory) noexcept {
   struct statx seen {};
   if (::statx(directory, "", AT_EMPTY_PATH, STATX_TYPE, &seen) != 0) return std::nullopt;
@@ -59,8 +59,9 @@ inline std::optional<bool> is_mount_point(int directory) noexcept {
   return (seen.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-// A path of open directories, in which one can go down and up without ever leaving the tree. Only the lowest few
-// descriptors are kept. To go further up, it opens `..` and checks that it is the directory that was left.
+// The open directories from a root to the current directory. It allows moving down and up without ever leaving the
+// tree. Only the descriptors of the lowest 32 levels stay open. To move further up, it opens `..` and checks that this
+// is the directory from which it once came down.
 class directory_stack {
  public:
   explicit directory_stack(unique_fd root) { push(std::move(root)); }
@@ -69,7 +70,7 @@ class directory_stack {
   int fd() const noexcept { return levels_.back().fd.get(); }
   const struct stat& status() const noexcept { return levels_.back().status; }
 
-  // Returns false, with `errno` set, if `fd` is empty.
+  // Moves down into a directory. Returns false and sets `errno` if `fd` is empty.
   bool push(unique_fd fd) {
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0) return false;
@@ -78,7 +79,7 @@ class directory_stack {
     return true;
   }
 
-  // Returns false if the directory is no longer beneath the one above.
+  // Moves up. Returns false if the current directory is no longer in the directory above.
   bool pop() {
     level& above = levels_[levels_.size() - 2];
     if (!above.fd) {
@@ -100,22 +101,25 @@ class directory_stack {
   std::vector<level> levels_;
 };
 
-/// Lists everything beneath a directory, one entry per call: a directory comes before its contents, otherwise in no
-/// order. Symbolic links are reported and never entered. Depth costs neither stack nor descriptors.
+/// A walk through everything beneath a directory, one entry per call. A directory is returned before its contents; the
+/// order is otherwise unspecified. Symbolic links are returned, but never followed. The numbers of stack frames and
+/// descriptors do not grow with the depth of the tree.
 /// \par Threads  one at a time.
 class tree_walk {
  public:
-  /// \param root  the directory's descriptor, O_PATH is enough.
-  /// \param path  its path for error messages.
+  /// \param root     a descriptor of the directory; may have been opened with O_PATH.
+  /// \param path     its path for error messages.
+  /// \param options  the maximum depth and the limits of the list.
   tree_walk(unique_fd root, std::string path, const list_options& options = list_options())
       : stack_(std::move(root)), room_(options, std::move(path)), depth_(options.depth()) {
     pending_.push_back(names_here());
   }
 
-  /// Returns the next entry, with its path relative to the root; no value at the end. Entries that vanish meanwhile are
-  /// left out.
-  /// \throws error{exec_errc::too_large} at the limit; permission_denied for a directory that cannot be read, which is
-  ///     the last returned entry: the next call continues after it; io_error.
+  /// Returns the next entry, with its path relative to the root; no value at the end. Entries that are removed during
+  /// the walk are left out.
+  /// \throws error{exec_errc::too_large} if a limit is exceeded; error{exec_errc::io_error};
+  ///     error{exec_errc::permission_denied} if the contents of the last returned directory cannot be read. After this
+  ///     last error, the next call continues with the entry after that directory.
   std::optional<directory_entry> next() {
     for (;;) {
       if (enter_) enter();
@@ -143,7 +147,7 @@ class tree_walk {
     }
   }
 
-  /// Skips the contents of the last returned directory.
+  /// Skips the contents of the directory that was returned last.
   void skip() noexcept { enter_ = false; }
 
  private:
@@ -160,7 +164,7 @@ class tree_walk {
   void enter() {
     enter_ = false;
     unique_fd below(detail::open_retried(stack_.fd(), name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
-    if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;  // gone, or something else by now
+    if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;  // gone, or replaced
     if (!stack_.push(std::move(below)))
       throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
     const std::size_t above = prefix_.size();
@@ -184,20 +188,24 @@ class tree_walk {
   bool enter_ = false;
 };
 
-/// Removes a tree in small steps. Symbolic links are removed, never followed. Mounts are never entered. Directories of
-/// this user without the needed permission bits get them. Depth costs neither stack nor descriptors.
+/// A removal of a tree in small steps. Symbolic links are removed, never followed. A mount point is an error, and is
+/// never entered. If a directory of this user lacks permission bits for the removal, they are set. The numbers of stack
+/// frames and descriptors do not grow with the depth of the tree.
 /// \par Threads  one at a time.
 class tree_removal {
  public:
-  /// Removes the contents of a directory, but not the directory.
-  /// \param root  its descriptor, O_PATH is enough.
+  /// Removes the contents of a directory, but not the directory itself.
+  /// \param root  a descriptor of the directory; may have been opened with O_PATH.
   /// \param path  its path for error messages.
   tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), min_ours_(1) {
     fill();
   }
 
-  /// Removes one name in a directory, with its contents.
-  /// \throws error{exec_errc::not_found} if there is no such name.
+  /// Removes one entry of a directory, with its contents.
+  /// \param parent  a descriptor of the directory; may have been opened with O_PATH.
+  /// \param name    the name of the entry.
+  /// \param path    the path of the entry for error messages.
+  /// \throws error{exec_errc::not_found} if there is no such entry.
   tree_removal(unique_fd parent, std::string name, std::string path)
       : stack_(std::move(parent)), path_(std::move(path)), min_ours_(2) {
     struct stat status {};
@@ -208,9 +216,9 @@ class tree_removal {
     pending_.push_back(std::move(names));
   }
 
-  /// Removes about `limit` more names. Returns true at the end.
-  /// \throws error{exec_errc::permission_denied, io_error}, the latter for a mount too; the names removed so far stay
-  ///     removed.
+  /// Removes about `limit` more entries. Returns true if everything is removed.
+  /// \throws error{exec_errc::permission_denied}, error{exec_errc::io_error} also for a mount point. Entries that were
+  ///     removed before stay removed.
   bool step(std::size_t limit = 1024) {
     for (std::size_t done = 0; done < limit; ++done) {
       if (pending_.back().empty()) {
@@ -218,7 +226,7 @@ class tree_removal {
         leave();
       } else if (unlink(pending_.back().back(), 0)) {
         pending_.back().pop_back();
-      } else if (errno == EISDIR || errno == EPERM) {  // EPERM: the error that POSIX defines for a directory
+      } else if (errno == EISDIR || errno == EPERM) {  // EISDIR on Linux, EPERM in POSIX: a directory
         enter(errno);
       } else {
         throw detail::name_error(errno, "remove", path_);
@@ -228,19 +236,20 @@ class tree_removal {
   }
 
  private:
-  // names of one directory in memory; the rest is read in another round
+  // The maximum number of names of one directory in memory. The other names are read in another round.
   static constexpr std::size_t max_names = 1'000'000;
-  // for the case that a process fills the tree while it is emptied
+  // A bound for the case that another process adds entries all the time.
   static constexpr int max_rounds = 10'000;
 
-  // Adds the permission to empty the current directory. Returns false, with `errno` EACCES, if that is not allowed.
+  // Sets the permission bits that are needed to empty the current directory. Returns false, with EACCES in `errno`, if
+  // this is not permitted.
   bool take_over() noexcept {
     const bool taken = stack_.depth() >= min_ours_ && detail::change_mode(stack_.fd(), 0700);
     if (!taken) errno = EACCES;
     return taken;
   }
 
-  // Returns true also if the name is already gone.
+  // Removes a name in the current directory. Returns true also if the name does not exist any more.
   bool unlink(const std::string& name, int flags) {
     if (::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT) return true;
     if (errno != EACCES || !take_over()) return false;
@@ -258,7 +267,7 @@ class tree_removal {
     unique_fd below = open_here(pending_.back().back().c_str(), O_PATH);
     if (!below && (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)) {
       if (why_not_unlinked == EPERM) throw detail::name_error(EPERM, "remove", path_);
-      count_round();  // another process replaces it: try again
+      count_round();  // another process has replaced the directory, so try again
       return;
     }
     refuse_mount(below);
@@ -266,11 +275,12 @@ class tree_removal {
     fill();
   }
 
-  // A command of root may have mounted a host folder there.
+  // Throws if a directory is a mount point. A command that runs as root may have mounted a directory of the host there,
+  // and its contents must not be removed.
   void refuse_mount(const unique_fd& below) {
     if (!below) return;
     std::optional<bool> is_mount = detail::is_mount_point(below.get());
-    // An older kernel reports a mount with EBUSY when the directory is removed, empty or not.
+    // An older kernel returns EBUSY when a mount point is removed, even if it is empty.
     if (!is_mount)
       is_mount = ::unlinkat(stack_.fd(), pending_.back().back().c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY;
     if (*is_mount)
@@ -304,7 +314,7 @@ class tree_removal {
 
   detail::directory_stack stack_;
   std::string path_;
-  std::size_t min_ours_;  // the depth from which on the directories are ours to change
+  std::size_t min_ours_;  // directories at this depth or deeper may be changed; those above belong to the caller
   std::vector<std::vector<std::string>> pending_;
   int rounds_ = 0;
 };

@@ -11,7 +11,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
-/// The format of an image file, by its first bytes.
+/// The format of an image file, which its first bytes show.
 enum class image_format { png, jpeg, gif, webp, bmp, tiff, photoshop };
 
 /// Returns the MIME type of a format.
@@ -28,19 +28,19 @@ constexpr std::string_view mime_type(image_format format) noexcept {
   return "application/octet-stream";
 }
 
-/// The header of an image file. Width and height are 0 if they cannot be read, because the file is incomplete or
-/// broken.
+/// The format and the size in an image file's header. Width and height are 0 if they cannot be read, because the file
+/// is incomplete or broken.
 class image_header {
  public:
   image_format format = image_format::png;
-  std::uint32_t width = 0;   ///< pixels
-  std::uint32_t height = 0;  ///< pixels
+  std::uint32_t width = 0;   ///< in pixels; 0 if unknown
+  std::uint32_t height = 0;  ///< in pixels; 0 if unknown
 
   bool has_size() const noexcept { return width != 0 && height != 0; }
   std::uint64_t pixels() const noexcept { return std::uint64_t{width} * height; }
 };
 
-/// Reads numbers from a file with bounds checks: 0 behind its end.
+/// A reader of numbers in a file, with bounds checks. Bytes after the end of the file read as 0.
 class header_bytes {
  public:
   explicit header_bytes(bytes_view content) : content_(content) {}
@@ -61,13 +61,13 @@ class header_bytes {
   bytes_view content_;
 };
 
-/// Finds the frame header of a JPEG: markers with lengths, up to the first SOF.
+/// Reads the size from a JPEG: skips segments by their lengths, up to the first frame header (SOF).
 inline void read_jpeg_size(const header_bytes& file, image_header& header) noexcept {
   std::size_t i = 2;
   while (i + 9 < file.size()) {
     if (file.at(i) != 0xFF) return;
     const std::uint32_t marker = file.at(i + 1);
-    if (marker == 0xFF) {  // fill bytes
+    if (marker == 0xFF) {  // a fill byte before the marker
       ++i;
       continue;
     }
@@ -103,10 +103,10 @@ inline void read_webp_size(const header_bytes& file, image_header& header) noexc
   }
 }
 
-/// Reads the header at the start of an image file. Decodes nothing, and ignores the name of the file.
-/// \param content  the file, or its beginning (of a JPEG some 64 KiB, because the size is behind its metadata).
-/// \return         no value if the content has none of the formats.
-/// \par Cost       constant; for a JPEG linear in its metadata.
+/// Reads the header at the start of an image file. Decodes nothing, and does not look at the file's name.
+/// \param content  the file, or its beginning. A JPEG needs about 64 KiB, because its size follows the metadata.
+/// \return         no value if the content has none of the known formats.
+/// \par Cost       constant; for a JPEG linear in the size of its metadata.
 /// \par Source     PNG 3rd edition, 5.2 and 11.2.1; ITU-T T.81, B.1 and B.2; GIF89a, 17 and 18; RFC 9649 (WebP).
 inline std::optional<image_header> read_image_header(bytes_view content) noexcept {
   using namespace std::string_view_literals;

@@ -24,16 +24,18 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A warden that is a child of this program.
+/// A warden (the helper program that starts commands) as a child process of this program.
 class started_warden {
  public:
-  /// Our end of its socket, non-blocking. When it is closed, the warden kills everything it has started, and exits.
+  /// This program's end of the socket to the warden, non-blocking. When it is closed, the warden kills everything that
+  /// it has started, and exits.
   unique_fd socket;
-  /// The process, for reaping it.
+  /// The pidfd of the child process, for reaping it.
   unique_fd pidfd;
-  /// The process number.
+  /// The process number of the child.
   pid_t pid = 0;
-  /// The warden itself, if `pid` is a program that started it behind walls and ends after it; otherwise empty and 0.
+  /// The warden itself, if the child is a program that has started the warden in a sandbox and ends after the warden.
+  /// Otherwise empty and 0.
   unique_fd inner_pidfd;
   pid_t inner_pid = 0;
 };
@@ -53,15 +55,16 @@ inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> cont
   return true;
 }
 
-/// Moves the open file to a number that `spawn` can keep.
+/// Moves a descriptor to a number of at least 10, as `spawn_request::program` requires.
 inline unique_fd numbered_high(unique_fd fd) noexcept {
   if (!fd) return fd;
   return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
 }
 
-/// Writes the program into a sealed file in memory. Empty, with `errno` set, on failure.
+/// Writes a program into a sealed file in memory, and returns its descriptor. On failure returns an empty object and
+/// sets `errno`.
 inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
-  constexpr unsigned executable = 0x10;  // MFD_EXEC, Linux 6.3; needed where vm.memfd_noexec is 1
+  constexpr unsigned executable = 0x10;  // MFD_EXEC, since Linux 6.3; needed if the sysctl vm.memfd_noexec is 1
   unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
   if (!file && errno == EINVAL) file.reset(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file || !write_whole(file, program)) return {};
@@ -69,13 +72,14 @@ inline unique_fd program_in_memory(std::span<const unsigned char> program) noexc
   return numbered_high(std::move(file));
 }
 
-/// Writes the program into a file without a name. Empty, with `errno` set, on failure.
+/// Writes a program into a file in `folder`, removes the file's name, and returns its descriptor. On failure returns an
+/// empty object and sets `errno`.
 inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
   const std::string path = (folder / ".cofferdam-warden").string();
   unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
   if (!written) return {};
   const bool whole = write_whole(written, program);
-  written.reset();  // a file that is open for writing cannot be executed
+  written.reset();  // a file cannot be executed while it is open for writing
   unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   const int number = errno;
   ::unlink(path.c_str());
@@ -94,12 +98,12 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
   return spawn(request);
 }
 
-/// Starts a warden as a child of this program, from memory. If files in memory may not be executed, starts it from a
-/// file in `folder`, which is removed at once.
+/// Starts a warden as a child process from a file in memory. If the system does not permit executing such a file,
+/// starts the warden from a file in `folder`, whose name is removed at once.
 /// \param program  an ELF file for this machine; see `native_warden_image`.
 /// \param folder   an existing directory to which only this user can write.
-/// \throws error{exec_errc::provider_failed} if neither may be executed, or if the system lacks a descriptor or
-/// process.
+/// \throws error{exec_errc::provider_failed} if neither file can be executed, or if the system has no free descriptor
+///     or process.
 inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
   if (program.empty())
     throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");

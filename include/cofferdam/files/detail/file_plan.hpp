@@ -24,7 +24,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One file or directory to transfer, or the reason why it cannot be transferred.
+/// A file or directory to transfer, or the reason why it cannot be transferred.
 class planned_file {
  public:
   planned_file(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
@@ -39,7 +39,7 @@ class planned_file {
   unsigned mode() const noexcept { return mode_; }
   const std::optional<error>& failure() const noexcept { return failure_; }
 
-  /// Sets how the source is opened: beneath an open directory, or, if there is none, by its path.
+  /// Sets how the source is opened: relative to the open directory `beneath`, or by its path if `beneath` is null.
   planned_file& opened_as(std::string path, std::shared_ptr<const directory> beneath = nullptr) {
     path_ = std::move(path);
     beneath_ = std::move(beneath);
@@ -59,8 +59,8 @@ class planned_file {
   std::shared_ptr<const directory> beneath_;
 };
 
-/// Returns a path in the form in which a case-insensitive file system compares it, for Latin, Greek and Cyrillic
-/// letters.
+/// Returns a path with its letters in lower case, as a case-insensitive file system would compare it. Only Latin, Greek
+/// and Cyrillic letters are converted.
 inline std::string folded(std::string_view path) {
   std::string out;
   out.reserve(path.size());
@@ -85,18 +85,20 @@ inline std::string folded(std::string_view path) {
   return out;
 }
 
-/// The list of everything to transfer, complete before the transfer begins.
+/// The list of all files and directories to transfer. The list is complete before the transfer begins, so that invalid
+/// sets are refused before anything is written.
 class file_plan {
  public:
-  /// Returns true if two differently spelled sources are the same file. Null if each source has only one spelling.
+  /// The type of a function that returns true if two different source paths lead to the same file. It is null if each
+  /// source has only one path.
   using same_source = bool (*)(const std::string&, const std::string&);
 
   explicit file_plan(const file_set& set, same_source same = nullptr)
       : same_(same), max_bytes_(set.max_bytes()), max_files_(set.max_files()) {}
 
-  /// Adds a file. Leaves it out if it is already in the plan.
+  /// Adds a file, unless the plan already contains it.
   /// \throws error{exec_errc::too_large} if the plan exceeds the limits of the set; error{exec_errc::collision} if two
-  ///     files would have one destination.
+  ///     different files would have the same destination.
   void add(planned_file file) {
     if (!file.failure()) {
       try {
@@ -126,7 +128,8 @@ class file_plan {
   }
   void add_failure(std::string source, error reason) { add(planned_file(std::move(source), std::move(reason))); }
 
-  /// Removes directories that are made anyway because they contain planned files. The last step.
+  /// Completes the plan. Removes directories with the default mode that contain planned files, because the receiver
+  /// makes these directories anyway. Call this last.
   /// \throws error{exec_errc::collision} if one destination would be both a file and a directory.
   void settle() {
     std::unordered_set<std::string_view> filled;
@@ -141,7 +144,7 @@ class file_plan {
         if (!filled.insert(above).second) break;
       }
     }
-    constexpr unsigned default_mode = 0755;  // the mode that a receiver gives to the folders above a file
+    constexpr unsigned default_mode = 0755;  // the mode that a receiver gives to missing folders of a file's path
     std::erase_if(files_, [&](const planned_file& file) {
       return !file.failure() && file.is_directory() && file.mode() == default_mode &&
              filled.contains(file.destination());
@@ -150,9 +153,9 @@ class file_plan {
     failed_.clear();
   }
 
-  /// Returns an error for the first two destinations that differ only in case; no value if there are none.
+  /// Returns an error that names the first two destinations that differ only in case; no value if there are none.
   std::optional<error> case_collision() const {
-    // from a folded path (a folder or a file) to its first spelling
+    // The key is the folded path of a file or folder, and the value is the first spelling of that path.
     std::unordered_map<std::string, std::string> taken;
     for (const planned_file& file : files_) {
       if (file.failure()) continue;
@@ -170,9 +173,10 @@ class file_plan {
     return std::nullopt;
   }
 
-  /// Returns true if a failure during planning ends the whole transfer, and not only one file.
+  /// Returns true if a failure during planning ends the whole transfer. Other failures concern one file only.
   static bool ends_all(const error& reason) noexcept {
-    if (reason.code() == exec_errc::too_large) return !reason.cause();  // a limit of ours, not the system's
+    if (reason.code() == exec_errc::too_large)
+      return !reason.cause();  // without a cause, the set's own limit was exceeded, not a limit of the system
     return reason.code() == exec_errc::collision || ends_everything(reason);
   }
 
@@ -196,32 +200,32 @@ class file_plan {
   }
 
   std::vector<planned_file> files_;
-  std::unordered_map<std::string, std::size_t> taken_;  // destination to index
-  std::unordered_set<std::string> failed_;              // sources
+  std::unordered_map<std::string, std::size_t> taken_;  // from a destination to its index in files_
+  std::unordered_set<std::string> failed_;              // sources that cannot be transferred
   same_source same_;
   std::uint64_t max_bytes_;
   std::size_t max_files_;
   std::uint64_t bytes_ = 0;
 };
 
-/// Returns the last name in a path, in any spelling; empty for a root.
+/// Returns the last name of a path; empty for the root. Slashes at the end are ignored.
 inline std::string last_name(std::string_view path) {
   const std::vector<std::string_view> parts = path_components(path);
   return parts.empty() ? std::string() : std::string(parts.back());
 }
 
-/// Returns the destination of a directory's contents: `into` if given, else a directory of the same name.
+/// Returns the destination of a directory's contents: `into` if it is given, otherwise a directory of the same name.
 inline std::string directory_target(const std::optional<std::string>& into, std::string_view name) {
   return into ? *into : std::string(name);
 }
 
-/// Returns the destination of a file or a match.
+/// Returns the destination of a file or of a pattern's match: its path beneath `into`, if `into` is given.
 inline std::string file_target(const std::optional<std::string>& into, std::string_view path) {
   return joined_path(into.value_or("."), path);
 }
 
-/// Plans everything that a `file_set` names. An item that fails is in the plan as a failure.
-/// \param set, plan  kept by the caller until the awaitable completes.
+/// Adds all files that a `file_set` names to the plan. If an item of the set fails, the plan contains the failure.
+/// \param set, plan  the caller keeps them until the awaitable completes.
 /// \param add_item   `awaitable<void>(file_item)`: adds the files of one item to the plan.
 template <class AddItem>
 awaitable<void> plan_items(const file_set& set, file_plan& plan, AddItem add_item) {

@@ -26,7 +26,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns the lowest existing directory of a path.
+/// Returns the path itself if it is a directory, otherwise its nearest parent that is an existing directory.
 inline std::filesystem::path existing_above(std::filesystem::path path) {
   std::error_code ignored;
   path = std::filesystem::absolute(path);
@@ -34,7 +34,8 @@ inline std::filesystem::path existing_above(std::filesystem::path path) {
   return path;
 }
 
-/// Returns true if a directory's file system treats `a` and `A` as one name. To test this, makes a file and removes it.
+/// Returns true if a directory's file system treats `a` and `A` as the same name. To find out, it makes a file in the
+/// directory and removes it.
 inline bool ignores_case(const std::filesystem::path& folder) {
   const directory there = directory::open(folder);
   const std::string lower = ".cofferdam-case-" + std::to_string(::getpid());
@@ -71,8 +72,9 @@ inline awaitable<transferred_file> put_one_on_host(const directory& there, const
   co_return transferred_file(header.source(), (shown / path).string(), size);
 }
 
-/// Writes all files of a source beneath a host directory.
-/// \param there, shown, source  kept by the caller until the awaitable completes.
+/// Writes all files of a source beneath a directory of the host.
+/// \param there, shown, source  the caller keeps them until the awaitable completes. `shown` is the path of `there`,
+///     for the reported destinations.
 inline awaitable<transfer_result> put_on_host(const directory& there, const std::filesystem::path& shown,
                                               file_source& source) {
   return put_each(source, [&there, &shown, &source](const file_header& header) {

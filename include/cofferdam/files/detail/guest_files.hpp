@@ -28,20 +28,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The part of a workspace path that a file keeps.
+/// The part of a file's workspace path that becomes its path at the destination.
 enum class kept_path {
-  name,   ///< for `upload`: the name of a file, a directory with its contents, a match below the prefix
-  whole,  ///< for `download`: the whole path
+  /// As for `upload`: the name of a file, the name of a directory and the paths in it, or the path of a match below the
+  /// pattern's prefix.
+  name,
+  whole,  ///< as for `download`: the whole path in the workspace
 };
 
-/// Finds the files of a `file_set` in a workspace.
+/// A planner that finds the files of a `file_set` in an environment's workspace.
 template <code_exec_environment E>
 class guest_planner {
  public:
   guest_planner(E& environment, const file_set& set, kept_path kept)
       : environment_(environment), set_(set), kept_(kept), plan_(set) {}
 
-  /// Makes the whole plan. This object must live until then.
+  /// Makes the whole plan. This object must live until the awaitable completes.
   awaitable<void> plan() {
     co_await plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
     lists_.clear();
@@ -72,10 +74,10 @@ class guest_planner {
   }
 
   awaitable<void> add_named(directory_entry found) {
-    // The environment may spell the path differently; this is its normalized form in the workspace.
+    // The entry's path may be spelled in another way than the item. This is the normalized path in the workspace.
     const std::string path = workspace_path_or_root(found.path());
     const std::string name = last_name(path);
-    if (found.type() == file_type::symlink) {  // a link that is named directly is followed
+    if (found.type() == file_type::symlink) {  // a symbolic link that the caller named directly is followed
       bool leads_to_directory = true;
       try {
         co_await load_list(path);
@@ -140,8 +142,8 @@ class guest_planner {
       add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), false);
   }
 
-  // Each directory is listed once, however many items need it. The list is sorted here, because its order comes from
-  // the environment.
+  // Lists each directory only once, even if several items need it. Sorts the entries, because an environment returns
+  // them in any order.
   awaitable<void> load_list(std::string path) {
     if (lists_.contains(path)) co_return;
     const list_options options = list_options().entries(std::max(set_.max_files(), file_set::default_files));
@@ -152,7 +154,8 @@ class guest_planner {
     lists_.emplace(std::move(path), std::move(entries));
   }
 
-  // The guest controls the names in a listing, so they are checked: they must not lead out of the directory.
+  // Checks the path of an entry. Code in the environment controls these names, and they must not lead out of the
+  // directory.
   static const directory_entry& checked(const directory_entry& found) {
     if (path_components(found.path()).empty() || found.path().front() == '/')
       throw error(exec_errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
@@ -184,7 +187,7 @@ class guest_planner {
   }
 
   void add_directory(const std::string& source, const std::string& target, unsigned mode) {
-    constexpr unsigned needed = 0700;  // without these, nothing could be written into it
+    constexpr unsigned needed = 0700;  // without these bits, no file could be written into the directory
     plan_.add(planned_file(source, target, file_type::directory, 0, (mode & 0777U) | needed));
   }
 
@@ -195,7 +198,7 @@ class guest_planner {
   std::map<std::string, std::vector<directory_entry>> lists_;
 };
 
-/// Reads the files of a plan from a workspace, one after another.
+/// A source that reads the files of a plan from an environment's workspace, one after another.
 template <code_exec_environment E>
 class guest_source final : public file_source {
  public:

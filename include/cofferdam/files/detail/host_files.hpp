@@ -33,15 +33,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The maximum number of bytes read from a host file before other work gets a turn.
+/// The maximum number of bytes that are read from a host file before other work on the executor may run.
 inline constexpr std::size_t host_piece = 256 * 1024;
 
-/// Finds the files of a `file_set` on the host. Coroutines, because directory trees may be large.
+/// A planner that finds the files of a `file_set` on the host. Its functions are coroutines, because directory trees
+/// may be large and other work must run in between.
 class host_planner {
  public:
   explicit host_planner(const file_set& set) : set_(set), plan_(set, is_one_file) {}
 
-  /// Makes the whole plan. This object must live until then.
+  /// Makes the whole plan. This object must live until the awaitable completes.
   awaitable<void> plan() {
     return plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
   }
@@ -80,13 +81,14 @@ class host_planner {
     co_await add_matches(text);
   }
 
-  // Removes slashes at the end: `link/` would name the target of the link.
+  // Removes slashes at the end of a path, because lstat of `link/` would look at the target of the link.
   static std::string plain(std::string path) {
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     return path;
   }
 
-  // A path that the caller named. Links in it and at its end are trusted and followed.
+  // Adds a file or directory that the caller named directly. Symbolic links in its path and at its end are followed,
+  // because the caller is trusted.
   awaitable<void> add_named(std::string path, std::string shown) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw name_error(errno, "upload", shown);
@@ -203,7 +205,7 @@ class host_planner {
   }
 
   void add_directory(const std::string& source, const std::string& target, unsigned mode) {
-    constexpr unsigned needed = 0700;  // without these, nothing could be written into it
+    constexpr unsigned needed = 0700;  // without these bits, no file could be written into the directory
     plan_.add(planned_file(source, target, file_type::directory, 0, mode | needed));
   }
 
@@ -215,15 +217,17 @@ class host_planner {
     return error(exec_errc::not_a_file, "upload " + shown_path(path) + ": a FIFO, socket or device");
   }
 
-  // ---- with links followed: by path, because links may leave the tree. A cycle is found by comparing with the
-  // directories above.
+  // ---- directory trees with symbolic links followed ----
+  //
+  // Files are opened by their paths here, because links may lead out of the tree. A link to one of the directories
+  // above it would be an endless cycle, so each directory is compared with the directories above it.
 
   struct level {
     std::string path;
     std::string target;
     dev_t device;
     ino_t inode;
-    std::vector<std::string> names;  // still to do; the last element is next
+    std::vector<std::string> names;  // names that were not visited yet; the last element is visited next
   };
 
   awaitable<void> add_followed(std::string path, std::string target) {
@@ -284,8 +288,9 @@ class host_planner {
   file_plan plan_;
 };
 
-/// The planned files of the host, one after another. Each file is checked again when it is opened. If it was replaced
-/// meanwhile, the replacement is not followed as a link, cannot block, and is not read past the limit.
+/// A source that reads the planned files of the host, one after another. Each file is checked again when it is opened.
+/// If it was replaced in the meantime by a symbolic link, the link is not followed; a FIFO cannot block the transfer;
+/// and not more than the limit is read.
 class host_source final : public file_source {
  public:
   explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.max_bytes()) {}

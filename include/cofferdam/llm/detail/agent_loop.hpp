@@ -26,9 +26,9 @@ template <class = void>
 class basic_agent_loop;
 using agent_loop = basic_agent_loop<>;
 
-/// One run of a session. Each turn sends the conversation to the model, executes its tool calls, and adds the answers
-/// to the conversation.
-/// \par Lifetime  the session's state outlives it.
+/// One run of a session. Each turn sends the conversation to the model, executes the tool calls of its answer, and adds
+/// their results to the conversation.
+/// \par Lifetime  the state of the session must outlive this object.
 template <class>
 class basic_agent_loop {
  public:
@@ -36,7 +36,8 @@ class basic_agent_loop {
   basic_agent_loop(const basic_agent_loop&) = delete;
   basic_agent_loop& operator=(const basic_agent_loop&) = delete;
 
-  /// Takes turns until the work is finished or a limit is reached. Called once, after the task was added.
+  /// Takes turns until the work is finished or a limit is reached. It is called once, after the task was added to the
+  /// conversation.
   awaitable<agent_result> run() {
     bool goes_on = true;
     while (goes_on && result_.turns < state_.who.max_turns()) goes_on = co_await take_turn();
@@ -51,7 +52,7 @@ class basic_agent_loop {
   static constexpr std::size_t max_idle_turns = 3;
   static constexpr std::size_t max_image_bytes = std::size_t{64} * 1024 * 1024;
 
-  /// Returns false if the run ends with this turn.
+  /// Takes one turn. Returns false if the run ends with this turn.
   awaitable<bool> take_turn() {
     warn_of_last_turns();
     agent_event begun(agent_event_kind::turn);
@@ -89,7 +90,7 @@ class basic_agent_loop {
       state_.history.add(chat_message::user(turns_left_prompt(left)));
   }
 
-  /// Returns true if the loop continues after an answer without calls.
+  /// Decides how to continue after an answer without tool calls. Returns false if the run ends.
   bool goes_on_without_calls(const chat_reply& reply) {
     const bool is_finish = state_.who.is_text_finish();
     if (is_finish || ++idle_turns_ == max_idle_turns) {
@@ -101,7 +102,8 @@ class basic_agent_loop {
     return true;
   }
 
-  /// Adds an answer for every call, even if the round failed: services refuse a history without answers.
+  /// Adds a result for every call to the conversation, even if the execution of the calls has failed. Services refuse a
+  /// conversation in which the result of a call is missing.
   void add_answers(tool_round& round) {
     std::vector<chat_message> messages = answers_.messages(round.calls());
     for (chat_message& each : messages) state_.history.add(std::move(each));
@@ -150,7 +152,7 @@ class basic_agent_loop {
   agent_result result_;
   compacting_model model_;
   tool_answers answers_;
-  std::size_t idle_turns_ = 0;  // consecutive turns without a call
+  std::size_t idle_turns_ = 0;  // the number of turns without a tool call since the last turn with one
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

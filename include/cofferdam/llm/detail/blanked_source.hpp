@@ -11,9 +11,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns Python code without text that could contain instructions to a reviewer: comments are removed, and texts
-/// become `"<str N bytes>"`. The line structure stays. Input that is not Python gives some output; it is only for
-/// reading, not for running. Linear.
+/// Returns Python code without its comments and string literals, which could contain instructions to a reviewer. Each
+/// literal is replaced by `"<str N bytes>"`. The lines keep their numbers. If the input is not Python, the output is
+/// unspecified, but the function always ends in linear time. The output is meant for reading, not for running.
 inline std::string blanked_source(std::string_view code) {
   std::string blanked;
   blanked.reserve(code.size());
@@ -29,7 +29,7 @@ inline std::string blanked_source(std::string_view code) {
       ++at;
       continue;
     }
-    std::size_t letters = 0;  // length of the prefix, which is in `blanked` already
+    std::size_t letters = 0;  // the length of the literal's prefix, such as rb, which is already in `blanked`
     bool raw = false;
     while (letters < 3 && letters < blanked.size()) {
       const char p = blanked[blanked.size() - 1 - letters];
@@ -49,7 +49,7 @@ inline std::string blanked_source(std::string_view code) {
       if (code[end] == '\\' && end + 1 < code.size()) {
         ++end;
       } else if (code[end] == '\n' && quote.size() == 1) {
-        break;  // no text ends like this
+        break;  // a literal with single quotes cannot continue on the next line
       }
       if (code[end] == '\n') ++lines;
       ++end;

@@ -23,17 +23,17 @@ template <class = void>
 class basic_compacting_model;
 using compacting_model = basic_compacting_model<>;
 
-/// A wrapper of the model for one run of a session: it shortens a conversation that exceeds the model's context.
-/// \par Lifetime  the session's state and the result outlive it.
+/// The model of one run of a session, with a wrapper that shortens the conversation if it exceeds the model's context.
+/// \par Lifetime  the state of the session and the result must outlive this object.
 template <class>
 class basic_compacting_model {
  public:
-  /// \param result  the tokens and the time of every request are added to it.
+  /// \param result  the result of the run, to which the tokens and the time of every request are added.
   basic_compacting_model(session_state& state, agent_result& result) : state_(state), result_(result) {}
 
-  /// Requests the next message of the conversation. Shortens the conversation as long as it exceeds the model's
-  /// context. Repeats a request once if the answer exceeded the output limit.
-  /// \throws error with the cause `chat_errc::context_overflow` or `output_limit` if that does not help.
+  /// Requests the next message of the conversation. While the conversation exceeds the model's context, shortens it and
+  /// repeats the request. If the answer exceeds the output limit, repeats the request once.
+  /// \throws error with the cause `chat_errc::context_overflow` or `chat_errc::output_limit` if this does not help.
   awaitable<chat_reply> ask() {
     bool was_cut_off = false;
     bool was_summarised = false;
@@ -61,8 +61,8 @@ class basic_compacting_model {
     }
   }
 
-  /// Replaces most of the conversation by a summary that the model writes. Returns false if there is too little to
-  /// replace, or if even the request for a summary exceeds the context.
+  /// Replaces most of the conversation by a summary that the model writes. Returns false if the conversation is too
+  /// short, or if even the request for a summary exceeds the context.
   /// \throws error with the cause `chat_errc::bad_answer` if the model writes no summary.
   awaitable<bool> summarise() {
     if (!state_.history.can_be_summarised()) co_return false;
@@ -89,7 +89,7 @@ class basic_compacting_model {
     co_return true;
   }
 
-  /// Removes images that are older than the newest turn. Returns false if there was none.
+  /// Replaces images that are older than the newest turn by a short text. Returns false if there were no such images.
   bool remove_old_images() {
     const bool removed = state_.history.remove_images();
     if (removed) tell_shortened("old images were removed");
@@ -112,7 +112,8 @@ class basic_compacting_model {
     return next;
   }
 
-  /// The last attempt offers no tools, so that the model can only write text. \param attempt  from 0.
+  /// Returns a request for a summary. The last attempt offers no tools, so that the model can only write text.
+  /// \param attempt  the number of the attempt, counted from 0.
   chat_request summary_request(const conversation& source, int attempt) const {
     std::string wish(summary_prompt);
     if (attempt > 0) wish += plain_text_prompt;
@@ -133,7 +134,8 @@ class basic_compacting_model {
     co_return reply;
   }
 
-  /// Removes content that the model hardly needs any more. Returns false if there was none.
+  /// Removes content that the model hardly needs any more: long results of older tool calls, then old images. Returns
+  /// false if there was no such content.
   bool drop_old_content() {
     if (state_.history.cut_tool_answers(3)) {
       tell_shortened("old answers of tools were cut");
@@ -142,7 +144,8 @@ class basic_compacting_model {
     return remove_old_images();
   }
 
-  /// Removes content that the model has just received. Returns false if there was none.
+  /// Removes content that the model has just received: the newest turn, or long results of tool calls. Returns false if
+  /// there was no such content.
   bool drop_new_content() {
     if (state_.history.drop_turn()) {
       tell_shortened("the newest turn was dropped");

@@ -25,18 +25,18 @@
 #include <string_view>
 #include <utility>
 
-// Classifies failed responses, and decides on retries. OpenAI's API reference, "Error codes".
+// Classifies failed responses, and decides if a request is repeated. See OpenAI's API reference, "Error codes".
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The service's description of a failure.
+/// The description of a failure in a response of the service.
 class service_complaint {
  public:
   std::string message;
   std::string code;
   std::string type;
 
-  /// \param text  the answer's body, with secrets removed.
+  /// \param text  the body of the response, from which secrets have been removed.
   static service_complaint read(std::string_view text) {
     service_complaint complaint;
     const std::optional<boost::json::value> value = read_json(text);
@@ -49,7 +49,7 @@ class service_complaint {
     return complaint;
   }
 
-  /// Reads an object that has, or is, an `error`.
+  /// Reads an object that has a member `error`, or that is the error itself.
   void take(const boost::json::object& object) {
     const boost::json::value* const inside = member(object, "error");
     if (inside != nullptr && inside->is_string()) {
@@ -70,12 +70,14 @@ class service_complaint {
   static constexpr std::size_t max_text = 4096;
 };
 
+/// Returns true if the text contains these words, in upper or lower case.
 inline bool says(std::string_view text, std::string_view words) noexcept {
   const auto same = [](char a, char b) { return lowered(a) == lowered(b); };
   return std::search(text.begin(), text.end(), words.begin(), words.end(), same) != text.end();
 }
 
-/// Returns true if the failure is a conversation that is too long. Only OpenAI has a code for it.
+/// Returns true if the service refuses the request because the conversation is too long. Only OpenAI has an error code
+/// for this. For other services the message is searched for known phrases.
 inline bool complains_of_length(const service_complaint& what) noexcept {
   if (what.code == "context_length_exceeded" || what.code == "string_above_max_length") return true;
   if (what.type == "exceed_context_size_error") return true;
@@ -96,7 +98,7 @@ inline bool complains_of_length(const service_complaint& what) noexcept {
   return says(what.message, "input length") && says(what.message, "exceeds");
 }
 
-/// Classifies a status and a description.
+/// Returns the kind of failure for an HTTP status and the description of the failure.
 inline chat_errc classify(int status, const service_complaint& what) noexcept {
   if ((status == 400 || status == 413 || status == 422 || status == 500) && complains_of_length(what))
     return chat_errc::context_overflow;
@@ -127,7 +129,7 @@ inline bool worth_a_retry(int status, chat_errc why, const http_fields& fields) 
   return status == 408 || status == 409 || status == 429 || status >= 500;
 }
 
-/// Parses a positive number of seconds or milliseconds.
+/// Parses a positive number; no value if the text is not such a number.
 inline std::optional<double> positive_number(std::string_view text) noexcept {
   double number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -136,8 +138,9 @@ inline std::optional<double> positive_number(std::string_view text) noexcept {
   return number;
 }
 
-/// Returns the wait that the service requests; no value if it requests none, or an invalid one.
-/// \param now  seconds since 1970.
+/// Returns the pause before a retry that the service requests; no value if it requests none, or the request is not
+/// valid.
+/// \param now  the current time in seconds since 1970.
 inline std::optional<std::chrono::milliseconds> asked_wait(const http_fields& fields, std::time_t now) {
   constexpr double longest = 1e9;
   if (const auto text = fields.find("retry-after-ms"))
@@ -157,7 +160,8 @@ inline std::optional<std::chrono::milliseconds> asked_wait(const http_fields& fi
 }
 
 /// Returns the error message for a failed request.
-/// \param peer  its destination.
+/// \param peer    the base URL of the service.
+/// \param status  the HTTP status; 0 if there is none.
 inline std::string complaint_sentence(const std::string& peer, int status, chat_errc why,
                                       const service_complaint& what) {
   std::string text = peer + ": ";

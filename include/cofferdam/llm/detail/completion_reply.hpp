@@ -24,7 +24,8 @@
 #include <utility>
 #include <vector>
 
-// An answer of POST /chat/completions, whole or in pieces. OpenAI's API reference, "Chat Completions", "Streaming".
+// Reads an answer of POST /chat/completions, whole or streamed. See OpenAI's API reference, "Chat Completions" and
+// "Streaming".
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -39,17 +40,17 @@ inline chat_usage read_usage(const boost::json::object& usage) {
   return read;
 }
 
-/// Returns an id for a call without one.
+/// Returns a random id for a tool call that the service has sent without an id.
 inline std::string made_up_id() { return "call_" + random_digits(); }
 
-/// Assembles an answer from the chunks of a stream, or from one whole message, which is treated as one chunk.
+/// An answer that is assembled from the chunks of a stream. A whole answer is treated as one chunk.
 class completion_assembly {
  public:
-  /// \param max_bytes  maximum bytes of all texts together.
+  /// \param max_bytes  the maximum total size of all texts of the answer, in bytes.
   explicit completion_assembly(std::size_t max_bytes) : most_(max_bytes) {}
 
-  /// Adds a `chat.completion.chunk`, or a `chat.completion`. Every part may be missing.
-  /// \param hears  receives the pieces; may be empty.
+  /// Adds a `chat.completion.chunk` or a `chat.completion` object. Every member of the object may be missing.
+  /// \param hears  a callable that receives the new pieces; may be empty.
   void add(const boost::json::object& chunk, const chat_request::delta_listener& hears) {
     if (const std::string_view model = text_at(chunk, "model"); !model.empty() && model_.empty()) keep(model_, model);
     if (const auto* const usage = object_at(chunk, "usage")) usage_ = read_usage(*usage);
@@ -70,11 +71,11 @@ class completion_assembly {
     }
   }
 
-  /// Returns true if the service has sent the reason for the end of the answer.
+  /// Returns true if the service has sent the reason why the answer ended.
   bool ended() const noexcept { return !finish_.empty(); }
 
-  /// Returns the answer.
-  /// \throws chat_failure: output_limit, filtered, bad_answer.
+  /// Returns the whole answer.
+  /// \throws chat_failure with output_limit, filtered or bad_answer.
   chat_reply finish(const std::string& peer) {
     if (!has_choice_) throw chat_failure(chat_errc::bad_answer, peer + ": the answer has no choice in it");
     if (finish_ == "length" || finish_ == "max_tokens")
@@ -146,7 +147,7 @@ class completion_assembly {
     const std::string_view name = text_at(*function, "name");
     if (!name.empty() && name != to.name) {
       const bool begins = to.name.empty();
-      // A name may arrive in pieces, or repeated with more text.
+      // Some servers send a name in pieces. Others repeat the name with more text.
       if (!begins && name.starts_with(to.name)) to.name.clear();
       keep(to.name, name);
       if (begins && hears) hears(chat_delta(chat_delta_kind::tool_call, name));
@@ -156,12 +157,12 @@ class completion_assembly {
     if (const boost::json::string* const text = arguments->if_string()) {
       keep(to.arguments, view_of(*text));
     } else {
-      keep(to.arguments, readable_json(*arguments));  // an object in place of its text
+      keep(to.arguments, readable_json(*arguments));  // some servers send an object instead of its JSON text
     }
   }
 
-  /// Finds the call to which a piece belongs. Servers differ: some send only index 0, some send no indexes, some send
-  /// an id in every piece.
+  /// Finds the tool call to which a piece belongs. Servers identify calls in different ways: some send index 0 for
+  /// every call, some send no index, and some send an id in every piece.
   slot& slot_for(std::optional<std::uint64_t> index, std::string_view id, std::string_view name) {
     if (whole_) return new_slot(calls_.size());
     if (!id.empty())
@@ -187,7 +188,7 @@ class completion_assembly {
   std::size_t most_;
   std::size_t kept_ = 0;
   bool has_choice_ = false;
-  bool whole_ = false;  // true for a whole message: each of its calls is separate
+  bool whole_ = false;  // the answer is one whole message, in which each element of `tool_calls` is a separate call
   std::string text_;
   std::string reasoning_;
   std::string refusal_;

@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-// Formats a conversation for POST /chat/completions. OpenAI's API reference, "Create chat completion".
+// Converts a conversation to the JSON of POST /chat/completions. See OpenAI's API reference, "Create chat completion".
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns the text as valid UTF-8.
+/// Returns the text as valid UTF-8. Invalid bytes are replaced.
 inline std::string wire_text(std::string_view raw) {
   if (is_valid_utf8(raw)) return std::string(raw);
   std::string repaired;
@@ -60,8 +60,8 @@ inline bool has_images(const chat_message& message) {
   return false;
 }
 
-/// Appends messages in the required form: every call is answered exactly once, before any other message, and images are
-/// in messages of the user.
+/// The messages of a request, in the form that services require. Every tool call has exactly one result, before any
+/// other message. Images are only in messages of the user.
 class wire_messages {
  public:
   wire_messages(bool sends_reasoning, const std::string& system_role)
@@ -74,7 +74,7 @@ class wire_messages {
         case chat_role::system: list_.push_back(wire_message(system_role_, message.text())); break;
         case chat_role::user: list_.push_back(user(message)); break;
         case chat_role::assistant: list_.push_back(assistant(message)); break;
-        case chat_role::tool: break;  // an answer without a call
+        case chat_role::tool: break;  // a result without a call is left out
       }
       ++at;
       if (message.role() == chat_role::assistant && !message.tool_calls().empty()) at = answers(messages, at, message);
@@ -121,7 +121,8 @@ class wire_messages {
     return json;
   }
 
-  /// Appends the answers to the calls of one message, in the calls' order. Returns the position after them.
+  /// Appends the results of the tool calls in the message `asked`, in the order of the calls. Returns the index of the
+  /// next message.
   std::size_t answers(const std::vector<chat_message>& messages, std::size_t at, const chat_message& asked) {
     std::vector<const chat_message*> given;
     for (; at < messages.size() && messages[at].role() == chat_role::tool; ++at) given.push_back(&messages[at]);

@@ -20,32 +20,33 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The messages that a session sends to its model, and which of them are never removed. A value.
+/// The messages that a session sends to its model. It marks the messages that are never removed. A value type.
 class conversation {
  public:
   conversation() = default;
-  /// \param kept      see `kept()`. \param task_end  see `task_end()`. Neither exceeds the number of messages.
+  /// \param kept      the value of `kept()`; at most `task_end`.
+  /// \param task_end  the value of `task_end()`; at most the number of messages.
   conversation(std::vector<chat_message> messages, std::size_t kept, std::size_t task_end)
       : messages_(std::move(messages)), kept_(kept), task_end_(task_end) {}
 
   const std::vector<chat_message>& messages() const noexcept { return messages_; }
   bool empty() const noexcept { return messages_.empty(); }
-  /// The number of messages at the start that always stay: the system prompt and the first task.
+  /// Returns the number of messages at the start that are never removed: the system message and the first task.
   std::size_t kept() const noexcept { return kept_; }
-  /// The number of messages up to and including the newest task.
+  /// Returns the number of messages up to and including the newest task.
   std::size_t task_end() const noexcept { return task_end_; }
 
   void add(chat_message message) { messages_.push_back(std::move(message)); }
 
-  /// Adds a task of the user.
+  /// Adds a message of the user with a task.
   void add_task(std::string text) {
     add(chat_message::user(std::move(text)));
     task_end_ = messages_.size();
     if (kept_ == 0) kept_ = task_end_;
   }
 
-  /// Adds a message of the model. Arguments of calls that are no JSON object are put into one, since services refuse a
-  /// history that contains others.
+  /// Adds a message of the model. If the arguments of a call are not a JSON object, they are put into an object as a
+  /// text, because services refuse a conversation with other arguments.
   void add_reply(const chat_message& message) {
     if (message.tool_calls().empty()) {
       add(message);
@@ -58,16 +59,17 @@ class conversation {
     add(std::move(kept));
   }
 
-  /// Cuts long answers of tools that are older than the newest `spared_turns`. Returns false if there was none.
+  /// Shortens long results of tool calls that are older than the newest `spared_turns` turns. Returns false if there
+  /// were none.
   bool cut_tool_answers(std::size_t spared_turns) { return cut_answers(messages_, kept_, spared_turns); }
-  /// Removes the images that are older than the newest turn. Returns false if there was none.
+  /// Replaces images that are older than the newest turn by a short text. Returns false if there were no such images.
   bool remove_images() { return remove_old_images(messages_, kept_); }
-  /// Drops the newest turn of the newest task. Returns false if there is no turn but the first.
+  /// Removes the newest turn, but never the first turn after the newest task. Returns false if there is no other turn.
   bool drop_turn() { return drop_newest_turn(messages_, task_end_); }
 
   /// Returns true if there are messages that a summary could replace.
   bool can_be_summarised() const noexcept { return messages_.size() > kept_ + 2; }
-  /// Puts a summary in place of everything but the messages that always stay and the newest task.
+  /// Replaces the conversation by a summary, except the messages that are never removed and the newest task.
   /// \pre can_be_summarised()
   void replace_by_summary(const std::string& summary) {
     const bool has_later_task = task_end_ > kept_;
@@ -81,7 +83,7 @@ class conversation {
     task_end_ = messages_.size();
   }
 
-  /// Returns the size of all images together.
+  /// Returns the total size of all images in bytes.
   std::size_t image_bytes() const noexcept {
     std::size_t sum = 0;
     for (const chat_message& each : messages_)

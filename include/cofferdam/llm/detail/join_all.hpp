@@ -24,14 +24,15 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Runs one of the coroutines of join_all().
-/// \param where  the strand that all of them run on.
+/// \param where   the strand on which all of the coroutines run.
+/// \param number  the number of this coroutine, counted from 0.
 template <class Work>
 awaitable<void> join_one(asio::any_io_executor where, Work& work, std::size_t number) {
   const auto begin = [&work, number] { return work(number); };
   co_await run_on(std::move(where), begin);
 }
 
-/// The state that the coroutines of one join_all() share.
+/// The state that the coroutines of one call of join_all() share.
 class joined_state {
  public:
   explicit joined_state(const asio::any_io_executor& executor) : ended(executor) {}
@@ -41,13 +42,13 @@ class joined_state {
     while (self->running != 0) co_await self->ended.wait();
   }
 
-  async_event ended;  // one of the coroutines has ended
+  async_event ended;  // notified when one of the coroutines has ended
   std::list<asio::cancellation_signal> signals;
   std::size_t running = 0;
   std::exception_ptr failure;
 };
 
-/// Does the work of join_all() on a strand.
+/// Runs the coroutines of join_all(). The calling coroutine must be on a strand.
 template <class Work>
 awaitable<void> join_all_on_strand(std::size_t count, std::size_t at_once, asio::any_io_executor where, Work& work) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -67,7 +68,7 @@ awaitable<void> join_all_on_strand(std::size_t count, std::size_t at_once, asio:
         try {
           asio::co_spawn(executor, join_one(where, work, begun++),
                          asio::bind_cancellation_slot(signal.slot(), std::move(done)));
-        } catch (...) {  // out of memory: it has not begun
+        } catch (...) {  // out of memory: this coroutine has not begun
           --state->running;
           throw;
         }
@@ -85,10 +86,14 @@ awaitable<void> join_all_on_strand(std::size_t count, std::size_t at_once, asio:
   if (state->failure) std::rethrow_exception(state->failure);
 }
 
-/// Runs coroutines at the same time on the awaiting coroutine's executor (if that is not a strand: on a strand over
-/// it), a few at once, and waits for all of them. A cancellation cancels them, and still waits for all. Throws the
-/// first exception of the coroutines.
-/// \param work  called with 0 to `count` - 1; kept by the caller until the awaitable completes.
+/// Runs several coroutines and waits until all of them have ended. They run on the executor of the awaiting coroutine;
+/// if this executor is not a strand, they run on a strand over it. If the awaiting coroutine is cancelled, all
+/// coroutines are cancelled and awaited. After an exception of a coroutine no further ones are started, and join_all()
+/// throws the first exception at the end.
+/// \param count    the number of coroutines.
+/// \param at_once  the maximum number of coroutines that run at the same time.
+/// \param work     a callable that is called with the numbers 0 to `count` - 1 and returns the coroutines. The caller
+///                 keeps it until the awaitable completes.
 template <class Work>
 awaitable<void> join_all(std::size_t count, std::size_t at_once, Work& work) {
   const asio::any_io_executor caller = co_await asio::this_coro::executor;

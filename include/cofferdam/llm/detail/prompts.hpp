@@ -10,28 +10,28 @@
 #include <string_view>
 #include <vector>
 
-// The session's own messages to the model, in the roles of system and user.
+// Texts that a session itself sends to the model, in messages of the system and of the user.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Follows an answer that calls no tool.
+/// The message after an answer that has no tool call.
 inline constexpr std::string_view continue_prompt =
     "Please continue the task with a tool call, or end the work with one.";
 
-/// Follows an answer that exceeded the output limit.
+/// The message after an answer that exceeded the output limit.
 inline constexpr std::string_view cut_off_prompt =
     "Your answer was cut off by the output limit and was not used. Answer again, more briefly; write long content to "
     "files in several parts.";
 
-/// Requests a summary that replaces the conversation.
+/// The request for a summary, which then replaces the conversation.
 inline constexpr std::string_view summary_prompt =
     "The conversation is about to be longer than you can see. Write a summary from which you can go on: the task, what "
     "was done with which files, the state now, the next steps, and the facts to keep. Do not call tools.";
 
-/// Ends `summary_prompt` after an attempt that yielded no text.
+/// An addition to `summary_prompt`, if an earlier attempt yielded no text.
 inline constexpr std::string_view plain_text_prompt = " Answer with plain text only.";
 
-/// Returns the first message of every conversation of an agent.
+/// Returns the system message, which is the first message of every conversation of an agent.
 inline std::string system_prompt(const agent& who) {
   std::string text =
       "You are an agent that works on a task with the tools you are given. You are asked at most " +
@@ -46,9 +46,9 @@ inline std::string system_prompt(const agent& who) {
   return text;
 }
 
-/// Returns the message that sets a task.
-/// \param task    may be empty in a conversation that is resumed.
-/// \param inputs  paths of the input files that were copied in for this task; at most 200 are named.
+/// Returns the message that gives the model a task.
+/// \param task    the text of the task. It may be empty if the conversation has begun before.
+/// \param inputs  the paths of the input files that were copied for this task. The message lists at most 200 of them.
 inline std::string task_prompt(std::string task, const std::vector<std::string>& inputs) {
   constexpr std::size_t max_names = 200;
   std::string list;
@@ -59,7 +59,8 @@ inline std::string task_prompt(std::string task, const std::vector<std::string>&
   return task;
 }
 
-/// Returns the warning that few turns are left. \param left  at least 1.
+/// Returns the warning that few turns are left.
+/// \param left  the number of turns that are left; at least 1.
 inline std::string turns_left_prompt(std::size_t left) {
   if (left == 1) return "This is the last turn. Finish the task now, by a call that ends the work.";
   return "You have " + std::to_string(left) + " turns left to complete the task, the one that ends the work included.";

@@ -14,7 +14,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Parses untrusted JSON with a higher, but limited, nesting depth. No value if it is not valid.
+/// Parses JSON from an untrusted source, with up to 64 levels of nesting. Returns no value if the text is not valid
+/// JSON.
 inline std::optional<boost::json::value> read_json(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = 64;

@@ -26,7 +26,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Saves files one by one. If a case-insensitive file system treats several names as one, the first file gets the name.
+/// Copies files to the host one by one. If the names of several files differ only in upper and lower case, only the
+/// first of them is copied, because they would be one file in a case-insensitive file system.
 template <class = void>
 awaitable<transfer_result> save_each_file(any_environment& environment, std::vector<std::string> paths,
                                           std::filesystem::path output, std::uint64_t max_bytes) {
@@ -58,7 +59,7 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
   co_return saved;
 }
 
-/// Copies files of the workspace to a directory of the host; failures are in the report.
+/// Copies files of the workspace to a directory of the host. Failures of single files are in the report.
 /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}.
 template <class = void>
 awaitable<transfer_result> save_files(any_environment& environment, std::vector<std::string> paths,
@@ -72,15 +73,16 @@ awaitable<transfer_result> save_files(any_environment& environment, std::vector<
   } catch (const error& failure) {
     if (ends_everything(failure)) throw;
   }
-  // If the transfer fails as a whole (because this file system treats two names as one), the files are saved one by
-  // one.
+  // The transfer has failed as a whole, for example because the host's file system treats two names as one. The files
+  // are therefore copied one by one.
   transfer_result saved = co_await save_each_file(environment, std::move(paths), std::move(output), max_bytes);
   co_return saved;
 }
 
-/// Copies every regular file of the workspace, except those at or below top-level names that begin with a dot, which
-/// usually belong to programs: caches, settings, packages. More than `max_bytes` of them, or than 100,000 files, are a
-/// failure, and none is copied.
+/// Copies every regular file of the workspace to a directory of the host. Files and folders at the top of the workspace
+/// are left out if their names begin with a dot, because they usually belong to programs: caches, settings, packages.
+/// If there are more than `max_bytes` bytes or more than 100,000 files, no file is copied, and the result has a failure
+/// for ".".
 template <class = void>
 awaitable<transfer_result> save_workspace(any_environment& environment, std::filesystem::path output,
                                           std::uint64_t max_bytes) {
@@ -92,7 +94,7 @@ awaitable<transfer_result> save_workspace(any_environment& environment, std::fil
     for (const directory_entry& each : standing) {
       if (!each.is_regular() || each.path().starts_with('.')) continue;
       paths.push_back(each.path());
-      sum += std::min(each.size(), ~sum);  // a guest's sparse files may claim any size
+      sum += std::min(each.size(), ~sum);  // a sparse file may report any size, so the sum must not overflow
     }
     constexpr std::size_t max_files = 100'000;
     if (sum > max_bytes || paths.size() > max_files)

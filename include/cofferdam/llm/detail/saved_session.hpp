@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-// The JSON that session::save() returns and session::resume() reads.
+// Converts the state of a session to JSON and back, for agent_session::save() and agent_session::resume().
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -30,8 +30,8 @@ inline boost::json::object save_session(const conversation& history, const chat_
   return saved;
 }
 
-/// Sets what save_session() saved.
-/// \throws error{exec_errc::invalid_argument} for any other JSON; nothing is set then.
+/// Restores the conversation and the usage from the JSON of save_session().
+/// \throws error{exec_errc::invalid_argument} for any other JSON; `history` and `usage` are unchanged then.
 inline void resume_session(const boost::json::value& saved, conversation& history, chat_usage& usage) {
   const json_object_view object = saved.if_object();
   const boost::json::value* const messages = member(object, "history");

@@ -14,7 +14,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The state of a session, without its agent. Neither copied nor moved: the tools refer to the environment.
+/// The state of an `agent_session`. It cannot be copied or moved, because the tools refer to the environment in it.
 class session_state {
  public:
   session_state(agent its_agent, any_environment inside)
@@ -32,8 +32,8 @@ class session_state {
   workspace_exchange files;
   agent_listener listener;
   conversation history;
-  chat_usage usage;      // of all runs
-  bool running = false;  // a run is under way
+  chat_usage usage;      // the sum of all runs
+  bool running = false;  // true while a run is under way
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

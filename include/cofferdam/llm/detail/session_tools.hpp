@@ -25,8 +25,9 @@ class session_tools {
 
   void add(tools::any_tool tool) { tools_.push_back(std::move(tool)); }
 
-  /// Adds `finish` if the agent needs it, and describes tools that were added since the last call.
-  /// \param environment  of `finish`; outlives this.
+  /// Makes the descriptions of all tools. Adds the tool `finish` before, if the agent needs it. A later call does
+  /// nothing unless a tool was added since.
+  /// \param environment  the environment in which `finish` works. It must outlive this object.
   /// \throws error{exec_errc::invalid_argument} if two tools have the same name.
   void prepare(const agent& who, any_environment& environment) {
     if (descriptions_ && descriptions_->size() == tools_.size()) return;
@@ -44,7 +45,7 @@ class session_tools {
   }
 
   std::vector<tools::any_tool>& all() noexcept { return tools_; }
-  /// Null before the first `prepare`.
+  /// Returns the descriptions; null before the first call of `prepare`.
   const std::shared_ptr<const std::vector<chat_tool>>& descriptions() const noexcept { return descriptions_; }
 
  private:

@@ -12,12 +12,13 @@
 #include <utility>
 #include <vector>
 
-// Ways to shorten a conversation that exceeds its model's context. The messages before `kept` (instructions, the task,
-// a summary) are never changed.
+// Shortens a conversation that exceeds the context of its model. In all functions, `kept` is the number of messages at
+// the start (instructions, the task, a summary) that are never changed.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns the start of the newest `count` turns; a turn begins with a message of the assistant.
+/// Returns the index of the message with which the newest `count` turns begin. A turn begins with a message of the
+/// assistant.
 inline std::size_t start_of_last_turns(const std::vector<chat_message>& messages, std::size_t kept, std::size_t count) {
   std::size_t at = messages.size();
   while (at > kept && count != 0)
@@ -25,7 +26,7 @@ inline std::size_t start_of_last_turns(const std::vector<chat_message>& messages
   return count == 0 ? at : kept;
 }
 
-/// Returns a copy of an answer with other parts.
+/// Returns a copy of the message with other parts.
 inline chat_message with_parts(const chat_message& message, std::vector<chat_part> parts) {
   chat_message result(message.role(), std::string());
   if (message.role() == chat_role::tool) result = chat_message::tool(message.call_id(), std::string());
@@ -33,7 +34,7 @@ inline chat_message with_parts(const chat_message& message, std::vector<chat_par
   return result;
 }
 
-/// Cuts the tools' answers that are older than the newest `spared` turns. Returns false if there was none to cut.
+/// Shortens long results of tool calls that are older than the newest `spared` turns. Returns false if there were none.
 inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, std::size_t spared) {
   constexpr std::size_t max_bytes = 500;
   const std::size_t end = start_of_last_turns(messages, kept, spared);
@@ -57,7 +58,7 @@ inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, s
   return changed;
 }
 
-/// Removes images that are older than the newest turn. Returns false if there was none.
+/// Replaces images that are older than the newest turn by a short text. Returns false if there were no such images.
 inline bool remove_old_images(std::vector<chat_message>& messages, std::size_t kept) {
   const std::size_t end = start_of_last_turns(messages, kept, 1);
   bool changed = false;
@@ -73,7 +74,8 @@ inline bool remove_old_images(std::vector<chat_message>& messages, std::size_t k
   return changed;
 }
 
-/// Drops the newest turn, and the warning before it, but never the first turn. Returns false if there was none.
+/// Removes the newest turn and the messages of the user directly before it, but never the first turn. Returns false if
+/// there is no other turn.
 inline bool drop_newest_turn(std::vector<chat_message>& messages, std::size_t kept) {
   const std::size_t from = start_of_last_turns(messages, kept, 1);
   if (from <= kept) return false;

@@ -14,11 +14,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Turns the calls of each round into messages that answer them, and notices a model that repeats the same invalid
-/// call.
+/// Converts the results of tool calls to messages, and detects a model that repeats the same invalid call.
 class tool_answers {
  public:
-  /// Returns one message for each call, in the calls' order. An interrupted call has an answer that states this.
+  /// Returns one message for each call, in the order of the calls. The message for a call that was interrupted states
+  /// this.
   std::vector<chat_message> messages(const std::vector<round_call>& calls) {
     std::vector<chat_message> answers;
     std::size_t images = 0;
@@ -38,7 +38,8 @@ class tool_answers {
  private:
   static constexpr std::size_t max_images_a_turn = 8;
 
-  /// Counts an invalid call. Returns an additional text for the answer: empty for the first two.
+  /// Counts an invalid call. Returns a text that is added to the result of the call. The text is empty for the first
+  /// two identical calls.
   std::string complaint_about(const round_call& call) {
     const std::size_t times = ++mistakes_[call.name + "\n" + call.text];
     if (times >= 5) stuck_ = true;
@@ -47,7 +48,7 @@ class tool_answers {
            " times; change the arguments or use another tool.";
   }
 
-  /// \param count  number of images in this turn so far.
+  /// \param count  the number of images that were added in this turn so far.
   static void add_images(chat_message& answer, const std::vector<tools::tool_image>& images, std::size_t& count) {
     std::size_t left_out = 0;
     for (const tools::tool_image& image : images) {

@@ -21,7 +21,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns the position of the first JSON error, for a model: "line 1 column 17".
+/// Returns the position of the first error in JSON text, such as "line 1 column 17", or "it ends too early". The model
+/// gets this text.
 inline std::string json_fault(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = 64;
@@ -36,9 +37,10 @@ inline std::string json_fault(std::string_view text) {
   return "line " + std::to_string(line) + " column " + std::to_string(column);
 }
 
-/// Parses the arguments of a call. Repairs two common mistakes of models: a Markdown fence around the object, and the
-/// object's text as a JSON string.
-/// \param complaint  receives an error message for the model, if no value is returned.
+/// Parses the arguments of a tool call. Two common mistakes of models are repaired: a Markdown fence around the object,
+/// and an object that is written as a JSON string.
+/// \param name       the name of the tool, for the error message.
+/// \param complaint  receives an error message for the model if the function returns no value.
 inline std::optional<boost::json::value> read_tool_arguments(std::string_view text, const std::string& name,
                                                              std::string& complaint) {
   constexpr std::string_view blanks = " \t\r\n";

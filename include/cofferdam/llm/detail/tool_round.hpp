@@ -31,20 +31,20 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One call of a turn, and its answer if there is one.
+/// One tool call of a turn, and its result when the call has been executed.
 class round_call {
  public:
   std::string id;
   std::string name;
-  std::string text;  ///< the arguments as received
+  std::string text;  ///< the arguments as the model wrote them
   tools::any_tool* tool = nullptr;
   boost::json::value arguments;
   std::optional<tools::tool_result> answer;
-  bool invalid = false;  ///< an unknown tool, or invalid arguments
+  bool invalid = false;  ///< true if the tool does not exist, or the arguments are invalid
 };
 
-/// Executes the calls of one turn. Every failure is an answer, except those that end the session: cancellation, and an
-/// environment that is lost or closed.
+/// The execution of the tool calls of one turn. Every failure becomes a result for the model, except two kinds of
+/// failure that end the session: a cancellation, and an environment that is lost or closed.
 class tool_round {
  public:
   tool_round(std::vector<tools::any_tool>& tools, const agent_listener& listener, agent_result& result,
@@ -53,10 +53,12 @@ class tool_round {
 
   std::vector<round_call>& calls() noexcept { return calls_; }
 
-  /// Returns the call that has ended the work; null if none has.
+  /// Returns the call that has ended the work; null if no call has ended it.
   const round_call* ended_by() const noexcept { return ended_by_; }
 
-  /// \param message  of the model; its calls are taken.
+  /// Reads the tool calls of a message. A call of an unknown tool, or with invalid arguments, gets an error as its
+  /// result at once.
+  /// \param message  a message of the model.
   void take(const chat_message& message) {
     for (const chat_tool_call& each : message.tool_calls()) {
       round_call& tool_call = calls_.emplace_back();
@@ -79,7 +81,9 @@ class tool_round {
     }
   }
 
-  /// Executes ordinary calls in order, or in parallel if they only read; then the call that ends the work.
+  /// Executes the calls. Calls that do not end the work come first: at the same time if all of them only read,
+  /// otherwise one after another. The call that ends the work comes last; if there are several such calls, all of them
+  /// are refused.
   template <class = void>
   awaitable<void> run() {
     std::vector<round_call*> ordinary;
@@ -136,7 +140,7 @@ class tool_round {
     tell(begun);
   }
 
-  /// Reports an invalid call as an event and as a failure of the named tool.
+  /// Reports a call that was not executed: as events, and as a failure in the statistics of its tool.
   void tell_refused(const round_call& tool_call) {
     if (tool_call.tool != nullptr) {
       tool_account& account = result_.tools[tool_call.name];
@@ -149,7 +153,7 @@ class tool_round {
     tell(ended);
   }
 
-  /// Returns true if a tool reports wrong arguments.
+  /// Returns true if a result reports wrong arguments.
   static bool is_complaint(const tools::tool_result& answer) {
     if (answer.success()) return false;
     for (const std::string_view start : {"Error: Wrong arguments", "Error: The arguments must be",
@@ -191,7 +195,7 @@ class tool_round {
     tell(ended);
   }
 
-  /// Converts a tool's exception to an answer, or rethrows it if the session cannot continue.
+  /// Converts the exception of a tool to a result for the model. Throws an error if the session cannot continue.
   static tools::tool_result answer_to(const std::exception_ptr& failure, bool cancelled) {
     try {
       std::rethrow_exception(failure);

@@ -29,8 +29,9 @@ class workspace_exchange {
   void output(std::filesystem::path directory) { output_ = std::move(directory); }
   void unfinished(std::uint64_t max_bytes) { unfinished_bytes_ = max_bytes; }
 
-  /// Copies the input files in, if that has not been done yet. Returns their paths in the workspace.
-  /// \throws error{exec_errc::io_error} if a file could not be copied; the next call tries again.
+  /// Copies the input files into the environment, unless an earlier call has done this. Returns their paths in the
+  /// workspace.
+  /// \throws error{exec_errc::io_error} if a file could not be copied. The next call tries again.
   template <class = void>
   awaitable<std::vector<std::string>> bring_in(any_environment& environment) {
     std::vector<std::string> paths;
@@ -42,7 +43,8 @@ class workspace_exchange {
     co_return paths;
   }
 
-  /// Copies the files that the model finished to the output directory. Without one, warns that they are lost.
+  /// Copies the files that the model has named at the end of its work to the output directory. If there is no output
+  /// directory, issues a warning that the files were not copied.
   template <class = void>
   awaitable<transfer_result> save_finished(any_environment& environment, std::vector<std::string> paths) {
     transfer_result saved;
@@ -55,7 +57,7 @@ class workspace_exchange {
     co_return saved;
   }
 
-  /// Copies the workspace of a run that has not finished to `unfinished/` in the output directory, if that is wanted.
+  /// Copies the workspace of an unfinished run to `unfinished/` in the output directory, if `save_unfinished` was set.
   template <class = void>
   awaitable<transfer_result> save_unfinished(any_environment& environment) {
     transfer_result saved;

@@ -33,7 +33,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Sets a flag while it lives.
+/// Sets a flag while an object of this type exists.
 class running_mark {
  public:
   explicit running_mark(bool& flag) noexcept : flag_(flag) { flag_ = true; }
@@ -45,7 +45,8 @@ class running_mark {
   bool& flag_;
 };
 
-/// Adds a task to the conversation, with the input files that were not copied in yet, and works on it.
+/// Adds a task to the conversation, together with a list of the input files that were copied for it, and works on the
+/// task.
 template <class = void>
 awaitable<agent_result> work_on(session_state& state, std::string task) {
   state.tools.prepare(state.who, state.environment);
@@ -58,7 +59,7 @@ awaitable<agent_result> work_on(session_state& state, std::string task) {
   co_return result;
 }
 
-/// Does the work of session::run().
+/// Runs a session. `agent_session::run` calls this function.
 template <class = void>
 awaitable<agent_result> run_session(session_state& state, std::string task) {
   if (state.running) throw error(exec_errc::invalid_argument, "session: a run is under way already");

@@ -12,31 +12,32 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// Variables that make a program load, run or trust other code. A `*` at the end matches any characters.
+// Returns true for a variable that can make a program load, run or trust other code. In the list, a `*` at the end of a
+// name stands for any characters.
 inline bool is_code_variable(std::string_view name) noexcept {
   static constexpr std::string_view harmless[] = {"PYTHONUNBUFFERED",   "PYTHONHASHSEED",          "PYTHONIOENCODING",
                                                   "PYTHONUTF8",         "PYTHONDONTWRITEBYTECODE", "PYTHONOPTIMIZE",
                                                   "PYTHONFAULTHANDLER", "PYTHONSAFEPATH",          "PYTHONNOUSERSITE"};
   static constexpr std::string_view names[] = {
-      // the loader and the C library
+      // the dynamic loader and the C library
       "LD_*", "DYLD_*", "GLIBC_TUNABLES", "GCONV_PATH", "LOCPATH", "NLSPATH", "MALLOC_*", "HOSTALIASES", "RES_OPTIONS",
       "LOCALDOMAIN", "RESOLV_*", "OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "SSLKEYLOGFILE",
       // shells
       "BASH_ENV", "ENV", "ZDOTDIR", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "SHELLOPTS", "BASHOPTS",
       "BASH_FUNC_*", "BASH_LOADABLES_PATH", "BASH_XTRACEFD", "CDPATH", "FPATH", "GLOBIGNORE", "HISTFILE", "IFS",
       "INPUTRC", "MAILPATH", "PATH", "SHELL",
-      // search paths for settings
+      // directories of settings files
       "HOME", "XDG_*", "TERMINFO", "TERMINFO_DIRS", "TERMCAP", "TERMPATH",
       // interpreters
       "PYTHON*", "NODE_*", "NPM_*", "npm_*", "DENO_*", "BUN_*", "PERL*", "RUBY*", "GEM_*", "BUNDLE_*", "LUA_*", "PHP*",
       "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS", "CLASSPATH", "MAVEN_*", "GRADLE_*", "R_*",
       "DOTNET_*", "COMPlus_*", "CORECLR_*", "JULIA_*", "GUILE_*", "TCLLIBPATH", "AWKPATH", "AWKLIBPATH", "ERL_*",
       "ELIXIR_*", "OCAMLRUNPARAM", "CAML_LD_LIBRARY_PATH", "PIP_*", "UV_*", "CONDA_*", "VIRTUAL_ENV", "DBX_*",
-      // compilers and builders
+      // compilers and build tools
       "CC", "CXX", "CPP", "LD", "AR", "AS", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "COMPILER_PATH", "GCC_*",
       "CMAKE_*", "MAKE", "MAKEFLAGS", "MAKEFILES", "GNUMAKEFLAGS", "MFLAGS", "CARGO_*", "RUSTC*", "RUSTDOC*",
       "RUSTFLAGS", "RUSTUP_*", "GOFLAGS", "GOROOT", "GOPATH", "GOENV", "GOPROXY", "GOTOOLCHAIN", "GOTOOLDIR", "CGO_*",
-      // programs that start others
+      // programs that start other programs
       "GIT_*", "SSH_ASKPASS", "SSH_AUTH_SOCK", "SUDO_*", "PAGER", "MANPAGER", "MANOPT", "MANPATH", "LESS", "LESSOPEN",
       "LESSCLOSE", "LESSKEY*", "LESSEDIT", "MORE", "EDITOR", "VISUAL", "FCEDIT", "SELECTED_EDITOR", "VIM*", "EXINIT",
       "BROWSER", "TAR_OPTIONS", "TAPE", "RSYNC_*", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH", "FZF_*", "GZIP", "ZIPOPT",
@@ -48,8 +49,8 @@ inline bool is_code_variable(std::string_view name) noexcept {
   });
 }
 
-// A program that can run other code given in its arguments. Without `tails`, every use except printing its version can
-// run code; with `tails`, only a use with room for one of them.
+// A program that can run other code that its arguments name. If `tails` is empty, every use of the program can run
+// code, except printing its version. Otherwise only a command that contains one of the `tails` can.
 class code_program {
  public:
   constexpr code_program(std::string_view name, std::span<const std::string_view> names,
@@ -66,6 +67,7 @@ class code_program {
   std::span<const std::string_view> tails_;
 };
 
+/// Returns the known programs that can run other code.
 inline std::vector<code_program> code_programs() {
   static constexpr std::string_view plain[] = {"perl",
                                                "ruby",

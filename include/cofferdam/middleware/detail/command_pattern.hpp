@@ -18,14 +18,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// Thrown by a counted_iterator during a match.
+// The exception that a counted_iterator throws when a match exceeds its step limit.
 class match_too_costly : public std::runtime_error {
  public:
   match_too_costly() : std::runtime_error("the match took too many steps") {}
 };
 
-// Iterates over a text and counts every read and every step against a shared limit, so that no pattern can run for
-// long. Unlike a clock, this is deterministic: the same command and policy always have the same result.
+// An iterator over a text that counts every read and every step against a shared limit, so that no pattern can run for
+// a long time. The count does not depend on the speed of the machine: the same command and allowlist always have the
+// same result.
 class counted_iterator {
  public:
   using iterator_category = std::bidirectional_iterator_tag;
@@ -78,13 +79,13 @@ class counted_iterator {
 
 // The result of matching a text against a pattern.
 enum class match_state {
-  none,        // no match, whatever text follows
-  open,        // no match, but a match is possible if more text follows
-  complete,    // it matches
-  too_costly,  // not known: the step limit was reached
+  none,        // the text does not match, and no longer text that begins with it does
+  open,        // the text does not match, but a longer text that begins with it may match
+  complete,    // the text matches
+  too_costly,  // the result is unknown, because the step limit was reached
 };
 
-// A pattern as it was written, and its compiled form.
+// A regular expression: its source text and its compiled form.
 class command_pattern {
  public:
   explicit command_pattern(std::string source) : source_(std::move(source)) {
@@ -106,7 +107,8 @@ class command_pattern {
 
   const std::string& source() const noexcept { return source_; }
 
-  // The whole of `text`, or with `as_prefix` its start, against the pattern.
+  // Matches the whole of `text`, or only its start if `as_prefix` is true. `steps` is the remaining step limit, which
+  // the match reduces. `open` is returned only if `accept_open` is true.
   match_state match(std::string_view text, bool as_prefix, std::size_t& steps, bool accept_open = false) const {
     namespace flags = boost::regex_constants;
     flags::match_flag_type how = flags::match_default | flags::match_single_line | flags::match_not_dot_newline;
@@ -114,7 +116,7 @@ class command_pattern {
     return match_with(text, as_prefix, steps, how);
   }
 
-  // The same, with a `.` that matches line breaks too, as if the pattern began with (?s).
+  // Matches as `match` does, but `.` also matches line breaks, as if the pattern began with (?s).
   match_state match_across_lines(std::string_view text, bool as_prefix, std::size_t& steps) const {
     namespace flags = boost::regex_constants;
     return match_with(text, as_prefix, steps, flags::match_default | flags::match_single_line);
@@ -133,12 +135,14 @@ class command_pattern {
                                : boost::regex_match(begin, end, found, expression_, how);
       if (!matches) return match_state::none;
       return found[0].matched ? match_state::complete : match_state::open;
-    } catch (const std::runtime_error&) {  // from counted_iterator, or a limit of the matcher on states and memory
+    } catch (const std::runtime_error&) {  // the step limit, or a limit of Boost.Regex itself
       return match_state::too_costly;
     }
   }
 
-  // (?R), (?1), (?-1), (?+1), (?&name), (?P>name): the matcher copies all groups at each call, which is not counted.
+  // Returns true if the pattern calls itself or one of its groups: (?R), (?1), (?-1), (?+1), (?&name) or (?P>name).
+  // Such patterns are refused, because Boost.Regex copies all groups at each call, and the step limit does not count
+  // that work.
   static bool is_recursive(std::string_view source) {
     bool in_set = false;
     for (std::size_t i = 0; i < source.size(); ++i) {

@@ -38,7 +38,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The time limit of a connection attempt.
+/// The time at which an attempt to connect is given up.
 using due_time = std::chrono::steady_clock::time_point;
 
 inline std::string connect_advice(std::error_code cause) {
@@ -48,7 +48,8 @@ inline std::string connect_advice(std::error_code cause) {
   if (cause == std::errc::too_many_files_open) return "; raise the limit on open files, or use fewer connections";
   return "";
 }
-/// Returns the system's error of the same number: those of Asio 1.22's own category equal no std::errc.
+/// Returns the error code of the same number in the standard's system category. Asio 1.22 has a system category of its
+/// own, whose codes compare unequal to every `std::errc`.
 inline std::error_code as_system_error(std::error_code failure) {
   if (failure.category() != asio::error::get_system_category()) return failure;
   return std::error_code(failure.value(), std::system_category());
@@ -77,7 +78,8 @@ inline void check_host(std::string_view host, std::uint16_t port) {
                     ", is no host: it takes a name or an address, and a port that is not 0");
 }
 
-/// \param usual  the default port, which is left out.
+/// Returns `host:port`, with brackets around an IPv6 address.
+/// \param usual  the default port; if `port` is equal to it, the text has no port.
 inline std::string host_and_port(std::string_view host, std::uint16_t port, std::uint16_t usual) {
   std::string text(host);
   if (host.find(':') != std::string_view::npos) text = "[" + text.substr(0, text.find('%')) + "]";
@@ -85,8 +87,8 @@ inline std::string host_and_port(std::string_view host, std::uint16_t port, std:
   return text;
 }
 
-/// Calls connect(2) directly: if the server of a Unix socket is busy, it fails with EAGAIN, which Asio takes for
-/// success.
+/// Connects to a Unix socket. Calls connect(2) directly instead of Asio's function: connect(2) fails with EAGAIN while
+/// the server's queue is full, and Asio treats this error as success.
 inline awaitable<byte_stream> connect_unix(std::string path, std::string name, asio::any_io_executor executor,
                                            std::chrono::milliseconds limit) {
   const due_time due = std::chrono::steady_clock::now() + limit;
@@ -113,7 +115,8 @@ inline awaitable<byte_stream> connect_unix(std::string path, std::string name, a
   co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
 }
 
-/// A name lookup. Its result may arrive after the caller has given up.
+/// A name lookup. The lookup and its caller share this object, because the lookup may end after the caller has given
+/// up.
 struct resolving {
   explicit resolving(const asio::any_io_executor& executor) : resolver(executor), done(executor) {}
   asio::ip::tcp::resolver resolver;
@@ -159,7 +162,7 @@ inline awaitable<std::vector<asio::ip::tcp::endpoint>> resolve(std::string host,
 }
 
 inline void set_tcp_options(asio::ip::tcp::socket& socket) {
-  std::error_code ignored;  // works without these options too
+  std::error_code ignored;  // the connection works without these options too
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   const int idle = 30;
@@ -184,7 +187,7 @@ inline awaitable<asio::ip::tcp::socket> connect_tcp_socket(std::string host, std
     asio::ip::tcp::socket socket(executor);
     std::error_code failure;
     deadline_timer limit(executor, [&socket] {
-      std::error_code ignored;  // closed in any case
+      std::error_code ignored;  // the socket is closed even if `close` fails
       socket.close(ignored);
     });
     limit.arm_until(now + share);
@@ -209,7 +212,7 @@ inline awaitable<byte_stream> connect_tcp(std::string host, std::uint16_t port, 
   co_return byte_stream(std::make_unique<stream>(std::move(socket), std::move(name)));
 }
 
-/// The settings of a connector to a Unix socket.
+/// A copyable function object for `connector`. Each call connects to a Unix socket.
 class unix_recipe {
  public:
   unix_recipe(std::string path, std::string name) : path_(std::move(path)), name_(std::move(name)) {}
@@ -222,7 +225,7 @@ class unix_recipe {
   std::string name_;
 };
 
-/// The settings of a connector by TCP.
+/// A copyable function object for `connector`. Each call connects to a host by TCP.
 class tcp_recipe {
  public:
   tcp_recipe(std::string host, std::uint16_t port, std::string name)

@@ -17,8 +17,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Calls a function when a time limit expires, usually to close the object that is awaited. Moving the limit costs only
-/// a reading of the clock: the timer runs on and checks again when it expires.
+/// A timer that calls a function when a time limit expires, usually to close the stream that is being awaited. Moving
+/// the limit to a later time is cheap: the running timer is not restarted, but compares the clock with the new limit
+/// when it fires.
 class deadline_timer {
  public:
   using clock = std::chrono::steady_clock;
@@ -35,30 +36,32 @@ class deadline_timer {
   ~deadline_timer() { stop(); }
 
   /// Sets the limit, counted from now.
-  /// \param limit  no value: no limit.
+  /// \param limit  no value removes the limit, and so does a value of more than 365 days.
   void arm(std::optional<std::chrono::milliseconds> limit) {
     if (!limit || *limit > std::chrono::hours(24 * 365)) return disarm();
     arm_until(clock::now() + *limit);
   }
+  /// Sets the limit to a point in time. Does nothing after the limit has expired.
   void arm_until(clock::time_point due) {
     if (!state_ || state_->expired) return;
     state_->due = due;
     if (!state_->running || state_->timer.expiry() > due) wait(state_);
   }
+  /// Removes the limit, but leaves the timer running.
   void disarm() noexcept {
     if (state_) state_->due = clock::time_point::max();
   }
-  /// Removes the limit, and the timer, which would keep the context running.
+  /// Removes the limit and cancels the timer. A running timer would keep `io_context::run` from returning.
   void rest() noexcept {
     if (!state_) return;
     disarm();
     state_->running = false;
     try {
       state_->timer.cancel();
-    } catch (const std::system_error&) {  // a timer that was not cancelled has no effect
+    } catch (const std::system_error&) {  // if the timer cannot be cancelled, it fires without an effect
     }
   }
-  /// Never calls the function any more.
+  /// Ends the use of this object: the function will not be called any more.
   void stop() noexcept {
     if (!state_) return;
     state_->expire = nullptr;
@@ -81,7 +84,7 @@ class deadline_timer {
     self->running = true;
     self->timer.expires_at(self->due);
     on_expiry(self->timer, [self](std::error_code failure) {
-      if (failure) return;  // stopped, or moved to an earlier time
+      if (failure) return;  // the timer was cancelled or moved to an earlier time
       self->running = false;
       if (self->due == clock::time_point::max() || !self->expire) return;
       if (clock::now() < self->due) return wait(self);

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-// Checks the head of a request before a handler gets it: RFC 9112, 3.2 (targets, Host), RFC 9110, 10.1.1 (Expect).
+// Checks the head of a request before a handler gets it. RFC 9112, 3.2 describes targets and `Host`; RFC 9110, 10.1.1
+// describes `Expect`.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -53,7 +54,7 @@ inline std::optional<http_authority> parse_authority(std::string_view text) {
   return found;
 }
 
-/// Returns the authority of an origin, `https://host:port`; no value for `null` and for an invalid origin.
+/// Returns the host and port of an origin such as `https://host:port`; no value for `null` or an invalid origin.
 inline std::optional<http_authority> parse_origin(std::string_view text) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!same_ignoring_case(text.substr(0, scheme.size()), scheme)) continue;
@@ -66,7 +67,8 @@ inline std::optional<http_authority> parse_origin(std::string_view text) {
 
 inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
 
-/// \throws error{exec_errc::invalid_argument} for an entry that could never be equal to a host or an origin.
+/// Checks the allowed hosts and origins in the settings.
+/// \throws error{exec_errc::invalid_argument} for an entry that no host or origin can be equal to.
 inline void check_lists(const http_server_settings& settings) {
   if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
     for (const std::string& host : *hosts) {
@@ -85,7 +87,8 @@ inline void check_lists(const http_server_settings& settings) {
   }
 }
 
-/// Returns true if the host is one of `allowed`; an entry without a port allows any port.
+/// Returns true if the host is in `allowed`. An entry without a port allows every port.
+/// \param any_port  true to ignore the ports in `allowed`.
 inline bool is_allowed_host(const http_authority& asked, const std::vector<std::string>& allowed, bool any_port) {
   return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
     const std::optional<http_authority> each = parse_authority(entry);
@@ -94,7 +97,7 @@ inline bool is_allowed_host(const http_authority& asked, const std::vector<std::
   });
 }
 
-/// Returns the allowed hosts; no value if every host is allowed.
+/// Returns the allowed hosts of the settings or their default; no value if every host is allowed.
 inline std::optional<std::vector<std::string>> believed_hosts(const http_server_settings& settings, bool loopback) {
   if (settings.allowed_hosts()) {
     if (is_everything(*settings.allowed_hosts())) return std::nullopt;
@@ -118,8 +121,8 @@ inline bool is_allowed_origin(std::string_view text, const http_authority& host,
   return origin->host == host.host || (hosts && is_allowed_host(*origin, *hosts, true));
 }
 
-/// Turns `http://host/path` into `/path`.
-/// \return 0, or the status for an invalid target.
+/// Replaces an absolute target such as `http://host/path` by `/path`.
+/// \return 0, or the status code for an invalid target.
 inline int normalise_target(http_request_head& head) {
   if (head.method == "CONNECT") return 501;
   if (head.target == "*") return head.method == "OPTIONS" ? 0 : 400;
@@ -128,7 +131,7 @@ inline int normalise_target(http_request_head& head) {
     if (!same_ignoring_case(std::string_view(head.target).substr(0, scheme.size()), scheme)) continue;
     const std::string_view rest = std::string_view(head.target).substr(scheme.size());
     const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
-    // Both must be the same host, because a handler may use either of them.
+    // A handler may use the target or the Host field, so both must name the same host.
     if (const auto host = head.fields.find("Host"); !host || !same_ignoring_case(*host, rest.substr(0, end)))
       return 400;
     std::string path(rest.substr(end));
@@ -139,8 +142,9 @@ inline int normalise_target(http_request_head& head) {
   return 400;
 }
 
-/// \param loopback  true if only this machine can reach the listener, by TCP.
-/// \return          0 if a handler may get the request; otherwise the status of the refusal.
+/// Decides about a request by its head.
+/// \param loopback  true if the listener is on a loopback address, which only this machine can reach.
+/// \return          0 if a handler may get the request; otherwise the status code of the refusal.
 inline int admit(http_request_head& head, const http_server_settings& settings, bool loopback) {
   if (const int status = normalise_target(head); status != 0) return status;
   for (const http_field& field : head.fields)

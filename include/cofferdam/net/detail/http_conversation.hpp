@@ -32,11 +32,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The server's side of one connection: requests and their replies, one after another. Does not depend on handlers.
+/// The server's side of one connection: reads requests and writes replies, one after another. It does not call
+/// handlers; `http_served_connection` does.
 class http_conversation {
  public:
   using clock = std::chrono::steady_clock;
-  /// The progress of the reply.
+  /// The part of the reply that was sent: nothing, the head and perhaps a part of the body, or everything.
   enum class progress { none, begun, whole };
 
   http_conversation(const asio::any_io_executor& executor, byte_stream stream, const http_server_settings& settings)
@@ -46,19 +47,20 @@ class http_conversation {
 
   http_input& input() noexcept { return input_; }
   const http_input& input() const noexcept { return input_; }
-  /// Returns true if a write has failed or was aborted.
+  /// Returns true if a write has failed, or is still under way.
   bool broken() const noexcept { return broken_; }
   http_request_parser& parser() noexcept { return parser_; }
   progress replied() const noexcept { return replied_; }
-  /// Returns the status for an error in the request's body; 0 if there was no error.
+  /// Returns the status code that describes the error in the request's body; 0 if there was no error.
   int verdict() const noexcept { return verdict_; }
   void body_limit(std::uint64_t max_bytes) noexcept { body_limit_ = max_bytes; }
-  /// Makes the next reply the last one.
+  /// Makes the next reply the last one of this connection.
   void last() noexcept { last_ = true; }
 
-  /// Reads the next head.
-  /// \param first  true if the connection is new.
-  /// \return       200 for a valid head, the status of a refusal, or 0 if there is no client to answer.
+  /// Reads the head of the next request.
+  /// \param first  true for the first request of the connection.
+  /// \return       200 for a valid head; the status code to refuse an invalid one; 0 if the client has disconnected or
+  ///               has sent nothing within the time limit.
   awaitable<int> next_head(bool first) {
     begin_request();
     const clock::time_point start = clock::now();
@@ -108,7 +110,7 @@ class http_conversation {
     }
   }
 
-  /// Sends all of a reply.
+  /// Sends a whole reply. Sends a body of at most 16 KiB together with the head.
   awaitable<void> reply(http_reply what) {
     const std::uint64_t size = what.body().size();
     std::string text = begin_reply(what, size);
@@ -119,7 +121,8 @@ class http_conversation {
     replied_ = progress::whole;
   }
 
-  /// Sends the head of a reply whose body follows.
+  /// Sends the head of a reply. The body follows by `write`.
+  /// \param size  the length of the body in bytes; no value if it is unknown.
   awaitable<void> begin(http_reply what, std::optional<std::uint64_t> size) {
     if (!what.body().empty())
       throw error(exec_errc::invalid_argument, "http_call: a reply that is begun has its body written, not given");
@@ -149,7 +152,7 @@ class http_conversation {
     }
   }
 
-  /// Ends a reply that was begun.
+  /// Ends a reply that was begun. Does nothing if the reply is complete.
   awaitable<void> end() {
     if (replied_ == progress::whole) co_return;
     if (left_.value_or(0) != 0 && !bodiless_)
@@ -159,7 +162,8 @@ class http_conversation {
     replied_ = progress::whole;
   }
 
-  /// Returns true if another request may follow: the reply was complete, and the rest of the body could be discarded.
+  /// Discards the rest of the request's body. Returns true if another request may follow on this connection: the reply
+  /// is complete, and the body has ended within the limits.
   awaitable<bool> ready_for_more() {
     if (last_ || broken_ || verdict_ != 0 || replied_ != progress::whole || unanswered_invitation()) co_return false;
     body_limit_ = body_read_ + settings_.drained();
@@ -171,13 +175,14 @@ class http_conversation {
         const std::size_t got = co_await read_some(scratch);
         count = got;
       }
-    } catch (const error&) {  // the framing is lost, and the connection must close
+    } catch (const error&) {  // the next request cannot be found, so the connection must close
       co_return false;
     }
     co_return true;
   }
 
-  /// Waits until the client can have read the reply: closing a socket with unread data could discard the reply (RFC
+  /// Ends the sending direction, and discards received data until the client disconnects, for at most 2 seconds. If a
+  /// socket with unread data were closed at once, the system could discard the reply before the client has read it (RFC
   /// 9112, 9.6).
   awaitable<void> linger() {
     if (broken_ || replied_ == progress::begun || input_.ended()) co_return;
@@ -191,7 +196,7 @@ class http_conversation {
     }
   }
 
-  /// Ends the operations under way. After this, reads and writes fail.
+  /// Closes the stream. Operations under way and later ones fail.
   void close() noexcept {
     write_limit_.stop();
     input_.close();
@@ -216,7 +221,8 @@ class http_conversation {
     body_ended_ = chunked_ = bodiless_ = invited_ = false;
   }
 
-  /// \return true if `status` has the result.
+  /// Parses received bytes of the head.
+  /// \return true if the head is complete or invalid. `status` is then 200 or the status code of the refusal.
   bool parse_head(int& status) {
     try {
       const http_step step = parser_.parse(input_.pending());
@@ -234,7 +240,7 @@ class http_conversation {
     if (cause == net_errc::head_too_large) return in_first_line ? 414 : 431;
     if (cause == net_errc::too_many_fields) return 431;
     if (cause == net_errc::unsupported_coding) return 501;
-    // The version is checked last, when target and fields are known.
+    // The parser checks the version last. If method and target are valid, the version was the error.
     const http_request_head& head = parser_.head();
     if (in_first_line && is_token(head.method) && !head.target.empty() && head.target.front() == '/' &&
         is_target(head.target))
@@ -259,7 +265,7 @@ class http_conversation {
                  "the body of the request is longer than the limit of " + std::to_string(body_limit_) + " bytes");
   }
 
-  /// Returns true if the client may still wait for a "100 Continue" before it sends the body.
+  /// Returns true if the client may still be waiting for "100 Continue" before it sends the body.
   bool unanswered_invitation() const {
     return !body_ended_ && !invited_ && body_read_ == 0 && parser_.expects_continue();
   }
@@ -299,7 +305,8 @@ class http_conversation {
     return text;
   }
 
-  /// Returns the known rest of the request's body, after its head was accepted.
+  /// Returns the number of body bytes that the Content-Length announces and that were not read; 0 without a
+  /// Content-Length. Call it only after the parser has accepted the head.
   std::uint64_t announced_left() const {
     const std::uint64_t total = content_length(parser_.head().fields).value_or(0);
     return total > body_read_ ? total - body_read_ : 0;
@@ -310,7 +317,7 @@ class http_conversation {
       const bytes_view part = data.first(std::min(data.size(), slice));
       data = data.subspan(part.size());
       const bool was_broken =
-          std::exchange(broken_, true) || input_.closed();  // assumes a failure until the write succeeds
+          std::exchange(broken_, true) || input_.closed();  // broken_: true until the write succeeds
       if (was_broken)
         throw error(exec_errc::io_error, "the client cannot be written to: an earlier write had failed",
                     net_errc::connection_lost);

@@ -12,7 +12,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns `Sun, 06 Nov 1994 08:49:37 GMT`, in any locale (RFC 9110, 5.6.7).
+/// Returns a date in the form of HTTP, for example `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7). Does not depend
+/// on the locale.
 inline std::string http_date(std::time_t when) {
   constexpr std::array<const char*, 7> days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::array<const char*, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",

@@ -40,7 +40,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A checked request, ready to be sent once or twice.
+/// A request that was checked and serialized. It can be sent again on another connection.
 class http_outgoing {
  public:
   http_outgoing(http_request request, const connector& peer, bool upgrade) : request_(std::move(request)) {
@@ -86,12 +86,15 @@ class http_outgoing {
   }
 
   const http_request& request() const noexcept { return request_; }
-  /// Returns the head, and the body if it is short.
+  /// Returns the serialized head, followed by the body if the body has at most 16 KiB in memory.
   std::string_view text() const noexcept { return std::string_view(text_.data(), text_.size()); }
+  /// Returns true if `text` contains the whole request.
   bool whole() const noexcept { return whole_; }
+  /// Returns true if `text` contains a body that is not empty.
   bool begins_body() const noexcept { return begins_body_; }
   bool chunked() const noexcept { return chunked_; }
-  /// Returns the text before a body of known length that is sent as one chunk; `chunks_end` returns the text after it.
+  /// Returns the text before a body of known length that is sent as a single chunk. `chunks_end` returns the text after
+  /// the body.
   std::string chunks_begin() const {
     const std::uint64_t size = request_.body().size().value_or(0);
     return size == 0 ? std::string() : http_chunk_head(size);
@@ -102,7 +105,7 @@ class http_outgoing {
     text += http_last_chunk;
     return text;
   }
-  /// Returns true if the caller requested that the connection ends.
+  /// Returns true if the request has `Connection: close`.
   bool closes() const noexcept { return closes_; }
 
  private:
@@ -123,8 +126,9 @@ class http_outgoing {
   bool closes_ = false;
 };
 
-/// Ends a group of two coroutines: one reads the head (and returns true for a refusal), the other sends the body (and
-/// returns an int). The group ends once the first has failed or was refused, or the second has failed.
+/// A completion condition for a group of two coroutines. The first reads the head of the response and returns true for
+/// a refusal (status 300 or more). The second sends the body and returns an int. The group ends as soon as the first
+/// has failed or returned true, or the second has failed.
 struct until_refused {
   asio::cancellation_type_t operator()(const std::exception_ptr& failure, bool refused) const noexcept {
     return failure || refused ? asio::cancellation_type::terminal : asio::cancellation_type::none;
@@ -134,7 +138,7 @@ struct until_refused {
   }
 };
 
-/// One request and its answer on one connection.
+/// One request and its response on one connection from the pool.
 class http_exchange_state {
  public:
   http_exchange_state(std::shared_ptr<http_pool> pool, const http_limits& limits, std::string_view method)
@@ -149,7 +153,8 @@ class http_exchange_state {
   bool upgraded() const noexcept { return upgraded_; }
   bool ended() const noexcept { return ended_; }
 
-  /// Sends the request and reads the head of the answer. A failure closes the connection.
+  /// Sends the request and reads the head of the response. A failure closes the connection.
+  /// \param fresh  true to use a new connection even if the pool has an idle one.
   awaitable<void> begin(const http_outgoing& request, bool fresh) {
     http_lease lease = co_await http_pool::lease(pool_, limits_.connect(), fresh);
     lease_ = std::move(lease);
@@ -164,8 +169,9 @@ class http_exchange_state {
     closes_ = request.closes() || !parser_.keeps_alive();
   }
 
-  /// Returns true if the failed request may be repeated: the pooled connection was dead, and the request cannot be
-  /// executed twice.
+  /// Returns true if the failed request may be sent again on another connection. The failed connection must come from
+  /// the pool and must have failed before the first byte of the response. In addition, the request must be idempotent
+  /// (and its source of pieces unused), or it must have a body of which nothing was sent.
   bool may_retry(const http_outgoing& request) const noexcept {
     if (!retryable_) return false;
     if (request.request().is_idempotent()) return !request.request().body().pieces() || !body_begun_;
@@ -189,7 +195,7 @@ class http_exchange_state {
     co_return count;
   }
 
-  /// Detects the end of a body that needs no more bytes, so that the connection is free as soon as possible.
+  /// Checks if the body has already ended, without reading more bytes. If so, the connection returns to the pool.
   void settle() {
     if (ended_ || upgraded_ || !lease_) return;
     std::exception_ptr failure;
@@ -201,7 +207,7 @@ class http_exchange_state {
     if (failure) fail(failure);
   }
 
-  /// Returns the stream after an upgrade, with the bytes that have already arrived.
+  /// Returns the stream after an upgrade. The stream begins with the bytes that were received after the head.
   byte_stream take_stream() {
     const bytes_view early = lease_->pending();
     bytes first(early.begin(), early.end());
@@ -212,7 +218,7 @@ class http_exchange_state {
   }
 
  private:
-  static constexpr std::size_t slice = 256 * 1024;  // each slice has its own time limit
+  static constexpr std::size_t slice = 256 * 1024;  // the time limit applies to each slice
   static constexpr std::size_t worth_reading_in_place = 16 * 1024;
 
   awaitable<void> exchange(const http_outgoing& request) {
@@ -242,7 +248,9 @@ class http_exchange_state {
 
   awaitable<bool> send(bytes_view data) { return is_taken(lease_->stream.write(data)); }
 
-  /// \return true if all was written; if not, there may be an answer with the reason.
+  /// Waits for a write.
+  /// \return true if everything was written. False if the peer has closed the connection: it may have sent a response
+  ///     with the reason before, so the caller still reads.
   awaitable<bool> is_taken(awaitable<void> writing) {
     bool taken = true;
     try {
@@ -254,7 +262,8 @@ class http_exchange_state {
     co_return taken;
   }
 
-  /// \return 1 if all of it was sent.
+  /// Sends the body of the request.
+  /// \return 1 if all of the body was sent, otherwise 0.
   awaitable<int> send_body(const http_outgoing& request) {
     const http_body& body = request.request().body();
     if (!body.pieces()) {
@@ -278,7 +287,7 @@ class http_exchange_state {
     co_return 1;
   }
 
-  /// Sends a body of known length: directly, or as one chunk.
+  /// Sends a body of known length, directly or as one chunk.
   awaitable<bool> send_whole(const http_outgoing& request) {
     const http_body& body = request.request().body();
     const std::string begin = request.chunked() ? request.chunks_begin() : std::string();
@@ -418,7 +427,8 @@ class http_exchange_state {
     }
   }
 
-  /// Closes the connection and throws the failure with a description.
+  /// Closes the connection and throws `failure`, or an error that names the time limit or the cancellation that caused
+  /// it.
   [[noreturn]] void fail(const std::exception_ptr& failure) {
     const bool expired = lease_->limit.expired();
     const bool closed = lease_->client_closed;

@@ -21,25 +21,25 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A stream that is read in advance into a buffer of fixed size, so that the end of the connection is detected while
-/// the handler does not read. If the buffer is full, nothing more is read or detected.
+/// A stream that is read into a buffer of 32 KiB even while the handler does not read. This detects that the client has
+/// disconnected. While the buffer is full, nothing more is read or detected.
 class http_input {
  public:
   http_input(const asio::any_io_executor& executor, byte_stream stream)
       : stream_(std::move(stream)), came_(executor), taken_(executor) {}
 
   byte_stream& stream() noexcept { return stream_; }
-  /// Returns the received bytes that were not consumed; valid until the next wait.
+  /// Returns the received bytes that were not consumed yet. The view is valid until the next wait.
   bytes_view pending() const noexcept { return bytes_view(room_).subspan(begin_, end_ - begin_); }
   void consume(std::size_t count) noexcept {
     begin_ += count;
     if (count != 0) taken_.notify();
   }
-  /// Returns true if nothing more will arrive: the peer has ended its direction, or the connection is lost.
+  /// Returns true if no more bytes will arrive: the peer has ended its sending direction, or the connection is lost.
   bool ended() const noexcept { return ended_; }
 
-  /// Reads until the stream ends, and waits until it is closed. At most one call at a time. Does not throw.
-  /// \param left  called when nothing more will arrive, and when the stream was closed.
+  /// Reads until the stream ends, then waits until it is closed. At most one call at a time. Does not throw.
+  /// \param left  called twice: when no more bytes will arrive, and when the stream was closed.
   awaitable<void> pump(std::function<void()> left) {
     try {
       while (!closed_) {
@@ -54,7 +54,7 @@ class http_input {
         end_ += count;
         came_.notify();
       }
-    } catch (const std::system_error&) {  // nothing more arrives after any failure
+    } catch (const std::system_error&) {  // a failed stream is treated as an ended one
     }
     ended_ = true;
     came_.notify();
@@ -63,9 +63,9 @@ class http_input {
     left();
   }
 
-  /// Waits for bytes beyond the pending ones, or for the end.
+  /// Waits until more bytes are pending than before the call, or until the stream has ended.
   /// \return false if `due` was reached first.
-  /// \throws error{exec_errc::cancelled}
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
   awaitable<bool> more(std::chrono::steady_clock::time_point due) {
     const std::size_t before = end_ - begin_;
     while (!ended_ && end_ - begin_ == before) {
@@ -97,7 +97,7 @@ class http_input {
   }
 
   byte_stream stream_;
-  async_event came_;   // notified by new bytes or the end
+  async_event came_;   // notified when bytes have arrived or the stream has ended
   async_event taken_;  // notified when bytes were consumed or the stream was closed
   std::array<std::byte, 32 * 1024> room_;
   std::size_t begin_ = 0;

@@ -16,27 +16,27 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The event that a parser found.
+/// The result of one call of a parser.
 enum class http_event {
-  need_more,  ///< no event: all of the input was consumed
-  interim,    ///< an interim response: 100, 103, ...; `head()` has it until the next call
-  head,       ///< the head is complete
-  data,       ///< bytes of the body
-  end,        ///< the message is over; the following bytes belong to another message
-  upgrade,    ///< the message is over; the following bytes are not HTTP
+  need_more,  ///< nothing was found, and all of the input was consumed
+  interim,    ///< an interim response (100, 103, ...); `head()` returns it until the next call
+  head,       ///< the head of the message is complete
+  data,       ///< `http_step::data` has bytes of the body
+  end,        ///< the message is complete; the following bytes belong to another message
+  upgrade,    ///< the message is complete; the following bytes are not HTTP
 };
 
-/// The result of one call of a parser.
+/// The event that one call of a parser has found, and its position in the input.
 class http_step {
  public:
   http_event event = http_event::need_more;
-  /// The number of consumed bytes. The caller passes the rest again in the next call.
+  /// The number of bytes that the parser has consumed. The caller passes the remaining bytes again in the next call.
   std::size_t consumed = 0;
-  /// For `data`: a view into the input.
+  /// For the event `data`: a view into the input.
   bytes_view data;
 };
 
-/// The common part of the parsers of requests and responses.
+/// The state and functions that the parsers of requests and responses share.
 class http_message_parser {
  public:
   explicit http_message_parser(const http_parser_limits& limits) : limits_(limits), lines_(limits.line, limits.head) {}
@@ -60,7 +60,7 @@ class http_message_parser {
   bool is_close(const http_fields& fields, int minor_version) const noexcept {
     return fields.lists("Connection", "close") || (minor_version == 0 && !fields.lists("Connection", "keep-alive"));
   }
-  /// Returns the minor version of `HTTP/1.x`.
+  /// Returns 1 for `HTTP/1.1` and 0 for `HTTP/1.0`. Throws for any other text.
   static int minor_version(std::string_view text) {
     if (text == "HTTP/1.1") return 1;
     if (text == "HTTP/1.0") return 0;
@@ -74,21 +74,25 @@ class http_message_parser {
   bool began_ = false;
 };
 
-/// A parser of one response. The stream may be cut anywhere. Sans-I/O.
+/// A parser for one response. It does no I/O: the caller passes the received bytes.
 ///
-/// Returns `interim`s, then `head`, then `data` any number of times, then `end`; or, for 101, `head` and `upgrade`. The
-/// same bytes give the same events and the same data, however they are cut. One parser for one response.
-/// \par Errors  `error{exec_errc::io_error}` whose `cause()` is a `net_errc`; parser and stream are unusable after
-/// that.
-/// \par Source  RFC 9112, strictly: no bare line feeds, folded fields, blanks before colons, second lengths.
+/// The events are: any number of `interim`, then `head`, then any number of `data`, then `end`. After a status 101 or a
+/// successful CONNECT, `upgrade` follows `head` directly. The events and the data do not depend on where the input is
+/// cut into pieces. Each response needs a parser of its own.
+/// \par Errors  `error{exec_errc::io_error}` whose `cause()` is a `net_errc`. After an error, neither the parser nor
+///              the stream can be used.
+/// \par Source  RFC 9112, without its leniencies: bare line feeds, folded fields, blanks before colons and repeated
+///              lengths are errors.
 class http_response_parser {
  public:
-  /// \param method  the method of the request: a response to HEAD has no body.
+  /// \param method  the method of the request. A response to HEAD has no body; a successful response to CONNECT is an
+  ///                upgrade.
   explicit http_response_parser(std::string_view method = "GET",
                                 const http_parser_limits& limits = http_parser_limits())
       : core_(limits), is_head_(method == "HEAD"), is_connect_(method == "CONNECT") {}
 
-  /// \param input  received bytes that were not consumed yet. May be empty, to find an end that needs no more bytes.
+  /// Parses the next bytes, up to the next event.
+  /// \param input  received bytes that were not consumed yet. An empty input finds an end that needs no more bytes.
   http_step parse(bytes_view input) {
     const std::string_view text = as_text(input);
     std::size_t used = 0;
@@ -116,9 +120,10 @@ class http_response_parser {
     return core_.body_step(text.substr(used), used);
   }
 
-  /// Handles the end of the stream.
-  /// \return `end`, if the end of the stream ends the body.
-  /// \throws error with net_errc::connection_lost before the first byte, net_errc::truncated inside the message.
+  /// Processes the end of the stream.
+  /// \return `end` if the message is complete, or if the end of the stream completes it; `upgrade` after an upgrade.
+  /// \throws error whose `cause()` is net_errc::connection_lost before the first byte, or net_errc::truncated inside
+  ///     the message.
   http_event end_of_stream() {
     using state = detail::http_message_parser::state;
     if (core_.state_ == state::end) return http_event::end;
@@ -135,24 +140,24 @@ class http_response_parser {
     throw error(exec_errc::io_error, "the peer closed the connection inside its answer", net_errc::truncated);
   }
 
-  /// Returns the response's head; complete from `head` on.
+  /// Returns the head of the response. It is complete after the event `head`.
   const http_response_head& head() const noexcept { return head_; }
   http_response_head& head() noexcept { return head_; }
-  /// Returns the trailers of a chunked body; complete at `end`.
+  /// Returns the trailers: the fields after a chunked body. They are complete after the event `end`.
   const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
-  /// Returns true if a byte of the response has arrived.
+  /// Returns true if at least one byte of the response has arrived.
   bool began() const noexcept { return core_.began_; }
-  /// Returns true if only the end of the stream ends the body.
+  /// Returns true if the body has no length of its own and ends with the stream.
   bool until_close() const noexcept {
     return core_.state_ != detail::http_message_parser::state::start &&
            core_.body_.kind() == detail::body_kind::until_close;
   }
-  /// Returns the number of next bytes that are certain to be data. These may be read directly to their destination, and
-  /// passed to `parse` there.
+  /// Returns the number of following bytes that are certain to be bytes of the body. The caller may read these bytes
+  /// directly to their destination, and then pass them to `parse`.
   std::uint64_t certain_data() const noexcept {
     return core_.state_ == detail::http_message_parser::state::body ? core_.body_.certain_data() : 0;
   }
-  /// Returns true if another response may follow on the same stream; known from `head` on.
+  /// Returns true if another response may follow on the same stream. Valid after the event `head`.
   bool keeps_alive() const noexcept {
     return core_.state_ != detail::http_message_parser::state::upgraded && !until_close() &&
            !core_.is_close(head_.fields, head_.minor_version);
@@ -209,15 +214,18 @@ class http_response_parser {
   bool after_interim_ = false;
 };
 
-/// A parser of one request, the counterpart of `http_response_parser`. The stream may be cut anywhere.
+/// A parser for one request, the counterpart of `http_response_parser`. It does no I/O: the caller passes the received
+/// bytes, cut anywhere.
 ///
-/// Returns `head`, then `data` any number of times, then `end`. One empty line before the request is ignored. HTTP/1.1
-/// needs exactly one `Host`. A request without a length has no body.
-/// \par Errors  as `http_response_parser`; a server answers them with 400, or 431 for the two limits.
+/// The events are: `head`, then any number of `data`, then `end`. One empty line before the request is ignored. A
+/// request of HTTP/1.1 must have exactly one `Host`. A request without a length has no body.
+/// \par Errors  as for `http_response_parser`. The server answers most with status 400, an exceeded limit with 431 or
+///              414.
 class http_request_parser {
  public:
   explicit http_request_parser(const http_parser_limits& limits = http_parser_limits()) : core_(limits) {}
 
+  /// Parses the next bytes, up to the next event.
   /// \param input  received bytes that were not consumed yet; may be empty.
   http_step parse(bytes_view input) {
     const std::string_view text = as_text(input);
@@ -247,9 +255,10 @@ class http_request_parser {
     return core_.body_step(text.substr(used), used);
   }
 
-  /// Handles the end of the stream.
-  /// \return `end`, if the request is complete.
-  /// \throws as `http_response_parser::end_of_stream`; net_errc::connection_lost if no request was begun.
+  /// Processes the end of the stream.
+  /// \return `end` if the request is complete.
+  /// \throws error whose `cause()` is net_errc::connection_lost before the first byte of a request, or
+  ///     net_errc::truncated inside the request.
   http_event end_of_stream() {
     using state = detail::http_message_parser::state;
     if (core_.state_ == state::end || (core_.state_ == state::body && core_.body_.next({}).end)) {
@@ -263,14 +272,15 @@ class http_request_parser {
   const http_request_head& head() const noexcept { return head_; }
   http_request_head& head() noexcept { return head_; }
   const http_fields& trailers() const noexcept { return core_.body_.trailers(); }
+  /// Returns true if a byte of the request has arrived; an empty line before the request does not count.
   bool began() const noexcept { return core_.began_; }
-  /// Returns true if the request line was accepted. If not, after an error, the line was the reason.
+  /// Returns true if the request line was accepted. If this is false after an error, the request line was invalid.
   bool has_request_line() const noexcept { return core_.state_ != detail::http_message_parser::state::start; }
-  /// Returns true if the client waits for "100 Continue" before it sends the body.
+  /// Returns true if the client may wait for "100 Continue" before it sends the body.
   bool expects_continue() const noexcept {
     return head_.minor_version == 1 && head_.fields.lists("Expect", "100-continue");
   }
-  /// Returns true if the client may send another request on the same stream; known from `head` on.
+  /// Returns true if the client may send another request on the same stream. Valid after the event `head`.
   bool keeps_alive() const noexcept { return !core_.is_close(head_.fields, head_.minor_version); }
 
  private:

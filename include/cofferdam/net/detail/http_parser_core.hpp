@@ -17,8 +17,9 @@
 #include <string_view>
 #include <utility>
 
-// The common part of requests and responses. Strict where two readers could disagree (RFC 9112, 2.2, 5.1, 6.3, 11.2):
-// lines end in CR LF, no folded lines, no blank before the colon, exactly one length.
+// The parts that the parsers of requests and responses share: lines, fields and bodies. Where two HTTP readers could
+// interpret a message differently, these parsers refuse it (RFC 9112, 2.2, 5.1, 6.3, 11.2). Lines end in CR LF. Folded
+// lines and blanks before the colon are errors. A message has at most one length.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -27,14 +28,16 @@ inline error http_violation(net_errc cause, const std::string& what) {
 }
 inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
 
-/// Joins lines that were cut anywhere, up to a total limit.
+/// A reader that joins pieces of input into lines. It limits the size of one line and of all lines together.
 class http_lines {
  public:
   http_lines() = default;
+  /// \param longest  maximum bytes of one line, without its CR LF.
+  /// \param sum      maximum bytes of all lines, with each CR LF.
   http_lines(std::size_t longest, std::size_t sum) : longest_(longest), left_(sum) {}
 
-  /// Takes bytes up to the end of the line.
-  /// \return their number.
+  /// Takes bytes from the input, up to the end of the line.
+  /// \return the number of bytes taken.
   std::size_t take(std::string_view input) {
     if (whole_) {
       line_.clear();
@@ -84,7 +87,8 @@ inline void add_field(http_fields& fields, const std::string& line, std::size_t 
   fields.append(parse_field(line));
 }
 
-/// Returns the value of `Content-Length`; no value if there is none. More than one is refused, even if they are equal.
+/// Returns the value of `Content-Length`; no value if the field is absent. More than one field is an error, even if the
+/// values are equal.
 inline std::optional<std::uint64_t> content_length(const http_fields& fields) {
   const std::size_t count = fields.count("Content-Length");
   if (count == 0) return std::nullopt;
@@ -98,8 +102,9 @@ inline std::optional<std::uint64_t> content_length(const http_fields& fields) {
   return value;
 }
 
-/// Returns true if the body is chunked.
-/// \throws for every other coding, and for a coding together with a length.
+/// Returns true if the body is chunked, and false if the message has no `Transfer-Encoding`.
+/// \throws error for any other transfer coding, for a transfer coding in HTTP/1.0, and for a transfer coding together
+///     with a Content-Length.
 inline bool is_chunked(const http_fields& fields, int minor_version) {
   const std::size_t count = fields.count("Transfer-Encoding");
   if (count == 0) return false;
@@ -115,14 +120,14 @@ inline bool is_chunked(const http_fields& fields, int minor_version) {
 
 enum class body_kind { none, length, chunked, until_close };
 
-/// The result of one call.
+/// The result of `http_body_reader::next`.
 struct body_step {
   bool end = false;
   std::size_t consumed = 0;
   std::string_view data;
 };
 
-/// A parser of the body of a message.
+/// A parser for the body of a message.
 class http_body_reader {
  public:
   http_body_reader() = default;
@@ -131,13 +136,14 @@ class http_body_reader {
 
   body_kind kind() const noexcept { return kind_; }
   const http_fields& trailers() const noexcept { return trailers_; }
-  /// Returns the number of next bytes that are certain to be data.
+  /// Returns the number of following bytes that are certain to be bytes of the body.
   std::uint64_t certain_data() const noexcept {
     const bool inside = kind_ == body_kind::length || (kind_ == body_kind::chunked && part_ == part::data);
     return inside ? left_ : 0;
   }
 
-  /// Returns the next data or the end. If it returns neither, all of `input` is consumed.
+  /// Parses the input up to the next data or the end. If the result has neither data nor the end, all of `input` was
+  /// consumed.
   body_step next(std::string_view input) {
     switch (kind_) {
       case body_kind::none: return {true, 0, {}};

@@ -25,7 +25,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A stream, and the bytes that were read before they were needed.
+/// A connection to a server, and a buffer of the bytes that were received but not consumed yet.
 class http_connection {
  public:
   http_connection(byte_stream open, const asio::any_io_executor& executor)
@@ -35,8 +35,8 @@ class http_connection {
 
   bytes_view pending() const noexcept { return bytes_view(buffer_).subspan(begin_, end_ - begin_); }
   void consume(std::size_t count) noexcept { begin_ += count; }
-  /// Reads more; only while nothing is pending.
-  /// \return 0 at the end of the stream.
+  /// Reads more bytes into the buffer. Call it only while `pending()` is empty.
+  /// \return the number of bytes; 0 at the end of the stream.
   awaitable<std::size_t> fill() {
     if (buffer_.empty()) buffer_.resize(buffer_size);
     begin_ = 0;
@@ -60,7 +60,7 @@ class http_connection {
 
 class http_lease;
 
-/// The connections of one client.
+/// The connections of one HTTP client: idle ones, and those that requests are using.
 class http_pool {
  public:
   http_pool(asio::any_io_executor executor, connector peer, const http_client_settings& settings)
@@ -73,17 +73,19 @@ class http_pool {
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   std::size_t idle() const noexcept { return idle_.size(); }
 
-  /// Returns a connection to use.
-  /// \param fresh  true: a new connection, even if there are idle ones.
+  /// Returns a connection for one request. Waits while all connections that the settings permit are in use.
+  /// \param limit  the time limit for connecting.
+  /// \param fresh  true to make a new connection even if there is an idle one.
   static awaitable<http_lease> lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit, bool fresh);
 
-  /// Lends no more connections, and closes idle ones.
+  /// Closes the pool for new requests, and closes idle connections. Connections in use remain open until they are
+  /// returned.
   void retire() noexcept {
     closed_ = true;
     idle_.clear();
     for (waiter* each : waiters_) each->wake();
   }
-  /// Does the same, and makes lent connections fail.
+  /// Closes the pool as `retire` does, and closes the connections in use: their operations fail.
   void close() noexcept {
     retire();
     for (http_connection* each : lent_) {
@@ -99,7 +101,8 @@ class http_pool {
  private:
   friend class http_lease;
 
-  /// A request that waits for a free slot. The slot may be granted at any time.
+  /// A request that waits for one of the limited slots. The pool may grant the slot at any time, also while the request
+  /// is being cancelled; the destructor then frees the slot.
   class waiter {
    public:
     explicit waiter(http_pool& pool) : pool_(pool), changed_(pool.executor_) { pool_.waiters_.push_back(this); }
@@ -115,7 +118,7 @@ class http_pool {
     }
     void wake() noexcept { changed_.notify(); }
     bool granted() const noexcept { return granted_; }
-    /// Hands the slot over to the lease.
+    /// Marks the slot as transferred to a lease, so that the destructor does not free it.
     void taken() noexcept { granted_ = false; }
     async_event& changed() noexcept { return changed_; }
 
@@ -147,7 +150,7 @@ class http_pool {
     mine.taken();
   }
 
-  /// Returns the idle connection that was used last and still seems to be good.
+  /// Returns the idle connection that was used most recently and does not seem to be closed; null if there is none.
   std::unique_ptr<http_connection> take_idle() {
     const auto now = std::chrono::steady_clock::now();
     while (!idle_.empty()) {
@@ -175,7 +178,8 @@ class http_pool {
   bool closed_ = false;
 };
 
-/// A lent connection and its slot. The destructor closes the connection, unless `give_back` was called.
+/// A connection that one request uses, and its slot in the pool. The destructor closes the connection, unless
+/// `give_back` has returned it to the pool.
 class http_lease {
  public:
   http_lease() = default;
@@ -192,7 +196,7 @@ class http_lease {
 
   explicit operator bool() const noexcept { return connection_ != nullptr; }
   http_connection* operator->() const noexcept { return connection_.get(); }
-  /// Returns true if another request has used it before.
+  /// Returns true if the connection has served another request before.
   bool reused() const noexcept { return reused_; }
 
   void drop() noexcept {
@@ -209,7 +213,7 @@ class http_lease {
     connection.reset();
     leave();
   }
-  /// Returns the stream, which the caller then owns.
+  /// Frees the slot, and returns the stream, which the caller then owns.
   byte_stream take_stream() {
     const std::unique_ptr<http_connection> connection = take();
     connection->limit.stop();

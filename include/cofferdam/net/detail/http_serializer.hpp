@@ -23,8 +23,9 @@ inline void append_fields(std::string& text, const http_fields& fields) {
   text += "\r\n";
 }
 
-/// Returns the head of a request as sent, including the empty line after it.
-/// \throws error{exec_errc::invalid_argument} if the method or the target could add lines.
+/// Returns the serialized head of a request, including the empty line after it.
+/// \throws error{exec_errc::invalid_argument} if the method or the target is invalid. They therefore cannot add lines
+///     to the head.
 /// \par Source  RFC 9112, 3.
 inline std::string http_head_text(const http_request_head& head) {
   if (!detail::is_token(head.method) || !detail::is_target(head.target))
@@ -35,8 +36,9 @@ inline std::string http_head_text(const http_request_head& head) {
   return text;
 }
 
-/// Returns the head of a response as sent, including the empty line after it.
-/// \throws error{exec_errc::invalid_argument} if the status is not 100 to 599, or if the reason could add lines.
+/// Returns the serialized head of a response, including the empty line after it.
+/// \throws error{exec_errc::invalid_argument} if the status is not 100 to 599, or if the reason has control characters,
+///     which could add lines to the head.
 /// \par Source  RFC 9112, 4.
 inline std::string http_head_text(const http_response_head& head) {
   if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
@@ -48,8 +50,8 @@ inline std::string http_head_text(const http_response_head& head) {
   return text;
 }
 
-/// Returns the text before a chunk's bytes; `http_chunk_end` is the text after them.
-/// \param size  more than 0: an empty chunk would end the body.
+/// Returns the text before the bytes of a chunk. `http_chunk_end` is the text after them.
+/// \param size  the number of bytes in the chunk, more than 0, because an empty chunk would end the body.
 /// \par Source  RFC 9112, 7.1.
 inline std::string http_chunk_head(std::uint64_t size) {
   if (size == 0) throw error(exec_errc::invalid_argument, "an empty chunk would end the body");
@@ -60,7 +62,7 @@ inline std::string http_chunk_head(std::uint64_t size) {
   return text;
 }
 inline constexpr std::string_view http_chunk_end = "\r\n";
-/// The end of a chunked body without trailers.
+/// The text that ends a chunked body without trailers.
 inline constexpr std::string_view http_last_chunk = "0\r\n\r\n";
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

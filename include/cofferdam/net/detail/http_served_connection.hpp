@@ -32,9 +32,11 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 using http_handler = std::function<awaitable<void>(http_call&)>;
 
-/// One connection of a server: its requests, one after the other, each with a handler that can be cancelled alone.
+/// One connection of a server. It reads requests one after the other, and runs a handler for each. Each handler can be
+/// cancelled alone.
 ///
-/// Two coroutines hold it: `serve`, and the pump of its input, which detects the end of the connection.
+/// Two coroutines share the ownership of this object: `serve`, and `pump`, which reads the input in advance and detects
+/// that the client has disconnected.
 class http_served_connection {
  public:
   using clock = std::chrono::steady_clock;
@@ -52,16 +54,18 @@ class http_served_connection {
   http_served_connection(const http_served_connection&) = delete;
   http_served_connection& operator=(const http_served_connection&) = delete;
 
-  /// Returns the time since which it has waited for a request, and may be closed for another connection; `never` if it
-  /// does not wait.
+  /// Returns the time since which the connection has waited for a request; `time_point::max()` if it is not waiting.
+  /// The server may close a waiting connection to make room for a new one. A new connection reports a time one second
+  /// in the future, which protects it for its first second.
   clock::time_point idle_since() const noexcept { return idle_since_; }
 
-  /// Cancels the handler and closes the stream.
+  /// Closes the stream and cancels the handler.
   void abort() noexcept {
     aborted_ = true;
     talk_.close();
   }
-  /// Accepts no request after the current one.
+  /// Lets the current request finish and accepts no more requests. Closes the connection now if no request is under
+  /// way.
   void stop() noexcept {
     stopping_ = true;
     talk_.last();
@@ -81,7 +85,7 @@ class http_served_connection {
       bool more = true;
       bool answered = false;
       while (more) {
-        // A new connection has a moment for its first request.
+        // A new connection has one second for its first request before the server may close it as idle.
         connection.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
         connection.became_idle_();
         const int status = co_await connection.talk_.next_head(first);
@@ -98,14 +102,16 @@ class http_served_connection {
         connection.replying_ = !more;
       }
       if (answered) co_await connection.talk_.linger();
-    } catch (...) {  // the connection is lost or was aborted on purpose, which has been reported
+    } catch (...) {  // the connection is lost or was aborted, and handlers' errors have been reported
     }
     connection.request_limit_.stop();
     connection.talk_.close();
   }
 
  private:
-  /// \return true if another request may follow.
+  /// Checks the head, runs the handler and completes its reply.
+  /// \param status  the result of `next_head`.
+  /// \return        true if another request may follow.
   awaitable<bool> answer(std::shared_ptr<http_served_connection> self, int status) {
     if (status == 200) status = admit(talk_.parser().head(), settings_, loopback_);
     if (status != 0) {
@@ -125,13 +131,13 @@ class http_served_connection {
     co_return more;
   }
 
-  /// Runs the handler. Does not throw.
+  /// Runs the handler and stores its exception in `failure_`. Does not throw.
   static awaitable<void> handle(std::shared_ptr<http_served_connection> self) {
     http_served_connection& connection = *self;
     http_call call(connection.talk_);
     connection.call_ = &call;
     try {
-      // The client may have disconnected before there was a handler to cancel.
+      // If the client has disconnected before this handler started, no event will cancel the handler any more.
       if (connection.talk_.input().ended()) throw error(exec_errc::cancelled, "the client has gone");
       co_await connection.handler_(call);
     } catch (...) {
@@ -140,7 +146,7 @@ class http_served_connection {
     connection.call_ = nullptr;
   }
 
-  /// Completes the reply that the handler has left incomplete.
+  /// Completes or replaces the reply after the handler has ended, and reports an unexpected exception.
   awaitable<void> settle() {
     using progress = http_conversation::progress;
     const bool none = talk_.replied() == progress::none;
@@ -172,7 +178,8 @@ class http_served_connection {
     co_await talk_.reply(std::move(what));
   }
 
-  /// Returns true if the failure comes from the client or from a time limit, and need not be reported.
+  /// Returns true if the failure is a consequence of the client's actions or of a time limit. Such failures are not
+  /// reported.
   bool is_known(const std::exception_ptr& failure) const {
     if (!overdue_ && talk_.verdict() == 0 && !talk_.input().ended() && !talk_.broken()) return false;
     try {
@@ -192,7 +199,8 @@ class http_served_connection {
     overdue_ = true;
     cancel_.emit(asio::cancellation_type::terminal);
   }
-  /// The only place, beside the time limit, that cancels a handler. Never called inside a handler.
+  /// Cancels the handler after the client has disconnected or the connection was aborted. Only this function and the
+  /// time limit's `cancel_handler` cancel handlers. It is never called from inside a handler.
   void client_left() {
     if (call_ == nullptr || (call_->ignores_departure_ && !aborted_)) return;
     cancel_.emit(asio::cancellation_type::terminal);
@@ -209,7 +217,7 @@ class http_served_connection {
   std::exception_ptr failure_;
   clock::time_point idle_since_ = clock::time_point::max();
   bool loopback_;
-  // true while running a handler, replying, draining or lingering; false while waiting for a head
+  // True while a handler runs and its reply is completed; false while the connection waits for a head.
   bool replying_ = false;
   bool stopping_ = false;
   bool overdue_ = false;

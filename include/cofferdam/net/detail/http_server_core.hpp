@@ -27,7 +27,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The state that the coroutines of a server share: its listeners, its connections, and its end.
+/// The state that the coroutines of a server share: listeners, connections, and the progress of stopping.
 class http_server_core : public std::enable_shared_from_this<http_server_core> {
  public:
   using clock = std::chrono::steady_clock;
@@ -46,18 +46,18 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   void listen(listener where) {
     if (running_ || stopping_)
       throw error(exec_errc::invalid_argument, "http_server: it takes no listener once it runs or was stopped");
-    static_cast<void>(where.name());  // throws if there is no listener
+    static_cast<void>(where.name());  // throws if `where` is default-constructed or moved from
     listeners_.push_back(std::move(where));
   }
 
-  /// Accepts no more connections, and no more requests on existing ones.
+  /// Closes the listeners, and lets each connection finish only its current request.
   void begin_stop() noexcept {
     if (std::exchange(stopping_, true)) return;
     for (listener& each : listeners_) each.close();
     for (const auto& each : connections_) each->stop();
     changed_.notify();
   }
-  /// Ends all connections at once. Handlers are cancelled, or find their connection closed.
+  /// Stops the server and closes all connections at once, which cancels their handlers.
   void abort() noexcept {
     begin_stop();
     for (const auto& each : connections_) each->abort();
@@ -102,8 +102,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   }
 
  private:
-  /// Waits for the end, or until `due`.
-  /// \return false if the coroutine was cancelled, which throws nothing here.
+  /// Waits until all connections and listeners have ended, or until `due`.
+  /// \return false if the coroutine was cancelled. The caller then ends everything, so this function does not throw.
   awaitable<bool> over_by(clock::time_point due) {
     bool whole = true;
     while (whole && !over() && clock::now() < due) {
@@ -113,7 +113,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     co_return whole;
   }
 
-  /// Ends everything now, and waits for the end.
+  /// Aborts all connections, and waits until they have ended.
   static awaitable<void> end_at_once(const std::shared_ptr<http_server_core>& self) {
     self->abort();
     return until_over(self);
@@ -161,7 +161,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     }
   }
 
-  /// Returns true if a failure to accept is temporary: the peer has disconnected, or the system lacks resources.
+  /// Returns true if accepting failed for a temporary reason: the peer has disconnected, or the system lacks resources.
   static bool is_passing(const std::exception_ptr& failure) {
     try {
       std::rethrow_exception(failure);
@@ -187,12 +187,14 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
                                                                      became_idle_, loopback);
     connections_.push_back(connection.get());
     const auto at = std::prev(connections_.end());
-    // Removed from the list when both coroutines have ended, or were destroyed with their context.
+    // The deleter removes the connection from the list. It runs when both coroutines have ended, or when their context
+    // has destroyed them.
     const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
       core->connections_.erase(at);
       core->changed_.notify();
     });
-    const auto ended = [core = shared_from_this(), connection, both](const std::exception_ptr&) {};  // neither throws
+    // Keeps the objects alive until both coroutines have ended. Neither coroutine throws.
+    const auto ended = [core = shared_from_this(), connection, both](const std::exception_ptr&) {};
     asio::co_spawn(executor_, http_served_connection::pump(connection), ended);
     asio::co_spawn(executor_, http_served_connection::serve(connection), ended);
   }
@@ -200,7 +202,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   asio::any_io_executor executor_;
   http_handler handler_;
   http_server_settings settings_;
-  // A new connection that waits for room may get it now.
+  // Called by a connection that has become idle. If the server has its maximum of connections, this wakes the coroutine
+  // that waits to add one: the idle connection can now be closed for it.
   std::function<void()> became_idle_ = [this] {
     if (connections_.size() >= settings_.connections()) changed_.notify();
   };

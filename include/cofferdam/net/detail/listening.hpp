@@ -10,7 +10,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The implementation of a `listener`.
+/// The interface of the sockets behind a `listener`.
 class listening {
  public:
   listening() = default;

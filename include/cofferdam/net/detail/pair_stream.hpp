@@ -28,7 +28,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A stream of a readable and a writable end, and of an object that must live as long as they do.
+/// A stream made of a readable and a writable object, for example two pipes of a child process. It also owns an object
+/// that must live as long as both, for example the child process.
 template <class Readable, class Writable, class Owner>
 class pair_stream final : public byte_stream::implementation {
  public:
@@ -84,7 +85,7 @@ class pair_stream final : public byte_stream::implementation {
     close_write_end();
     try {
       readable_.close();
-    } catch (const std::system_error&) {  // closed in any case
+    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
     }
   }
 
@@ -102,7 +103,7 @@ class pair_stream final : public byte_stream::implementation {
     if (std::exchange(write_closed_, true)) return;
     try {
       writable_.close();
-    } catch (const std::system_error&) {  // closed in any case
+    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
     }
   }
 

@@ -9,15 +9,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// PEM text, or a file with PEM text.
+/// PEM text (certificates or a key), or the path of a file with such text.
 class pem_source {
  public:
   pem_source() = default;
   pem_source(std::string text, bool is_path) : text_(std::move(text)), is_path_(is_path), given_(true) {}
 
   bool given() const noexcept { return given_; }
-  /// Returns its name for error messages; never the text.
+  /// Returns a description for error messages. It never contains the PEM text.
   std::string name() const;
+  /// Returns the PEM text. Reads the file, if this is a path.
   /// \param what  the purpose of the text, for the error message.
   std::string load(const char* what) const;
 

@@ -14,7 +14,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A stream of which some bytes were read before they were needed.
+/// A stream with some bytes in front of it: bytes that were read from the stream before and belong to its next reader.
 class prefixed_stream final : public byte_stream::implementation {
  public:
   prefixed_stream(bytes first, byte_stream rest) : first_(std::move(first)), rest_(std::move(rest)) {}

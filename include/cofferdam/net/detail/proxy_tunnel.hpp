@@ -38,7 +38,7 @@ inline error proxy_error(const http_proxy& proxy, const std::string& name, const
 }
 
 /// Throws unless the proxy has opened the tunnel.
-/// \param head  of its answer.
+/// \param head  the head of the proxy's response.
 inline void require_tunnel(const http_proxy& proxy, const std::string& name, const http_response_head& head) {
   if (head.ok()) return;
   std::string why = "it refuses: " + std::to_string(head.status) + " " + one_line(head.reason, 100);
@@ -49,7 +49,7 @@ inline void require_tunnel(const http_proxy& proxy, const std::string& name, con
 }
 
 /// Connects to a host through a proxy.
-/// \return a socket whose other end is that host.
+/// \return a socket to the proxy. After this call the proxy forwards all bytes between the socket and the host.
 /// \par Source  RFC 9110, 9.3.6.
 inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::string host, std::uint16_t port,
                                                          std::string name, asio::any_io_executor executor,
@@ -61,7 +61,7 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
   if (!proxy.authorization().empty()) request += "Proxy-Authorization: " + proxy.authorization() + "\r\n";
   request += "\r\n";
   deadline_timer limit(executor, [&socket] {
-    std::error_code ignored;  // closed in any case
+    std::error_code ignored;  // the socket is closed even if `close` fails
     socket.close(ignored);
   });
   limit.arm_until(due);
@@ -78,7 +78,8 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
   require(failure);
   http_response_parser parser("CONNECT");
   for (;;) {
-    // One byte at a time: the bytes after the head come from the host.
+    // Reads one byte at a time, because the bytes after the proxy's response come from the host and must stay in the
+    // socket.
     std::array<std::byte, 1> piece{};
     const asio::mutable_buffer room(piece.data(), piece.size());
     co_await socket.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));

@@ -35,7 +35,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The part that does not depend on the address family.
+/// The part of a listener that does not depend on the address family.
 template <class Protocol>
 class socket_listening : public listening {
  public:
@@ -43,7 +43,7 @@ class socket_listening : public listening {
 
   void close() noexcept override {
     closed_ = true;
-    std::error_code ignored;  // closed in any case
+    std::error_code ignored;  // the acceptor is closed even if `close` fails
     acceptor_.close(ignored);
   }
 
@@ -51,7 +51,7 @@ class socket_listening : public listening {
   void check(std::error_code failure) const {
     if (failure) throw error(exec_errc::io_error, "cannot listen on " + name_ + ": " + failure.message(), failure);
   }
-  /// Sets close-on-exec: child processes would inherit the sockets that Asio opens and accepts.
+  /// Sets close-on-exec. Asio opens and accepts sockets without this flag, so child processes would inherit them.
   static void keep_from_children(int fd) noexcept { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
   awaitable<typename Protocol::socket> accept_socket() {
@@ -66,6 +66,7 @@ class socket_listening : public listening {
   typename Protocol::acceptor acceptor_;
 };
 
+// A listener for TCP.
 class tcp_listening : public socket_listening<asio::ip::tcp> {
  public:
   tcp_listening(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port)
@@ -115,6 +116,7 @@ class tcp_listening : public socket_listening<asio::ip::tcp> {
   }
 };
 
+// A listener on a Unix stream socket, which only the same user can connect to.
 class unix_listening final : public socket_listening<asio::local::stream_protocol> {
  public:
   unix_listening(const asio::any_io_executor& executor, const std::string& path)
@@ -130,7 +132,7 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     acceptor_.open(asio::local::stream_protocol(), failure);
     check(failure);
     keep_from_children(acceptor_.native_handle());
-    // Linux gives the file the mode of the socket, so other users cannot connect at any moment.
+    // On Linux the socket's mode becomes the mode of its file. Set before `bind`, it never lets other users connect.
     if (::fchmod(acceptor_.native_handle(), 0600) != 0) check(std::error_code(errno, std::system_category()));
     acceptor_.bind(asio::local::stream_protocol::endpoint(path), failure);
     check(failure);

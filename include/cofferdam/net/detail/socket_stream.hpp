@@ -27,7 +27,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A connected stream socket of either family.
+/// A connected TCP or Unix stream socket.
 template <class Socket>
 class socket_stream final : public byte_stream::implementation {
  public:
@@ -44,7 +44,7 @@ class socket_stream final : public byte_stream::implementation {
   }
 
   awaitable<void> write(bytes_view data) override {
-    // asio::async_write sends 64 KiB at a time, and needs a turn of the loop for each.
+    // Does not use asio::async_write, which sends at most 64 KiB in each turn of the event loop.
     constexpr std::size_t at_once = std::size_t{256} * 1024;
     std::error_code failure;
     while (!data.empty()) {
@@ -57,7 +57,7 @@ class socket_stream final : public byte_stream::implementation {
   }
 
   awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
-    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // then other work on this executor has its turn
+    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // lets other work run after each part
     std::error_code failure;
     socket_.native_non_blocking(true, failure);
     if (failure) throw stream_error(peer_, "writing", failure, closed_);
@@ -71,13 +71,14 @@ class socket_stream final : public byte_stream::implementation {
       if (sent > 0) {
         offset += static_cast<std::uint64_t>(sent);
         count -= static_cast<std::uint64_t>(sent);
-      } else if (number == EINVAL || number == ENOSYS) {  // not supported by this file system
+      } else if (number == EINVAL || number == ENOSYS) {  // this file system does not support sendfile(2)
         co_await send_by_pieces(file, offset, count);
         co_return;
       } else if (number != EAGAIN && number != EINTR) {
         throw stream_error(peer_, "writing", std::error_code(number, std::system_category()), closed_);
       }
-      // Also if all was sent, so that a cancellation is detected and other work need not wait for the whole file.
+      // Waits even if the last part was sent. This detects a cancellation, and gives other work on this executor its
+      // turn.
       co_await socket_.async_wait(Socket::wait_write, asio::redirect_error(asio::use_awaitable, failure));
       if (failure) throw stream_error(peer_, "writing", failure, closed_);
     }
@@ -93,7 +94,7 @@ class socket_stream final : public byte_stream::implementation {
 
   void close() noexcept override {
     closed_ = true;
-    std::error_code ignored;  // closed in any case
+    std::error_code ignored;  // the socket is closed even if `close` fails
     socket_.close(ignored);
   }
 

@@ -13,8 +13,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Makes the error of a stream.
-/// \param closed  true if this side has closed the stream: an aborted operation is then not a cancellation.
+/// Returns the error for a failed operation on a stream.
+/// \param closed  true if this program has closed the stream. An aborted operation is then reported as an I/O error,
+///                not as a cancellation.
 inline error stream_error(const std::string& peer, const char* doing, std::error_code cause, bool closed) {
   if (closed)
     return error(exec_errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
@@ -23,7 +24,7 @@ inline error stream_error(const std::string& peer, const char* doing, std::error
   return error(exec_errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
 }
 
-/// Returns true if a descriptor has nothing to read, and is not at its end.
+/// Returns true if a descriptor has nothing to read and its peer has not closed it. Does not wait.
 inline bool is_quiet_descriptor(int fd) noexcept {
   if (fd < 0) return false;
   pollfd polled{};

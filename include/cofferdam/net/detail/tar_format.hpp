@@ -14,13 +14,13 @@
 #include <string_view>
 #include <system_error>
 
-// The layout of a block in a tar archive: POSIX pax(1), and GNU tar's manual for base-256 numbers.
+// The layout of the 512-byte header blocks of a tar archive: POSIX pax(1), and the GNU tar manual for base-256 numbers.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::size_t tar_block = 512;
 
-/// The position of a value in a header.
+/// The position and size of a value in a header block, in bytes.
 struct tar_field {
   std::size_t at;
   std::size_t size;
@@ -39,22 +39,22 @@ inline constexpr tar_field tar_prefix{345, 155};
 
 inline constexpr std::string_view tar_posix_magic{"ustar\0", 6};
 
-/// Returns the number of zero bytes after `size` bytes of data.
+/// Returns the number of zero bytes that fill the last block after `size` bytes of data.
 inline constexpr std::size_t tar_padding(std::uint64_t size) noexcept {
   return (tar_block - size % tar_block) % tar_block;
 }
 
-/// Returns the text before the first NUL.
+/// Returns the part of a field before its first NUL, or the whole field.
 inline std::string_view until_nul(std::string_view field) noexcept { return field.substr(0, field.find('\0')); }
 
-/// Parses a number in GNU tar's form for numbers that octal digits cannot hold: big-endian two's complement, with the
-/// top bit set.
+/// Parses a number in the form that GNU tar uses if the octal digits do not suffice: big-endian two's complement, whose
+/// top bit is replaced by a marker. Returns no value if the number does not fit in 64 bits.
 inline std::optional<std::int64_t> tar_base_256(std::string_view field) noexcept {
   const auto first = static_cast<unsigned char>(field.front());
   const bool negative = (first & 0x40U) != 0;
   const std::uint64_t fill = negative ? 0xff : 0;
   std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
-  // The bits that are shifted out at the top must all be sign bits.
+  // The next shift discards the top byte, so it must contain only copies of the sign bit.
   for (std::size_t i = 0; i < field.size(); ++i) {
     const std::uint64_t digit =
         i == 0 ? ((first & 0x7fU) | (negative ? 0x80U : 0U)) : static_cast<unsigned char>(field[i]);
@@ -65,19 +65,19 @@ inline std::optional<std::int64_t> tar_base_256(std::string_view field) noexcept
   return static_cast<std::int64_t>(value);
 }
 
-/// Parses the number in a field of a header; no value if it is not valid. A field of only blanks or NULs is 0.
+/// Parses a number in a field of a header; no value if it is invalid. A field that has only blanks or NULs is 0.
 inline std::optional<std::int64_t> tar_number(std::string_view field) noexcept {
   if ((static_cast<unsigned char>(field.front()) & 0x80U) != 0) return tar_base_256(field);
   const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
   const std::size_t end = std::min(field.find_first_not_of("01234567", begin), field.size());
   if (field.find_first_not_of(std::string_view("\0 ", 2), end) != std::string_view::npos) return std::nullopt;
-  std::int64_t value = 0;  // at most twelve digits
+  std::int64_t value = 0;  // cannot overflow, because fields have at most twelve digits
   for (const char digit : field.substr(begin, end - begin)) value = value * 8 + (digit - '0');
   return value;
 }
 
-/// The checksums of a header: the sum of its bytes, with the checksum field as blanks; also with signed characters, as
-/// early writers computed it.
+/// The two checksums of a header block: the sum of its bytes as unsigned and as signed characters. The checksum field
+/// itself counts as blanks. Early programs used signed characters, so readers accept both sums.
 struct tar_sums {
   std::int64_t of_unsigned = 0;
   std::int64_t of_signed = 0;
@@ -93,7 +93,7 @@ inline tar_sums tar_sums_of(std::string_view block) noexcept {
   return sums;
 }
 
-/// Parses a whole decimal number; no value for anything else.
+/// Parses a decimal number that fills the whole text; no value for any other text.
 template <class T>
 std::optional<T> decimal(std::string_view text) noexcept {
   T value{};
@@ -102,13 +102,13 @@ std::optional<T> decimal(std::string_view text) noexcept {
   return value;
 }
 
-/// One record of a pax header: "LENGTH KEY=VALUE\n".
+/// One record of a pax header: "LENGTH KEY=VALUE\n". LENGTH counts all bytes of the record.
 struct pax_record {
   std::string_view key;
   std::string_view value;
 };
 
-/// Takes the first record from `rest`; no value if it is not valid.
+/// Removes the first record from `rest` and returns it; no value if the record is invalid.
 inline std::optional<pax_record> take_pax_record(std::string_view& rest) noexcept {
   const std::size_t blank = rest.substr(0, 12).find(' ');
   if (blank == std::string_view::npos) return std::nullopt;

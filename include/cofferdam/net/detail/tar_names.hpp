@@ -16,30 +16,33 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Decides which entries of one archive may be unpacked, by their names alone, in the order of the archive.
+/// A check of the entries of one archive, which decides by their names and types which of them may be unpacked. The
+/// entries are checked in the order of the archive.
 ///
-/// If exactly the entries that `admit` accepts are made in an empty directory, then every entry is inside it, none is
-/// written through a link, none replaces another, and no link leads out, not even through another link. This class
-/// reads no file. If the directory is not empty, or a guest can change it, use `directory`, which also refuses paths
-/// that lead out.
+/// Unpack exactly the entries that `admit` accepts into an empty directory that no other program changes. Then every
+/// entry lies inside the directory, no entry is written through a link, no entry replaces another, and no link leads
+/// out of the directory, not even by way of another link. This class does not look at the file system. If the directory
+/// is not empty, or if a guest (code in the sandbox) can change it, use the class `directory` as well, which refuses
+/// paths that lead out.
 ///
-/// A refusal concerns one entry: the next one may be checked. A refused name stays reserved.
-/// \par Cost     time in proportion to the names' lengths, for any names; memory for each name's last part and each
-///               folder, up to a limit.
+/// A refusal concerns one entry: the following entries may still be checked. The name of a refused entry stays taken.
+/// \par Cost     time proportional to the lengths of the names, whatever the names are; memory for the last component
+///               of each name and for each directory, up to a limit.
 /// \par Threads  one at a time.
 class tar_names {
  public:
   /// \param max_memory  maximum memory for all names, in bytes. Default 256 MiB.
   explicit tar_names(std::size_t max_memory = std::size_t{256} * 1024 * 1024) : left_(max_memory) {}
 
-  /// Returns the entry's name, normalized as by `workspace_path_or_root`.
-  /// \throws error{exec_errc::outside_workspace}: an absolute name, a `..`, a name beneath a link; a symbolic link that
-  ///     is absolute, or climbs further than its own folder's depth, or climbs again after it has gone down (`a/../b`:
-  ///     `a` may be a link itself). error{exec_errc::collision}: a name that occurred before; only directories may
-  ///     occur twice. error{exec_errc::not_a_directory}: a name beneath a file. error{exec_errc::not_found}: a hard
-  ///     link to a name that is not an earlier file. error{exec_errc::not_a_file}: devices, FIFOs, unknown types.
-  ///     error{exec_errc::too_large}: more names than the limit allows. error{exec_errc::invalid_argument}: any other
-  ///     invalid name.
+  /// Checks the next entry, and returns its name, normalized as by `workspace_path_or_root`.
+  /// \throws error{exec_errc::outside_workspace}: the name is absolute, has a `..`, or lies beneath a link; or the
+  ///     entry is a symbolic link whose target is absolute, has more `..` than its directory's depth, or has a `..`
+  ///     after another component (in `a/../b`, `a` may be a link). error{exec_errc::collision}: an earlier entry has
+  ///     the same name; only directories may be repeated. error{exec_errc::not_a_directory}: the name lies beneath a
+  ///     file. error{exec_errc::not_found}: the entry is a hard link to a name that is not an earlier file.
+  ///     error{exec_errc::not_a_file}: the entry is a device, a FIFO or of an unknown type.
+  ///     error{exec_errc::too_large}: the archive has more names than `max_memory` allows.
+  ///     error{exec_errc::invalid_argument}: the name or the target is invalid in another way.
   std::string admit(const tar_entry& entry) {
     std::string clean = workspace_path_or_root(entry.name());
     const std::vector<std::string_view> parts = detail::path_components(clean);
@@ -48,7 +51,7 @@ class tar_names {
       throw error(exec_errc::collision, "the archive names its own root as something else than a directory");
     }
     const kind new_kind = kind_of(entry.type());
-    // Not a file until its target is known to be one.
+    // A hard link counts as refused until its target is known to be a file.
     const bool is_hard_link = entry.type() == tar_type::hard_link;
     node& own = take_name(entry.name(), parts, is_hard_link ? kind::refused : new_kind);
     if (new_kind == kind::refused)
@@ -64,7 +67,8 @@ class tar_names {
  private:
   enum class kind : std::uint8_t { directory, file, link, refused };
 
-  /// A name in a folder. Sorted and not hashed, so that a hostile archive cannot choose names that make it slow.
+  /// A name in a directory. A sorted map has these keys, not a hash table: a hostile archive could choose names that
+  /// collide in a hash table and make it slow.
   struct place {
     std::uint64_t folder;
     std::string name;
@@ -82,7 +86,7 @@ class tar_names {
   };
   struct node {
     kind what;
-    std::uint64_t number;  // number of the folder
+    std::uint64_t number;  // identifies the directory in the keys of its entries
   };
   using nodes = std::map<place, node, order>;
 
@@ -124,7 +128,7 @@ class tar_names {
   }
 
   node& add(std::uint64_t folder, std::string_view name, kind what) {
-    // The approximate memory of a map node besides its name.
+    // The approximate memory of one map node, without its name, in bytes.
     constexpr std::size_t overhead = 128;
     if (left_ < overhead + name.size())
       throw error(exec_errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
@@ -132,7 +136,9 @@ class tar_names {
     return nodes_.emplace(place{folder, std::string(name)}, node{what, ++last_}).first->second;
   }
 
-  /// \param depth  of the folder of the link. `take_name` has made sure that all names above the link are folders.
+  /// Returns true if a symbolic link may lead out of the directory for unpacking.
+  /// \param depth  the number of directories above the link. `take_name` has checked that all of them are directories,
+  ///               not links.
   static bool leads_out(std::string_view target, std::size_t depth) {
     if (target.starts_with('/')) return true;
     std::size_t climbed = 0;
@@ -163,7 +169,7 @@ class tar_names {
     for (const std::string_view part : detail::path_components(target)) {
       const auto found = nodes_.find(place_view{folder, part});
       what = found == nodes_.end() ? kind::refused : found->second.what;
-      // Only directories have entries beneath them.
+      // Only directories can have entries beneath them, so another kind makes the next lookup fail.
       folder = what == kind::directory ? found->second.number : no_folder;
     }
     if (what != kind::file)

@@ -63,7 +63,7 @@ inline std::string pem_source::load(const char* what) const {
   return content;
 }
 
-/// The settings that all connections of one connector share; immutable.
+/// The TLS settings that all connections of one connector or listener share. Immutable.
 class tls_identity {
  public:
   tls_identity(const pem_source& trusted, const pem_source& chain, const pem_source& key, bool verify)
@@ -74,7 +74,7 @@ class tls_identity {
     if (SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) != 1)
       throw error(exec_errc::invalid_argument, "TLS: OpenSSL has no TLS 1.2");
     SSL_CTX_set_verify(native, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-    // Otherwise OpenSSL would prompt on the terminal for an encrypted key's password.
+    // Without this callback, OpenSSL would prompt on the terminal for the password of an encrypted key.
     SSL_CTX_set_default_passwd_cb(native, [](char*, int, int, void*) { return 0; });
     std::error_code failure;
     if (trusted.given()) {
@@ -88,7 +88,7 @@ class tls_identity {
     if (!chain.given()) return;
     load_certificate(chain, key, "client");
   }
-  /// The settings of a server: it has a certificate, and requires none.
+  /// Constructs the settings of a server, which has a certificate and does not request one from its clients.
   tls_identity(const pem_source& chain, const pem_source& key)
       : context_(std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server)),
         verifies_(false),
@@ -120,7 +120,7 @@ class tls_identity {
                   "TLS: the key in " + key.name() + " does not belong to the " + whose + " certificate");
   }
 
-  // The text lives until the end of the statement, when it has been read.
+  // The result is valid until the end of the statement that made `text`, which is long enough for OpenSSL to read it.
   static asio::const_buffer buffer(const std::string& text) { return asio::const_buffer(text.data(), text.size()); }
   static void check(std::error_code failure, const pem_source& from, const std::string& what) {
     ERR_clear_error();
@@ -149,7 +149,7 @@ inline net_errc verdict_code(long verdict) noexcept {
   }
 }
 
-/// Returns true if the peer has sent an alert about a missing or refused client certificate.
+/// Returns true if the error is an alert of the peer that the client certificate is missing or not accepted.
 inline bool wants_certificate(std::error_code cause) noexcept {
   if (cause.category() != asio::error::get_ssl_category()) return false;
   switch (ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value())))) {
@@ -184,7 +184,7 @@ inline error certificate_error(const std::string& peer, bool has_certificate) {
   return error(exec_errc::io_error, peer + advice, net_errc::client_certificate_needed);
 }
 
-/// TLS over TCP.
+/// A TLS connection over a TCP socket.
 class tls_stream final : public byte_stream::implementation {
  public:
   using stream_type = asio::ssl::stream<asio::ip::tcp::socket>;
@@ -192,7 +192,8 @@ class tls_stream final : public byte_stream::implementation {
   tls_stream(asio::ip::tcp::socket socket, const tls_identity& identity, std::string peer)
       : identity_(identity), stream_(std::move(socket), identity_.context()), peer_(std::move(peer)) {}
 
-  /// \param expected  the name or address for which the certificate must be.
+  /// Makes this stream the client's side of the connection.
+  /// \param expected  the host name or IP address for which the server's certificate must be valid.
   void expect(const std::string& expected) {
     SSL* native = stream_.native_handle();
     std::error_code not_an_address;
@@ -210,12 +211,13 @@ class tls_stream final : public byte_stream::implementation {
     if (done != 1) throw error(exec_errc::io_error, peer_ + ": TLS cannot be told whom to expect");
   }
 
-  /// Makes this the server's side: the first read makes the handshake.
+  /// Makes this stream the server's side of the connection. The handshake takes place in the first read.
   void expect_client() {
     is_server_ = true;
     SSL_set_accept_state(stream_.native_handle());
   }
 
+  /// Makes the client's handshake. Throws when `due` is reached.
   awaitable<void> handshake(due_time due) {
     std::error_code failure;
     deadline_timer limit(stream_.get_executor(), [this] { close_socket(); });
@@ -249,8 +251,9 @@ class tls_stream final : public byte_stream::implementation {
     if (failure) throw translated("writing", failure);
   }
 
-  /// Asio's own shutdown waits for the peer's answer, and fails if data arrives first. SSL_shutdown alone leaves the
-  /// alert in Asio's buffer. So the alert is written into a separate buffer and sent from there.
+  /// Sends the close_notify alert without Asio's shutdown function, which waits for the peer's answer and fails if data
+  /// arrives first. SSL_shutdown alone would leave the alert in Asio's buffer. The alert is therefore written into a
+  /// separate buffer, and sent from there.
   awaitable<void> shutdown_send() override {
     if (closed_) throw translated("ending what is sent", asio::error::operation_aborted);
     if (std::exchange(ended_, true)) co_return;
@@ -274,7 +277,7 @@ class tls_stream final : public byte_stream::implementation {
 
  private:
   void close_socket() noexcept {
-    std::error_code ignored;  // closed in any case
+    std::error_code ignored;  // the socket is closed even if `close` fails
     stream_.next_layer().close(ignored);
   }
 
@@ -319,7 +322,8 @@ class tls_stream final : public byte_stream::implementation {
     return error(exec_errc::io_error, what + "the TLS handshake failed: " + cause.message(), cause);
   }
 
-  /// Returns true for an alert that TLS 1.2 servers send, among other reasons, if the client certificate is missing.
+  /// Returns true for the alert handshake_failure after the server has sent its certificate. TLS 1.2 servers send it,
+  /// among other reasons, if the client certificate is missing.
   bool is_handshake_alert(std::error_code cause) noexcept {
     return cause.category() == asio::error::get_ssl_category() &&
            ERR_GET_REASON(static_cast<unsigned long>(static_cast<unsigned int>(cause.value()))) ==
@@ -361,7 +365,7 @@ inline awaitable<byte_stream> connect_tls(std::string host, std::uint16_t port, 
   co_return byte_stream(std::move(stream));
 }
 
-/// The settings of a connector by TLS.
+/// A copyable function object for `connector`. Each call connects to a host by TLS.
 class tls_recipe {
  public:
   tls_recipe(std::string host, std::uint16_t port, std::string name, std::string expected, tls_identity identity,

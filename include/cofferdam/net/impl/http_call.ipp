@@ -27,7 +27,7 @@ COFFERDAM_DECL std::string_view http_call::query() const noexcept {
 }
 
 COFFERDAM_DECL void http_call::body_limit(std::optional<std::uint64_t> max_bytes) noexcept {
-  // Half of the maximum, so that sums do not overflow.
+  // Half of the largest number means "unlimited", so that sums with it do not overflow.
   constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max() / 2;
   talk_.body_limit(max_bytes.value_or(any));
 }

@@ -27,7 +27,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// Returns true if a rule (an address or a network) covers this address.
+/// Returns true if `rule`, an address or a network such as `10.0.0.0/8`, covers this address.
 inline bool covers(const std::string& rule, const asio::ip::address& address) {
   std::error_code failure;
   const asio::ip::address same = asio::ip::make_address(rule, failure);
@@ -114,7 +114,7 @@ COFFERDAM_DECL proxy_rules::exception proxy_rules::exception_of(std::string_view
   const bool has_port = colon != std::string_view::npos && (text.find(':') == colon || text[colon - 1] == ']');
   if (has_port) {
     const std::optional<std::uint16_t> number = detail::port_number(text.substr(colon + 1));
-    if (!number) return result;  // matches nothing
+    if (!number) return result;  // an entry with an invalid port matches no host
     result.port = *number;
     text = text.substr(0, colon);
   }

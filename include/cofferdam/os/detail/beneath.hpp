@@ -27,17 +27,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The way in which a path is kept beneath a directory.
+/// The method that keeps a path beneath a directory.
 enum class path_resolution {
-  kernel,  ///< `openat2(RESOLVE_BENEATH)`; `component` if the kernel or a filter does not allow this call
-  /// name by name from open descriptors, with symbolic links read by this program: slower, works on every kernel
+  kernel,  ///< `openat2(RESOLVE_BENEATH)`; changed to `component` if the kernel or a filter refuses this call
+  /// Opens one name after another and reads symbolic links itself: slower, but works on every kernel.
   component,
 };
 
 /// The treatment of symbolic links in a path.
 enum class link_policy {
-  follow,  ///< followed as long as they stay beneath the directory
-  refuse,  ///< an error, anywhere in the path
+  follow,  ///< links are followed as long as they stay beneath the directory
+  refuse,  ///< a link anywhere in the path is an error
 };
 
 namespace detail {
@@ -74,8 +74,8 @@ inline int openat2_once(int directory, const char* path, int flags, link_policy 
   return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
 }
 
-// Reads the link that an O_PATH descriptor refers to, so that it cannot be replaced meanwhile. Empty, with `errno` set,
-// on failure.
+// Returns the target of the symbolic link that an O_PATH descriptor refers to. Another process cannot replace the link
+// in between. On failure returns an empty text and sets `errno`.
 inline std::string read_link(int link) {
   std::array<char, max_path + 1> target{};
   const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
@@ -83,18 +83,19 @@ inline std::string read_link(int link) {
   return std::string(target.data(), static_cast<std::size_t>(length));
 }
 
-// The walk. Every step opens one name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so a
-// replaced name cannot lead out. A `..` in a link restarts at the root and goes down again, so the `..` on disk need
-// not be trusted.
+// A walk that opens a path beneath a directory without openat2(2). Each step opens one name with O_NOFOLLOW in a
+// descriptor that is known to be beneath the root. A name that is replaced at the same time therefore cannot lead out.
+// A `..` in a link is not opened: the walk starts at the root again and descends to the parent, because the `..` entry
+// on disk may lead elsewhere after a rename.
 class component_walk {
  public:
   component_walk(int root, std::string_view path, link_policy links)
       : root_(root),
-        max_links_(links == link_policy::refuse ? 0 : 40) {  // 40: the limit of the kernel, path_resolution(7)
+        max_links_(links == link_policy::refuse ? 0 : 40) {  // 40 is also the kernel's limit, path_resolution(7)
     prepend(path);
   }
 
-  // Returns a descriptor, or -1 with `errno` set.
+  // Opens the path. Returns a descriptor, or -1 with `errno` set.
   int open(int flags) {
     flags |= O_CLOEXEC;
     while (!pending_.empty()) {
@@ -126,7 +127,7 @@ class component_walk {
   }
 
  private:
-  static constexpr std::size_t max_steps = 65536;  // a bound for 40 long links full of `..`
+  static constexpr std::size_t max_steps = 65536;  // the bound for a path with 40 long links full of `..`
 
   int here() const noexcept { return at_ ? at_.get() : root_; }
 
@@ -143,7 +144,7 @@ class component_walk {
   int open_last(const std::string& name, int flags, const struct stat& expected) {
     unique_fd fd(open_retried(here(), name.c_str(), flags | O_NOFOLLOW));
     if (!fd) {
-      if (errno == ELOOP && !S_ISLNK(expected.st_mode)) errno = EAGAIN;  // just replaced by a link
+      if (errno == ELOOP && !S_ISLNK(expected.st_mode)) errno = EAGAIN;  // a link has just replaced the entry
       return -1;
     }
     struct stat status {};
@@ -166,7 +167,7 @@ class component_walk {
       }
       unique_fd next(open_retried(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_DIRECTORY));
       if (!next) {
-        if (errno == ENOTDIR || errno == ELOOP) errno = EAGAIN;  // just replaced by a link
+        if (errno == ENOTDIR || errno == ELOOP) errno = EAGAIN;  // a link has just replaced the directory
         return false;
       }
       at_ = std::move(next);
@@ -177,8 +178,8 @@ class component_walk {
   int root_;
   int max_links_;
   unique_fd at_;
-  std::vector<std::string> names_;    // from the root to `at_`; none of them is a link
-  std::vector<std::string> pending_;  // still to go, the next one last
+  std::vector<std::string> names_;    // the names from the root to `at_`, none of which is a link
+  std::vector<std::string> pending_;  // the names that are still to be opened, in reverse order
   std::size_t steps_ = 0;
   int links_ = 0;
 };
@@ -193,36 +194,36 @@ inline unique_fd walk_beneath(int root, std::string_view path, int flags, link_p
   return {};
 }
 
-// Opens `path` beneath `root`, following symbolic links that stay beneath it. Creates nothing. Empty, with `errno` set,
-// on failure.
+// Opens `path` beneath `root`. Follows symbolic links that stay beneath it. Creates nothing. On failure returns an
+// empty object and sets `errno`.
 inline unique_fd open_beneath(int root, const std::string& path, int flags, path_resolution how,
                               link_policy links = link_policy::follow) {
   if (how == path_resolution::kernel) {
-    constexpr int max_tries = 64;  // EAGAIN: something was renamed while the kernel followed a `..`
+    constexpr int max_tries = 64;  // EAGAIN: an entry was renamed while the kernel followed a `..`
     int fd = -1;
     for (int i = 0; i < max_tries; ++i) {
       fd = openat2_once(root, path.c_str(), flags, links);
       if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
     }
     if (fd >= 0) return unique_fd(fd);
-    // EPERM may come from a filter that does not know the call; the walk then gives the right result.
+    // A seccomp filter that does not know openat2 may return EPERM. In this case the walk finds the actual result.
     if (errno != ENOSYS && errno != EPERM && errno != EAGAIN && errno != EINTR) return {};
   }
   return walk_beneath(root, path, flags, links);
 }
 
-// Returns the better way that this system supports.
+// Returns `kernel` if this system supports it, otherwise `component`.
 inline path_resolution available_resolution(int root) noexcept {
   const unique_fd probe(openat2_once(root, ".", O_PATH | O_DIRECTORY, link_policy::follow));
   return probe ? path_resolution::kernel : path_resolution::component;
 }
 
-// Changes the mode of the file of a descriptor, O_PATH or not, never of a name. Returns false with `errno` set on
-// failure.
+// Changes the mode of the file that a descriptor refers to. The descriptor may have been opened with O_PATH. Returns
+// false and sets `errno` on failure.
 inline bool change_mode(int fd, mode_t mode) noexcept {
   if (::fchmod(fd, mode) == 0) return true;
   if (errno != EBADF) return false;
-  constexpr long fchmodat2 = 452;  // Linux 6.6; the number is the same everywhere
+  constexpr long fchmodat2 = 452;  // since Linux 6.6; the same number on every architecture
   if (::syscall(fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0) return true;
   if (errno != ENOSYS && errno != EPERM) return false;
   const std::string link = "/proc/self/fd/" + std::to_string(fd);

@@ -13,71 +13,78 @@
 
 #include <sys/types.h>
 
-// The life of a command as a sans-I/O state machine: events go in, actions come out. It uses neither Asio nor
-// descriptors, and reads no clock.
+// The lifecycle of a command as a state machine that does no I/O. Its owner reports events, and the machine returns
+// actions. It uses neither Asio nor descriptors, and reads no clock.
 //
-// state    the command                                   leaves it by
-// -------  --------------------------------------------  -------------------------------------------------------------
-// running  runs                                          end_asked, kill_asked -> ending
-//                                                        exited -> exited; left_running -> parted; nothing_left -> over
-// ending   runs, and has to end or was killed            grace_over: kill, and stays
-//                                                        exited -> exited; left_running -> parted; nothing_left -> over
-// exited   has ended; its outputs, and what is left of   left_running -> parted; nothing_left -> over
-//          it, are waited for                            paced by us: both outputs ended, or linger_over: conclude
-// parted   has ended, and what it left running goes on;  all of that output taken: finish -> kept
-//          the result has what stood in the outputs      nothing_left -> over
-// kept     the same, and its result is there; what       nothing_left: close_outputs -> settled
-//          comes in its outputs now is thrown away
-// over     is over, with all that it started; the        all of that output taken: finish, close_outputs -> settled
-//          result has what stood in the outputs
-// settled  has a result, and nothing of it is left       -
+// state    meaning                                        event or condition: actions -> next state
+// -------  ---------------------------------------------  -----------------------------------------------------------
+// running  The command runs.                              end_asked, kill_asked -> ending
+//                                                         exited -> exited
+//                                                         left_running -> parted
+//                                                         nothing_left -> over
+// ending   The command runs. Its end was requested, or    grace_over: kill (the state stays)
+//          it was killed.                                 exited -> exited
+//                                                         left_running -> parted
+//                                                         nothing_left -> over
+// exited   The command has ended. Its outputs or other    left_running -> parted
+//          processes of it may still be open or running.  nothing_left -> over
+//                                                         with paced_by::us: both outputs ended, or linger_over:
+//                                                         conclude (the state stays)
+// parted   The command has ended, but other processes of  all output of the result read: finish -> kept
+//          it continue. The result gets the output that   nothing_left -> over
+//          was in the pipes at that time.
+// kept     As `parted`, but the result exists. Later      nothing_left: close_outputs -> settled
+//          output is discarded.
+// over     The command and its processes have ended. The  all output of the result read: finish, close_outputs ->
+//          result gets the output in the pipes.           settled
+// settled  The result exists, and nothing else is left.   none
 //
-// Only the first reason to end a command counts. A result is finished once, and never before its outputs are complete.
+// Only the first reason to end a command counts. The result is made once, when its output is complete.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The reason for which this program ends a command.
+/// The reason why this program ends a command.
 enum class end_reason : std::uint8_t { none, timeout, cancelled, closed };
 
-/// The side that measures the two times of an end: the grace period between SIGTERM and SIGKILL, and the linger time of
-/// the outputs.
+/// The component that measures two times: the grace period between SIGTERM and SIGKILL, and the linger time, for which
+/// outputs are read after the command has ended.
 enum class paced_by : std::uint8_t {
-  us,         ///< The grace and the linger time are actions, and their ends are events.
-  transport,  ///< The transport measures them, and reports when nothing of the command is left.
+  us,         ///< this program: the two times are started by actions, and their ends are reported as events
+  transport,  ///< the transport: it reports when no process of the command is left
 };
 
-/// The state machine. Its owner reports events, and then performs the actions that `next` returns, until that is
-/// `none`.
+/// The state machine of one command. Its owner reports events, and then performs the actions that `next` returns, until
+/// `next` returns `none`.
 class command_lifecycle {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   enum class state : std::uint8_t { running, ending, exited, parted, kept, over, settled };
   enum class output : std::uint8_t {
-    open,      ///< More of it belongs to the result.
-    complete,  ///< No more of it belongs to the result, but it may still be read.
-    ended,     ///< Nothing more is read from it.
+    open,      ///< more of this output belongs to the result
+    complete,  ///< no more of this output belongs to the result, but it may still be read
+    ended,     ///< nothing more is read from this output
   };
   enum class action : std::uint8_t {
     none,
-    ask_to_end,     ///< Begin the end, for the reason `asked_for`.
-    kill,           ///< Send SIGKILL.
-    wait_grace,     ///< Report `grace_over` after the grace. Replaces a wait under way.
-    wait_linger,    ///< Report `linger_over` after the linger time. Replaces a wait under way.
-    close_input,    ///< The command has closed its input.
-    take_output,    ///< Read both outputs, as far as `allowance` lets it, and report each read.
-    conclude,       ///< End what is left of the command, take its status, and report `nothing_left`.
-    finish,         ///< Make the result.
-    close_outputs,  ///< Close the outputs that are not closed, and the terminal.
-    wake,           ///< Wake all coroutines that wait for a change.
+    ask_to_end,     ///< begin to end the command, for the reason `asked_for()`
+    kill,           ///< send SIGKILL
+    wait_grace,     ///< report `grace_over` after the grace period; this replaces a wait under way
+    wait_linger,    ///< report `linger_over` after the linger time; this replaces a wait under way
+    close_input,    ///< close the command's input, because the command has ended
+    take_output,    ///< read both outputs, each call at most `allowance()` bytes, and report each read by `took`
+    conclude,       ///< end the other processes of the command, take its status, and report `nothing_left`
+    finish,         ///< make the result
+    close_outputs,  ///< close the outputs that are still open, and the terminal
+    wake,           ///< wake all coroutines that wait for a change
   };
-  /// The number of bytes that are available in each output.
+  /// The number of bytes that are available in each of the two outputs.
   using amounts = std::array<std::size_t, 2>;
 
   explicit command_lifecycle(paced_by pace) noexcept : pace_(pace) {}
 
   // ---- events ----
 
-  /// The end of the command was requested.
+  /// Reports that the command must end, for this reason.
   void end_asked(end_reason reason) noexcept {
     const bool too_late = is_over() || (pace_ == paced_by::us && state_ == state::exited);
     if (too_late || ended_by_ != end_reason::none) return;
@@ -88,8 +95,8 @@ class command_lifecycle {
     if (pace_ == paced_by::us) put(action::wait_grace);
   }
 
-  /// The command must be killed.
-  /// \return true if SIGKILL has to be sent at once; `next` does not return an action for it.
+  /// Reports that the command must be killed.
+  /// \return true if the caller must send SIGKILL now. `next` returns no action for it.
   bool kill_asked() noexcept {
     if (is_over()) return false;
     is_killed_ = true;
@@ -97,22 +104,22 @@ class command_lifecycle {
     return true;
   }
 
-  /// Another cause has ended the command, for this reason.
+  /// Reports that something else ends the command, for this reason. No action follows.
   void note_end(end_reason reason) noexcept {
     if (!is_finished() && ended_by_ == end_reason::none) ended_by_ = reason;
   }
 
-  /// From now on all output is read as it arrives.
+  /// Reports that from now on all output must be read as it arrives.
   void drain() noexcept {
     if (is_draining_ || is_settled()) return;
     is_draining_ = true;
     put(action::take_output);
   }
 
-  /// The status of the command is known.
+  /// Reports that the exit status of the command is known.
   void status_known() noexcept { has_status_ = true; }
 
-  /// The command itself has ended. May be left out if the transport keeps the times.
+  /// Reports that the command itself has ended. With `paced_by::transport`, this event may be omitted.
   void exited() noexcept {
     if (state_ != state::running && state_ != state::ending) return;
     state_ = state::exited;
@@ -121,8 +128,9 @@ class command_lifecycle {
     is_linger_due_ = pace_ == paced_by::us;
   }
 
-  /// The command itself has ended, and some of its processes continue.
-  /// \param standing  the bytes that are now in the outputs, which are the last of the result.
+  /// Reports that the command itself has ended, while other processes of it continue.
+  /// \param now       the time of the end.
+  /// \param standing  the number of unread bytes in each output now. They are the last bytes of the result.
   void left_running(time_point now, amounts standing) noexcept {
     if (state_ > state::exited || is_concluding_) return;
     if (state_ < state::exited) put(action::close_input);
@@ -133,9 +141,10 @@ class command_lifecycle {
     put(action::wake);
   }
 
-  /// Nothing more of the command is awaited: nothing of it runs, or this is unknown.
-  /// \param standing  the bytes that are now in the outputs, which are the last of the result, unless the command has
-  ///                  parted.
+  /// Reports that no process of the command is left, or that nothing more can be learnt about the command.
+  /// \param now       the time of the end.
+  /// \param standing  the number of unread bytes in each output now. They are the last bytes of the result, unless
+  ///                  `left_running` was reported before.
   void nothing_left(time_point now, amounts standing) noexcept {
     if (is_over()) return;
     is_concluding_ = true;
@@ -153,6 +162,7 @@ class command_lifecycle {
     put(action::wake);
   }
 
+  /// Reports that the grace period has expired.
   void grace_over() noexcept {
     if (pace_ != paced_by::us || state_ > state::exited || is_concluding_) return;
     begin_ending();
@@ -161,12 +171,15 @@ class command_lifecycle {
     is_linger_due_ = state_ == state::exited;
   }
 
+  /// Reports that the linger time has expired.
   void linger_over() noexcept {
     if (pace_ == paced_by::us && state_ == state::exited) put_conclusion();
   }
 
-  /// An output was read.
-  /// \param got  the number of bytes; 0 at its end, or if `allowance` is 0; -1 if nothing is available now.
+  /// Reports that an output was read.
+  /// \param index  0 for standard output, 1 for standard error.
+  /// \param got    the number of bytes; 0 at the end of the output or if `allowance` is 0; -1 if nothing is available
+  ///               now.
   void took(std::size_t index, ssize_t got) noexcept {
     output& its = outputs_[index];
     if (its == output::ended) return;
@@ -180,18 +193,19 @@ class command_lifecycle {
     }
   }
 
-  /// An output cannot be read, or there is none.
+  /// Reports that an output does not exist or cannot be read.
   void lost(std::size_t index) noexcept { outputs_[index] = output::ended; }
 
   // ---- actions ----
 
-  /// Returns the next action. Each action is returned once for each time it is due.
+  /// Returns the next action, or `none`. Each action is returned once for each time it is due.
   action next() noexcept {
     if (const action due = take_pending(action::conclude); due != action::none) return due;
     if (pace_ == paced_by::us && state_ == state::exited) {
       if (has(output::ended)) put_conclusion();
       if (const action due = take_pending(action::conclude); due != action::none) return due;
-      // After a request to end the command, its remaining processes have the rest of the grace period.
+      // If the end of the command was requested, its other processes have the rest of the grace period instead of the
+      // linger time.
       const bool lingers = is_linger_due_ && (ended_by_ == end_reason::none || is_killed_);
       is_linger_due_ = false;
       if (lingers) return action::wait_linger;
@@ -212,27 +226,29 @@ class command_lifecycle {
   // ---- current state ----
 
   state current() const noexcept { return state_; }
-  /// The result exists, or is about to be made.
+  /// Returns true if the result exists, or will be made by the current action.
   bool is_finished() const noexcept { return state_ == state::kept || state_ == state::settled; }
   bool is_settled() const noexcept { return state_ == state::settled; }
-  /// Nothing of the command runs, and its status is taken.
+  /// Returns true if no process of the command is left and its status was taken.
   bool is_over() const noexcept { return state_ >= state::over; }
-  /// Output is to be taken as it comes.
+  /// Returns true if output must be read as it arrives.
   bool takes_output() const noexcept { return is_draining_ || is_finished(); }
   output output_state(std::size_t index) const noexcept { return outputs_[index]; }
-  /// All output that belongs to the result was taken.
+  /// Returns true if all output that belongs to the result was read.
   bool has_all_output() const noexcept { return has(output::complete); }
-  /// Returns how many bytes of an output may be read at once, at most `room`.
+  /// Returns how many bytes of an output may be read now.
+  /// \param index  0 for standard output, 1 for standard error.
+  /// \param room   the maximum, in bytes.
   std::size_t allowance(std::size_t index, std::size_t room) const noexcept {
     const bool is_counted = state_ == state::parted || state_ == state::over;
     return is_counted ? std::min(left_[index], room) : room;
   }
-  /// The first reason for which the command was ended.
+  /// Returns the first reason for which the command was ended.
   end_reason ended_by() const noexcept { return ended_by_; }
-  /// The reason of the last `ask_to_end`.
+  /// Returns the reason for the last action `ask_to_end`.
   end_reason asked_for() const noexcept { return asked_for_; }
   bool has_status() const noexcept { return has_status_; }
-  /// The time of the end. Holds from `parted` or `over` on.
+  /// Returns the time at which the command ended. Valid in the states `parted`, `kept`, `over` and `settled`.
   time_point ended_at() const noexcept { return ended_at_; }
 
   /// An arbitrary order, so that a test can put all states into a set.
@@ -252,7 +268,7 @@ class command_lifecycle {
     put(action::conclude);
   }
 
-  /// The first pending action, in the order of their declaration, if it is not behind `last`.
+  /// Removes and returns the first pending action, in the order of the enumeration, up to and including `last`.
   action take_pending(action last) noexcept {
     if (pending_ == 0) return action::none;
     for (auto each = static_cast<unsigned>(action::ask_to_end); each <= static_cast<unsigned>(last); ++each) {
@@ -278,7 +294,7 @@ class command_lifecycle {
     pending_ = bit(action::close_outputs) | bit(action::wake);
   }
 
-  /// Both outputs have reached that state, or a later one.
+  /// Returns true if both outputs have reached this state or a later one.
   bool has(output least) const noexcept { return outputs_[0] >= least && outputs_[1] >= least; }
 
   paced_by pace_;
@@ -289,10 +305,10 @@ class command_lifecycle {
   bool is_killed_ = false;
   bool is_draining_ = false;
   bool has_status_ = false;
-  bool is_linger_due_ = false;  // once the outputs have been read
+  bool is_linger_due_ = false;  // the linger time must start once the outputs have been read
   bool is_concluding_ = false;
   std::uint16_t pending_ = 0;
-  amounts left_{};  // the available bytes at the last count that were not read since
+  amounts left_{};  // the bytes that still belong to the result, as counted by `left_running` or `nothing_left`
   time_point ended_at_;
 };
 

@@ -14,18 +14,18 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// The limits and settings of one command.
 class command_limits {
  public:
-  /// No value: no limit.
+  /// The time limit; no value means no limit.
   std::optional<std::chrono::milliseconds> timeout;
-  /// The time from SIGTERM to SIGKILL.
+  /// The grace period: the time from SIGTERM to SIGKILL. Default 500 ms.
   std::chrono::milliseconds grace{500};
-  /// The time for which remaining processes may hold the output open after the command has ended.
+  /// The time that other processes may keep the outputs open after the command has ended. Default 100 ms.
   std::chrono::milliseconds linger{100};
   std::size_t kept_output = command::default_kept_output;
-  /// It has a terminal.
+  /// True if the command has a terminal.
   bool terminal = false;
-  /// Keep the input open after the first content.
+  /// True if the input stays open after its first content.
   bool open_input = false;
-  /// Remaining processes continue after its end.
+  /// True if other processes of the command may continue after its end.
   bool keeps_background = false;
 };
 

@@ -14,7 +14,8 @@ template <class = void>
 class basic_running_command;
 using running_command = basic_running_command<>;
 
-/// The commands of one environment, and a buffer that they share, because only one thread at a time reads.
+/// The commands of one environment, and a read buffer. The commands share the buffer, because only one of them reads at
+/// a time.
 class command_registry {
  public:
   static constexpr std::size_t scratch_size = 64 * 1024;

@@ -9,8 +9,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The connection from a `running_command` to its process. Once the command is over, only `on_finished` and
-/// `describe_unknown_status` are called.
+/// The connection from a `running_command` to its process. Once no process of the command is left, only `on_finished`
+/// and `describe_unknown_status` are called.
 class command_transport {
  public:
   command_transport() = default;
@@ -19,22 +19,24 @@ class command_transport {
 
   /// Sends a signal to the command and its process group.
   virtual void send(int number) noexcept = 0;
-  /// Begins the end: SIGTERM, and, unless the command measures the grace period (`paced_by::us`), the grace period and
-  /// SIGKILL.
+  /// Begins to end the command: sends SIGTERM. With `paced_by::transport`, the transport also waits for the grace
+  /// period and sends SIGKILL.
+  /// \param reason  the reason, for transports that report it.
   virtual void end(end_reason reason) = 0;
   /// Sends SIGKILL now.
   virtual void kill() noexcept = 0;
-  /// Calls `running_command::grace_over` or `linger_over` after that time; replaces an earlier wait. Only for
-  /// `paced_by::us`.
+  /// Starts a wait. Calls `running_command::grace_over` after the grace period, or `linger_over` after the linger time.
+  /// Replaces an earlier wait. Called only with `paced_by::us`.
   virtual void wait_grace() {}
   virtual void wait_linger() {}
-  /// The command is about to be over: ends what is left of it, takes its status, and closes its streams.
+  /// Ends the other processes of the command, takes its status, and closes its streams.
   virtual void conclude() = 0;
-  /// The result is about to be made.
+  /// Called just before the result is made.
   virtual void on_finished() noexcept {}
-  /// Sets the size of a terminal that is elsewhere.
+  /// Sets the size of a terminal that another program manages. Does nothing by default.
   virtual void resize(terminal_size size) { static_cast<void>(size); }
-  /// Describes the reason if the outcome of the command is unknown. Default: a separate process watches the command.
+  /// Sets kind, reason and advice of a result whose exit status is unknown. The default is for commands that a separate
+  /// process watches.
   virtual void describe_unknown_status(command_result& result) {
     result.kind(error_kind::execution_error);
     result.reason("The command killed the process that watched it, so nobody knows how it ended");

@@ -10,9 +10,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns true if a stream has sudo's message about no_new_privs.
+/// Returns true if a stream contains the message of sudo about no_new_privs.
 inline bool tells_of_no_new_privileges(const captured_output& stream) {
-  // The second sentence is that of releases before 1.9.
+  // The second message is from sudo releases before 1.9.
   constexpr std::array<std::string_view, 2> sentences{"\"no new privileges\" flag is set",
                                                       "sudo: effective uid is not 0"};
   for (const bytes* part : {&stream.head(), &stream.tail()}) {
@@ -23,8 +23,9 @@ inline bool tells_of_no_new_privileges(const captured_output& stream) {
   return false;
 }
 
-/// Adds advice to the result of a command that has failed because sudo can gain no privileges. Keeps other advice.
-/// \param result  with its output.
+/// Adds advice to the result of a command that has failed because sudo cannot gain privileges. Does not replace other
+/// advice.
+/// \param result  the result, with its output.
 inline void advise_without_sudo(command_result& result) {
   if (result.ok() || !result.advice().empty()) return;
   if (!tells_of_no_new_privileges(result.err()) && !tells_of_no_new_privileges(result.out())) return;

@@ -23,12 +23,12 @@
 #include <string_view>
 #include <utility>
 
-// The requests of a server: their shared memory, and the time limit for their arrival.
+// Reads the bodies of a server's requests, within a memory limit that all requests share and within a time limit.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Awaits the reading of a request's body, up to a time limit.
-/// \return false if it was stopped at the limit.
+/// \return true if the body was read; false if the reading was stopped at the time limit.
 /// \throws the exceptions of `reading`.
 inline awaitable<bool> arrived_in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
                                        awaitable<void> reading) {
@@ -43,31 +43,34 @@ inline awaitable<bool> arrived_in_time(asio::any_io_executor executor, std::chro
   co_return true;
 }
 
-/// Units of the memory that all share, and of an owner's part of it.
+/// Memory that one request has taken, both from the common memory and from its owner's part. The destructor returns it.
 class shared_units {
  public:
   shared_units(std::shared_ptr<async_semaphore> part, held_permits of_owner, held_permits of_all) noexcept
       : part_(std::move(part)), of_owner_(std::move(of_owner)), of_all_(std::move(of_all)) {}
 
  private:
-  std::shared_ptr<async_semaphore> part_;  // outlives the permits taken from it
+  std::shared_ptr<async_semaphore> part_;  // declared first, so that it outlives the permits below
   held_permits of_owner_;
   held_permits of_all_;
 };
 
-/// The memory of all requests. An owner has at most a part of it, and waits for more in its own queue, so that an owner
-/// with large requests does not delay others.
+/// The memory that the requests of a server share. An owner, such as an API key, may use only a part of it, and waits
+/// for more in its own queue. So large requests of one owner do not delay other owners.
 template <class Owner>
 class request_memory {
  public:
-  /// \param request_limit  the maximum for one request.
-  /// \param shares         number of equal parts; an owner has at most one part, but enough for one request.
+  /// \param limit          the memory of all requests together, in bytes.
+  /// \param request_limit  the maximum for one request, in bytes.
+  /// \param shares         the number of equal parts. An owner may use one part, but always enough for one request.
   request_memory(const asio::any_io_executor& executor, std::size_t limit, std::size_t request_limit,
                  std::size_t shares = 4)
       : executor_(executor),
         all_(executor, std::max(limit, request_limit)),
         part_(std::max(limit / shares, request_limit)) {}
 
+  /// Waits until the memory is available in the owner's part and in the whole, and takes it.
+  /// \param units  bytes; at most `request_limit`.
   awaitable<std::unique_ptr<shared_units>> take(Owner owner, std::size_t units) {
     const std::shared_ptr<async_semaphore> part = part_of(owner);
     co_await part->acquire(units, "read a request");
@@ -88,24 +91,24 @@ class request_memory {
   asio::any_io_executor executor_;
   async_semaphore all_;
   std::size_t part_;
-  std::map<Owner, std::weak_ptr<async_semaphore>> parts_;  // of the owners that have some, or wait for it
+  std::map<Owner, std::weak_ptr<async_semaphore>> parts_;  // has only owners that use memory or wait for it
 };
 
-/// A request's body, and its share of the memory of all requests.
+/// A request's body, and the memory that it has taken from the common memory.
 class request_body {
  public:
-  /// A body up to this size takes no share: the buffers of its connection are as large.
+  /// A body up to this size, in bytes, takes no common memory: the buffers of its connection are as large anyway.
   static constexpr std::size_t small = std::size_t{16} * 1024;
 
   std::string_view text() const noexcept { return as_text(content_); }
-  /// True while it waits for memory.
+  /// Returns true while `read` waits for memory.
   bool is_waiting() const noexcept { return is_waiting_; }
-  /// Drops the text after parsing, and keeps the memory for the parsed values.
+  /// Releases the text after it was parsed. The taken memory is kept, because the parsed values need it.
   void drop_text() noexcept { bytes().swap(content_); }
 
-  /// Reads the body. Takes memory once more than a small body has arrived; an announced length alone takes none.
-  /// \param units  the amount to take.
-  /// \param into  kept by the caller, as the others, until this completes.
+  /// Reads the body. Takes memory only after more than a small body has arrived; a `Content-Length` alone takes none.
+  /// \param units         the memory to take, in bytes.
+  /// \param memory, call  kept by the caller, like `into`, until this completes.
   template <class Owner>
   static awaitable<void> read(request_memory<Owner>& memory, Owner owner, std::size_t units, http_call& call,
                               request_body& into) {

@@ -10,7 +10,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Compares in a time that does not depend on the position of a difference.
+/// Returns true if two secrets are equal. The time of the comparison does not depend on the position of a difference,
+/// so it reveals nothing about the secret.
 inline bool same_secret(std::string_view a, std::string_view b) {
   const sha256_digest digest_a = sha256_of(a);
   const sha256_digest digest_b = sha256_of(b);

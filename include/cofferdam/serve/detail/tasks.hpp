@@ -23,8 +23,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Selects the failure to report at the end of a server: that of closing, unless an earlier failure was not a
-/// cancellation.
+/// Selects the failure that a server reports at its end. The failure of closing is reported if there was no earlier
+/// failure, or if the earlier failure was only a cancellation. Otherwise the earlier failure is reported.
 inline std::exception_ptr failure_to_report(std::exception_ptr before, std::exception_ptr of_closing) {
   if (!before || !of_closing) return before ? before : of_closing;
   try {
@@ -38,13 +38,14 @@ inline std::exception_ptr failure_to_report(std::exception_ptr before, std::exce
   }
 }
 
-/// Coroutines that run in the background and end together: `join`. Held by shared pointers, because they may outlive
-/// the coroutine that has started them.
+/// Coroutines that run in the background until they end or are cancelled; `join` waits for them. Objects of this class
+/// are owned by shared pointers, because they may outlive the coroutine that has started the tasks.
 class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
  public:
   explicit joined_tasks(asio::any_io_executor executor) : executor_(std::move(executor)), ended_(executor_) {}
 
-  /// \param work  keeps its objects alive.
+  /// Starts a coroutine in the background.
+  /// \param work  a coroutine that keeps the objects it uses alive.
   void spawn(awaitable<void> work) {
     std::erase_if(tasks_, [](const std::shared_ptr<task>& entry) { return entry->ended; });
     const auto mine = std::make_shared<task>();
@@ -59,6 +60,7 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
     asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(mine->cancel.slot(), std::move(done)));
   }
 
+  /// Cancels all tasks (terminal), and ignores their exceptions from now on.
   void cancel() {
     cancelled_ = true;
     const std::list<std::shared_ptr<task>> snapshot = tasks_;
@@ -66,13 +68,14 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
       if (!entry->ended) entry->cancel.emit(asio::cancellation_type::terminal);
   }
 
-  /// Waits for all, at most for that time.
+  /// Waits until all tasks have ended, at most for the time `limit`.
   static awaitable<void> wait(std::shared_ptr<joined_tasks> self, std::chrono::milliseconds limit) {
     const auto until = async_event::clock::now() + limit;
     while (self->running_ != 0 && async_event::clock::now() < until) co_await self->ended_.wait(until);
   }
 
-  /// Waits for all. Rethrows the first exception from before `cancel`. Must not be cancelled.
+  /// Waits until all tasks have ended. Rethrows the first exception that a task threw before `cancel` was called. Must
+  /// not be cancelled.
   static awaitable<void> join(std::shared_ptr<joined_tasks> self) {
     while (self->running_ != 0) co_await self->ended_.wait();
     self->tasks_.clear();

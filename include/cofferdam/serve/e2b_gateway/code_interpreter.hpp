@@ -18,64 +18,71 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 
-/// E2B's code interpreter for an `e2b_gateway`, implemented by our Python runner. For clients such as
+/// E2B's code interpreter as a service of an `e2b_gateway`, implemented by our Python runner. It serves clients such as
 /// `@e2b/code-interpreter` and `e2b::code_interpreter`.
 ///
 ///     e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter())
 ///
-/// Each sandbox has one runner, started in its environment at the first execution and closed with it. Contexts are
-/// those of the runner: definitions stay, and each runs one execution at a time; others wait. Without a context id,
-/// code runs in the sandbox's default context. Output and displays are sent while the code runs: of each output half of
-/// the bytes that `output` allows, and the rest at the end. If a client disconnects, its code is interrupted, or
-/// removed from the queue.
+/// Each sandbox has one runner. It is started in the sandbox's environment at the first execution, and closed with the
+/// environment. The contexts of clients are contexts of this runner: they keep their definitions, and each runs one
+/// execution at a time while others wait. Code without a context id runs in the sandbox's default context. Output and
+/// displays are sent while the code runs. Of each output stream, only the first half of the bytes that `output` allows
+/// is sent then; the rest follows at the end. If a client disconnects, its running code is interrupted, and its waiting
+/// code is removed.
 ///
-/// Python only: other languages are refused as E2B refuses unknown ones. Data of charts (`chart`) and tables (`data`)
-/// is sent if the code displays it under E2B's MIME types.
+/// Other languages than Python are refused, as E2B refuses unknown languages. Data of charts (`chart`) and tables
+/// (`data`) is sent if the code displays it with E2B's MIME types.
 ///
-/// \par Errors    an environment without Python: 500; one that cannot `start` commands: 501. Limits: 413, 429, 503.
-/// \par Security  contexts of a sandbox are not isolated from each other: see `python`. A secured sandbox requires its
-///                access token or its traffic token.
-/// \par Lifetime  copies are one and the same: they share `memory`.
+/// \par Errors    500 if the environment has no Python; 501 if the environment cannot `start` commands; 408, 413, 429
+///                and 503 if a limit below is exceeded.
+/// \par Security  the contexts of a sandbox are not isolated from each other: see `python`. If the sandbox is secured,
+///                a request needs its access token or its traffic token.
+/// \par Lifetime  copies share one `memory` limit.
 /// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example
 ///                examples/e2b_gateway.cpp
 class code_interpreter {
  public:
-  /// The port on which E2B's clients expect it.
+  /// The port on which E2B's clients expect the code interpreter.
   static constexpr std::uint16_t usual_port = 49999;
 
-  /// \param runner  interpreter, preloaded modules and limits: `python().preload("numpy")`. Its time limit, work
-  ///                directory and file tracking are ignored.
+  /// \param runner  the interpreter, its preloaded modules and its limits: `python().preload("numpy")`. Its time limit,
+  ///                work directory and file tracking are ignored.
   explicit code_interpreter(python runner = python()) { settings_->runner = std::move(runner); }
 
-  /// Sets the maximum number of contexts in a sandbox, including the default one: 429. Default 16.
+  /// Sets the maximum number of contexts in a sandbox, including the default context. A request for more gets status
+  /// 429. Default: 16; at least 1.
   code_interpreter& contexts(std::size_t count) { return limit(&detail::interpreter_settings::contexts, count); }
-  /// Sets the maximum number of executions in a sandbox that run or wait, and of contexts that are being made: 429.
-  /// Default 64.
+  /// Sets the maximum number of executions in a sandbox that run or wait, including requests that make a context. A
+  /// request for more gets status 429. Default: 64; at least 1.
   code_interpreter& executions(std::size_t count) { return limit(&detail::interpreter_settings::runs, count); }
-  /// Sets the maximum size of one request in bytes: 413. Default 4 MiB.
+  /// Sets the maximum size of one request in bytes. A larger request gets status 413. Default: 4 MiB; at least 1.
   code_interpreter& request(std::size_t max_bytes) { return limit(&detail::interpreter_settings::request, max_bytes); }
-  /// Limits the time for the arrival of a request: 408. Default one minute; at least 10 ms.
+  /// Sets the time limit for the arrival of a request. A late request gets status 408. From 10 ms to one hour; default:
+  /// one minute.
   code_interpreter& request_timeout(std::chrono::milliseconds duration) {
     return time(&detail::interpreter_settings::request_timeout, "the request time", duration);
   }
-  /// Sets the maximum bytes that are sent of each output of an execution; of more, the first and last half. Default 4
-  /// MiB.
+  /// Sets the maximum bytes that are sent of each output stream of an execution. The middle of a longer stream is left
+  /// out. Default: 4 MiB; at least 1.
   code_interpreter& output(std::size_t max_bytes) { return limit(&detail::interpreter_settings::output, max_bytes); }
-  /// Sets the maximum bytes of all results of an execution, as sent. Default 16 MiB.
+  /// Sets the maximum bytes of all results of an execution, as sent. More results are left out, with a notice to the
+  /// client. Default: 16 MiB; at least 1.
   code_interpreter& results(std::size_t max_bytes) { return limit(&detail::interpreter_settings::results, max_bytes); }
-  /// Sets the maximum bytes that are held for all clients of all sandboxes: requests (503), and unread data (left out,
-  /// with a notice to the client). One sandbox has a quarter of it, but at least room for one request. Default 256 MiB.
+  /// Sets the maximum bytes that are in memory for all clients of all sandboxes: requests and unread data. When it is
+  /// reached, a request gets status 503, and data is left out, with a notice to the client. One sandbox may use a
+  /// quarter of it, but always enough for one request. Default: 256 MiB.
   code_interpreter& memory(std::size_t max_bytes) {
     auto changed = copy();
     changed->memory = std::make_shared<detail::interpreter_memory>(max_bytes);
     return with(std::move(changed));
   }
-  /// Sets the maximum time between two messages to a client. Default 5 seconds; at least 10 ms.
+  /// Sets the maximum time between two messages to a client: a keep-alive message ends a longer silence. From 10 ms to
+  /// one hour; default: 5 seconds.
   code_interpreter& keepalive(std::chrono::milliseconds interval) {
     return time(&detail::interpreter_settings::keepalive, "keepalive", interval);
   }
 
-  /// Makes the service of a sandbox, as an `e2b_gateway::port_factory`.
+  /// Makes the service of a sandbox. The gateway calls it as an `e2b_gateway::port_factory`.
   std::unique_ptr<port_service> operator()(any_environment& environment, const sandbox_facts& facts) const {
     return std::make_unique<detail::interpreter_service>(environment, facts, settings_);
   }

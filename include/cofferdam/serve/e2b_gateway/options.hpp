@@ -21,7 +21,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 
-/// The facts about a sandbox for a service on one of its ports.
+/// The facts about a sandbox that a service on one of its ports receives.
 class sandbox_facts {
  public:
   sandbox_facts(std::string id, std::string template_name, std::string home)
@@ -32,13 +32,13 @@ class sandbox_facts {
   /// Returns the absolute path that clients use for the workspace.
   const std::string& home() const noexcept { return home_; }
 
-  /// Sets the workspace's path inside commands; empty if it is not known.
+  /// Sets the workspace's path inside commands. An empty path means that it is not known.
   sandbox_facts& workspace(std::string path) & {
     workspace_ = std::move(path);
     return *this;
   }
   const std::string& workspace() const noexcept { return workspace_; }
-  /// Returns the variables of all processes in the sandbox: name, value.
+  /// Sets the variables of all processes in the sandbox, as pairs of name and value.
   sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> pairs) & {
     variables_ = std::move(pairs);
     return *this;
@@ -53,9 +53,11 @@ class sandbox_facts {
   std::vector<std::pair<std::string, std::string>> variables_;
 };
 
-/// A service on a further port of a sandbox: E2B's code interpreter on 49999, for example. Each sandbox has its own,
-/// made at the first request. The gateway has routed the request and, if the sandbox is secured, checked its token.
-/// \par Lifetime  destroyed after `close()`, before its environment is closed.
+/// A service on a further port of a sandbox, such as E2B's code interpreter on port 49999. Each sandbox has its own
+/// service, which is made at the first request. Before a request arrives here, the gateway has routed it and, if the
+/// sandbox is secured, has checked its token.
+/// \par Lifetime  destroyed after `close()` has ended, but before the environment object. The gateway gives `close()`
+///                one second and then closes the environment.
 /// \par Threads   the gateway's executor.
 class port_service {
  public:
@@ -64,28 +66,28 @@ class port_service {
   port_service& operator=(const port_service&) = delete;
   virtual ~port_service() = default;
 
-  /// Handles a request, as a handler of `http_server` does. Several may run at a time.
+  /// Handles one request, like a handler of `http_server`. Several requests may be handled concurrently.
   virtual awaitable<void> serve(http_call& call) = 0;
-  /// Ends its processes in the environment. Called after the last `serve` has ended or was cancelled. Cannot be
-  /// cancelled itself.
+  /// Ends the service's processes in the environment. The gateway calls it after the last `serve` has ended or was
+  /// cancelled, and does not cancel it.
   virtual awaitable<void> close() = 0;
 };
 
-/// Makes the service of a sandbox.
-/// \param environment  outlives the service.
+/// A callable that makes the service of a sandbox.
+/// \param environment  the environment of the sandbox, which outlives the service.
 using port_factory =
     std::function<std::unique_ptr<port_service>(any_environment& environment, const sandbox_facts& facts)>;
 
-/// The settings of an `e2b_gateway`: keys, names and limits.
+/// The settings of an `e2b_gateway::server`: keys, names and limits.
 class options {
  public:
   options() = default;
 
-  /// Accepts clients that send this key in `X-API-KEY`. Each key has its own sandboxes. Without any key, all clients
-  /// are accepted, and the gateway serves this machine only.
-  /// \param key  1 to 512 visible ASCII characters; E2B's own look like `e2b_` and 40 hexadecimal digits, and older
-  ///             SDKs refuse others.
-  /// \throws error{exec_errc::invalid_argument} for another; the sentence does not show it.
+  /// Adds an API key, which clients send in `X-API-KEY`. Each key has its own sandboxes. If no key was added, clients
+  /// may send any key, and the gateway serves only this machine.
+  /// \param key  1 to 512 visible ASCII characters. E2B's own keys are `e2b_` and 40 hexadecimal digits, and older SDKs
+  ///             refuse other keys.
+  /// \throws error{exec_errc::invalid_argument} for an invalid key; the message does not show it.
   options& api_key(std::string key) {
     bool is_visible = !key.empty() && key.size() <= 512;
     for (const char c : key) is_visible = is_visible && c > ' ' && c < 0x7F;
@@ -95,9 +97,11 @@ class options {
     return *this;
   }
 
-  /// Sets the domain of sandboxes: `49983-ID.DOMAIN`, `sandbox.DOMAIN`, and the API at `api.DOMAIN`. Clients receive
-  /// it, unless it is `localhost` (the default).
+  /// Sets the domain of sandboxes. Port 49983 of a sandbox has the host name `49983-ID.DOMAIN`. `sandbox.DOMAIN` is
+  /// used with header fields, and `api.DOMAIN` is the API. Clients receive the domain, unless it is `localhost` (the
+  /// default).
   /// \param name  a DNS name, without a port.
+  /// \throws error{exec_errc::invalid_argument} for another name.
   options& domain(std::string name) {
     bool is_name = !name.empty() && name.size() <= 253;
     for (const char c : name)
@@ -110,72 +114,77 @@ class options {
     return *this;
   }
 
-  /// Sets the valid template names, without tags; `*` allows every name. Default: `base` and `code-interpreter-v1`. All
-  /// of them are the one provider.
+  /// Sets the template names that clients may request, without tags; `*` allows every name. All templates use the same
+  /// provider. Default: `base` and `code-interpreter-v1`.
   options& templates(std::vector<std::string> names) {
     templates_ = std::move(names);
     return *this;
   }
 
-  /// Sets the absolute path of the workspace for clients. Default: `/home/user`, as in E2B's own templates.
+  /// Sets the absolute path that clients use for the workspace. Default: `/home/user`, as in E2B's own templates.
+  /// \throws error{exec_errc::invalid_argument} for a path that is not absolute, or not in its shortest form.
   options& home(std::string path) { return absolute(home_, std::move(path)); }
 
-  /// Sets the workspace's path inside commands, such as `/workspace` in our containers. It is accepted as a second name
-  /// of the home, because clients send back the output of `pwd`. Needed only if the environment does not provide it,
-  /// such as behind a layer.
+  /// Sets the absolute path of the workspace inside commands, such as `/workspace` in our containers. Clients may use
+  /// it instead of the home, because they send back the output of `pwd`. It is needed only if the environment does not
+  /// report its workspace, for example behind a layer.
+  /// \throws error{exec_errc::invalid_argument} for a path that is not absolute, or not in its shortest form.
   options& workspace(std::string path) { return absolute(workspace_, std::move(path)); }
 
-  /// Declares that the provider's environments have no network access. Then sandboxes with `allow_internet_access:
-  /// false` are created; otherwise they are refused. The gateway itself cannot remove the network access.
+  /// Declares that the provider's environments have no network access. Only then may clients create sandboxes with
+  /// `allow_internet_access: false`, because the gateway itself cannot remove the network access.
   options& without_internet() {
     has_internet_ = false;
     return *this;
   }
 
   /// Sets the treatment of processes that still run when their command has ended. Default: `background_policy::keep`,
-  /// as in E2B: `server &` in a command continues until the sandbox ends. If the environment cannot keep it, it ends
-  /// with the command. With `background_policy::kill` all processes of a command end with it, and SIGKILL reaches all
-  /// of them.
+  /// as in E2B: `server &` in a command continues until the sandbox ends. If the environment cannot keep such a
+  /// process, it ends with the command. With `background_policy::kill`, all processes of a command end with the
+  /// command, and a SIGKILL from a client reaches all of them.
   options& background(background_policy policy) {
     background_ = policy;
     return *this;
   }
 
-  /// Sets the maximum number of sandboxes of all keys together: 429. Default 20. Each of several keys has an equal
-  /// share of them, at least one.
+  /// Sets the maximum number of sandboxes of all keys together. A request for more gets status 429. If there are
+  /// several keys, each has an equal share, at least one sandbox. Default: 20; at least 1.
   options& sandboxes(std::size_t count) { return at_least_one(sandboxes_, count); }
-  /// Sets the maximum number of running processes in a sandbox. Default 256.
+  /// Sets the maximum number of running processes in a sandbox. Default: 256; at least 1.
   options& processes(std::size_t count) { return at_least_one(processes_, count); }
-  /// Sets the maximum number of streams that listen to one process. Default 32.
+  /// Sets the maximum number of streams that listen to one process. Default: 32; at least 1.
   options& subscribers(std::size_t count) { return at_least_one(subscribers_, count); }
-  /// Sets the maximum number of directory watchers in a sandbox. Default 32.
+  /// Sets the maximum number of directory watchers in a sandbox. Default: 32; at least 1.
   options& watchers(std::size_t count) { return at_least_one(watchers_, count); }
-  /// Sets the maximum size of one request other than a file, in bytes: JSON and its data. Default 4 MiB.
+  /// Sets the maximum size in bytes of one request that is not an upload. Default: 4 MiB; at least 1.
   options& message(std::size_t max_bytes) { return at_least_one(message_, max_bytes); }
-  /// Limits the time for the arrival of such a request, including the wait for memory: 408, or 503 if memory was
-  /// missing. Default one minute; at least 10 ms.
+  /// Sets the time limit for the arrival of a request that is not an upload, including its wait for memory. A late
+  /// request gets status 408, or status 503 if it waited for memory. From 10 ms to one hour; default: one minute.
   options& message_timeout(std::chrono::milliseconds duration) {
     if (duration < std::chrono::milliseconds(10) || duration > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
     message_timeout_ = duration;
     return *this;
   }
-  /// Limits the memory of all such requests of more than 16 KiB, in bytes; others wait. The requests of one key have a
-  /// quarter of it, or room for one message. Default 64 MiB, and at least one message.
+  /// Sets the maximum memory of all requests that are not uploads, in bytes. Requests of up to 16 KiB do not count;
+  /// other requests wait until there is memory. The requests of one key may use a quarter of it, and always enough for
+  /// one request. Default: 64 MiB; at least the size of `message`.
   options& memory(std::size_t max_bytes) { return at_least_one(memory_, max_bytes); }
-  /// Sets the maximum size of one upload in bytes. Default 4 GiB. It is never in memory as a whole.
+  /// Sets the maximum size of one upload in bytes. Default: 4 GiB. An upload is streamed, so it is never in memory as a
+  /// whole.
   options& upload(std::uint64_t max_bytes) {
     upload_ = max_bytes;
     return *this;
   }
-  /// Sets the maximum lifetime that a client may request, counted from now: 400. Default 24 h.
+  /// Sets the maximum lifetime that a client may request for a sandbox, counted from the request. A longer lifetime
+  /// gets status 400, except in a `timeout` request, which shortens it. From one second to one year; default: 24 hours.
   options& max_lifetime(std::chrono::seconds lifetime) {
     if (lifetime < std::chrono::seconds(1) || lifetime > std::chrono::hours(24 * 365))
       throw error(exec_errc::invalid_argument, "e2b_gateway: the longest life is one second to a year");
     max_lifetime_ = lifetime;
     return *this;
   }
-  /// Sets the interval for polling a watched directory. Default 250 ms; at least 10 ms.
+  /// Sets the interval at which a watched directory is listed. From 10 ms to one hour; default: 250 ms.
   options& watch_interval(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "e2b_gateway: the watch interval is 10 ms to an hour");
@@ -183,9 +192,11 @@ class options {
     return *this;
   }
 
-  /// Adds a service on a further port of every sandbox: `e2b_gateway::code_interpreter()` on 49999. Ports without a
-  /// service are closed.
-  /// \param port  1 to 65535, but not 49983.
+  /// Adds a service on a further port of every sandbox, such as `e2b_gateway::code_interpreter()` on port 49999. A port
+  /// without a service counts as closed.
+  /// \param number   1 to 65535, but not 49983, which is envd's port.
+  /// \param factory  makes the service for each sandbox.
+  /// \throws error{exec_errc::invalid_argument} for another port or an empty factory.
   options& port(std::uint16_t number, port_factory factory) {
     if (number == 0 || number == 49983 || !factory)
       throw error(exec_errc::invalid_argument,
@@ -194,9 +205,9 @@ class options {
     return *this;
   }
 
-  /// Sets the limits of the HTTP server. The gateway replaces the setting for hosts. Default: 1024 connections, 10
-  /// minutes for a client that does not read a process's output, and 640 s between two requests, which is longer than
-  /// E2B's clients keep a connection.
+  /// Sets the limits of the HTTP server. `allowed_hosts` in it are further host names of the gateway, which checks them
+  /// itself. Default: 1024 connections, 10 minutes for a client that does not read, and 640 s between two requests.
+  /// E2B's clients keep an unused connection for a shorter time than that.
   options& server(http_server_settings settings) {
     server_ = std::move(settings);
     return *this;

@@ -45,6 +45,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
+/// Opens a runner inside a client's environment. The result keeps the environment alive.
 inline awaitable<std::shared_ptr<opened_runner>> open_inside(any_runner_provider recipe,
                                                              std::shared_ptr<any_environment> inside) {
   any_runner opened = co_await recipe.open();
@@ -54,7 +55,7 @@ inline awaitable<std::shared_ptr<opened_runner>> open_inside(any_runner_provider
   co_return result;
 }
 
-/// Does the same for a runner without the client's environment.
+/// Opens a runner that does not use the client's environment.
 inline awaitable<std::shared_ptr<opened_runner>> open_alone(std::function<awaitable<any_runner>()> open) {
   any_runner opened = co_await open();
   const auto result = std::make_shared<opened_runner>();
@@ -193,7 +194,7 @@ COFFERDAM_DECL awaitable<void> server::serve(listener where) {
                     " serves: say server_options::token, or server_options::without_token");
   if (http_) throw error(exec_errc::invalid_argument, "mcp: it serves HTTP already, or has served");
   http_server_settings settings = core_->options().http();
-  settings.allowed_hosts({"*"}).allowed_origins({"*"});  // the endpoint itself checks them
+  settings.allowed_hosts({"*"}).allowed_origins({"*"});  // the endpoint checks hosts and origins itself
   settings.body(core_->options().message()).stop_timeout(std::chrono::milliseconds(200));
   endpoint_ = std::make_shared<detail::http_endpoint>(core_);
   endpoint_->check_hosts(where.is_loopback() || !core_->options().hosts().empty());

@@ -21,19 +21,20 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
-/// The severity of a message for the client's log.
+/// The severity of a message for the client's log, from the least to the most severe.
 enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
 
-/// Thrown by a handler to answer the request with a JSON-RPC error. For mistakes that a model can correct, use
-/// `answer::failed`, which a client shows to the model.
+/// An exception with which a handler answers the request by a JSON-RPC error. For mistakes that a model can correct,
+/// return `answer::failed` instead: clients show it to the model.
 class failure : public std::exception {
  public:
-  /// \param code     -32602 for wrong parameters; own codes lie outside -32768 to -32000.
-  /// \param message  one sentence; goes to the client.
+  /// \param code     -32602 for wrong parameters. Codes of your own must be outside of -32768 to -32000.
+  /// \param message  one sentence for the client.
+  /// \param data     more facts for the client; null means none.
   failure(int code, std::string message, boost::json::value data = nullptr)
       : code_(code), message_(std::move(message)), data_(std::move(data)) {}
 
-  /// Makes the failure of a request that needs a capability that the client has not declared:
+  /// Makes the failure of a request that needs a capability which the client has not declared:
   /// `missing_capability("sampling")`.
   static failure missing_capability(std::string_view name) {
     boost::json::object required;
@@ -54,9 +55,10 @@ class failure : public std::exception {
   boost::json::value data_;
 };
 
-/// A request for the handler of a tool, a resource or a prompt, with the messages that the handler may send to the
-/// client meanwhile.
-/// \par Lifetime  the server's; until the handler's coroutine has ended. Not copied, not moved.
+/// A request that the handler of a tool, a resource or a prompt works on. The handler can also send messages to the
+/// client through it.
+/// \par Lifetime  owned by the server, valid until the handler's coroutine has ended. It can be neither copied nor
+///                moved.
 /// \par Threads   the server's executor.
 class call {
  public:
@@ -65,32 +67,39 @@ class call {
 
   /// Returns the name of the tool or the prompt, or the URI of the resource.
   const std::string& name() const noexcept { return name_; }
-  /// Returns the arguments. Of a tool: checked against its `tools::definition`, without nulls that are not allowed. Of
-  /// a resource: the values of the template's variables.
+  /// Returns the arguments. For a tool they have been checked against its `tools::definition`, and nulls that the
+  /// definition does not allow have been removed. For a prompt, only the required arguments have been checked to be
+  /// present. For a resource they are the values of the template's variables.
   const boost::json::object& arguments() const noexcept { return arguments_; }
 
-  /// Returns the protocol version: "2025-11-25".
+  /// Returns the client's protocol version, such as "2025-11-25".
   const std::string& version() const noexcept { return request_->version; }
-  /// Returns true if the client uses 2026-07-28 or newer.
+  /// Returns true if the client belongs to the modern era: protocol version 2026-07-28 or newer.
   bool is_modern() const noexcept { return request_->modern; }
-  /// Returns true if the client has declared this capability: "sampling", "elicitation".
+  /// Returns true if the client has declared a capability, such as "sampling" or "elicitation".
   bool client_can(std::string_view what) const { return request_->capabilities.contains(detail::json_view(what)); }
-  /// Returns all declared capabilities, unchecked.
+  /// Returns all capabilities that the client has declared, as unchecked JSON.
   const boost::json::object& client_capabilities() const noexcept { return request_->capabilities; }
 
-  /// Reports progress. Sends nothing if the client has not requested it, or if `now` has not grown.
+  /// Reports the progress of the work. Sends nothing if the client has not requested progress, or if `now` has not
+  /// grown since the last report.
+  /// \param now    the work that is done, in any unit.
+  /// \param total  the whole work in the same unit, if known.
+  /// \param words  a text for people; may be empty.
   void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {}) {
     request_->progress(now, total, words);
   }
-  /// Sends a message to the client's log, if the client wants that severity.
+  /// Sends a message to the client's log. Sends nothing if the client has not requested messages of this severity.
+  /// \param logger  the name of the part of the program; an empty name is left out.
   void log(log_severity how, boost::json::value data, std::string_view logger = {}) {
     request_->log(static_cast<int>(how), logger, std::move(data));
   }
 
-  /// Sends a request to a legacy client, "sampling/createMessage", "elicitation/create" or "roots/list", and waits for
-  /// the response.
-  /// \throws failure if the client has not declared this capability, and in the modern era (use
-  ///     `answer::input_required`); error{exec_errc::io_error} if it refuses.
+  /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
+  /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
+  /// \return        the `result` of the response.
+  /// \throws failure if the client has not declared the capability, or if it belongs to the modern era (use
+  ///     `answer::input_required` there); error{exec_errc::io_error} if the client responds with an error.
   awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
     const std::string capability = method.substr(0, method.find('/'));
     if (!client_can(capability)) throw failure::missing_capability(capability);
@@ -99,22 +108,25 @@ class call {
                                     std::move(params));
   }
 
-  /// Returns the client's responses to `answer::input_required`, by name; empty the first time.
+  /// Returns the client's responses to `answer::input_required`, by the names of the requests; empty in the first call.
   const boost::json::object& input_responses() const noexcept { return responses_; }
-  /// Returns the answer's earlier state; empty the first time.
+  /// Returns the `state` that the handler passed to `answer::input_required`; empty in the first call.
   const std::string& request_state() const noexcept { return state_; }
 
-  /// For a prompt's handler, which does not return an answer: sends the result of `answer::input_required` as the
-  /// answer.
+  /// Requests more input from the client of a prompt. The handler of a prompt returns messages, so it passes the result
+  /// of `answer::input_required` here. It is sent instead of the messages.
   void require_input(answer input_request) { wanted_ = std::move(input_request); }
+  /// For the library: returns the request of `require_input`, if it was called.
   const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
 
-  /// Closes the client's connection; the client reconnects for the answer. Streamable HTTP in the legacy era only.
+  /// Closes the client's connection. The client reconnects to get the answer. It has an effect only over HTTP in the
+  /// legacy era (protocol versions up to 2025-11-25).
   void interrupt_connection() { request_->out->interrupt(); }
 
-  /// For the library's own tools.
+  /// For the library's own tools: returns the internal request.
   const std::shared_ptr<detail::request>& inside() const noexcept { return request_; }
 
+  /// For the library, like the two functions below.
   call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
       : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
   boost::json::object& own_arguments() noexcept { return arguments_; }
@@ -133,11 +145,12 @@ class call {
 };
 
 using tool_handler = std::function<awaitable<answer>(call&)>;
-/// The handler of a resource; the answer is one `content::resource`.
+/// The handler of a resource. It returns one `content::resource`.
 using resource_handler = std::function<awaitable<content>(call&)>;
+/// The handler of a prompt. It returns the messages of the prompt.
 using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call&)>;
-/// The handler of completions: `arguments()` has `ref`, `argument` and `context` as the client sent them; the answer
-/// has possible values of the argument.
+/// The handler of completions. The call's `arguments()` has `ref`, `argument` and `context` as the client has sent
+/// them. The handler returns possible values of the argument.
 using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp

@@ -18,8 +18,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
-/// A block in the answer of a tool or a prompt, or in a resource: `content::text("hello")`. Texts are UTF-8; broken
-/// sequences become U+FFFD.
+/// A content block of MCP, such as `content::text("hello")`: a part of the answer of a tool, of a prompt or of a
+/// resource. Texts are UTF-8; invalid sequences become U+FFFD.
 /// \par Source  MCP, "Tools", "Tool Result".
 class content {
  public:
@@ -28,12 +28,16 @@ class content {
     result.block_["text"] = shown(words);
     return result;
   }
-  /// \param mime_type  "image/png".
+  /// Makes an image block.
+  /// \param file       the image as a file, for example a PNG file.
+  /// \param mime_type  such as "image/png".
   static content image(bytes_view file, std::string_view mime_type) { return media("image", file, mime_type); }
-  /// \param mime_type  "audio/wav".
+  /// Makes an audio block.
+  /// \param file       the audio as a file.
+  /// \param mime_type  such as "audio/wav".
   static content audio(bytes_view file, std::string_view mime_type) { return media("audio", file, mime_type); }
-  /// Makes a resource with text.
-  /// \param uri  "sandbox://workspace/a.txt".
+  /// Makes a resource whose content is a text.
+  /// \param uri  such as "sandbox://workspace/a.txt".
   static content resource(std::string_view uri, std::string_view mime_type, std::string_view words) {
     content result("resource");
     boost::json::object inside = about(uri, mime_type);
@@ -41,7 +45,7 @@ class content {
     result.block_["resource"] = std::move(inside);
     return result;
   }
-  /// Makes a resource with bytes.
+  /// Makes a resource whose content is binary.
   static content resource(std::string_view uri, std::string_view mime_type, bytes_view file) {
     content result("resource");
     boost::json::object inside = about(uri, mime_type);
@@ -49,7 +53,7 @@ class content {
     result.block_["resource"] = std::move(inside);
     return result;
   }
-  /// Makes a link to a resource that the client may read.
+  /// Makes a link to a resource that the client may read later.
   static content link(std::string_view uri, std::string_view name, std::string_view mime_type) {
     content result("resource_link");
     result.block_["uri"] = shown(uri);
@@ -58,7 +62,7 @@ class content {
     return result;
   }
 
-  /// Returns the block in MCP's format.
+  /// Returns the block as JSON in MCP's format.
   const boost::json::object& json() const noexcept { return block_; }
 
  private:
@@ -84,21 +88,25 @@ class content {
   boost::json::object block_;
 };
 
-/// The answer of a tool.
+/// The answer of a tool: content blocks for the model, and optionally JSON data for programs.
 class answer {
  public:
   answer() = default;
   explicit answer(std::string_view words) { blocks_.push_back(content::text(words)); }
   explicit answer(content block) { blocks_.push_back(std::move(block)); }
-  /// Makes the answer of a failed tool, with an explanation for the model.
+  /// Makes the answer of a tool that has failed.
+  /// \param why  an explanation for the model.
   static answer failed(std::string_view why) {
     answer result(why);
     result.is_error_ = true;
     return result;
   }
-  /// Requests more input from a modern client. The client repeats the call with the responses, and with `state`, which
-  /// the client can read but not change.
-  /// \param requests  name -> `{"method": "elicitation/create", "params": {...}}`; may be empty.
+  /// Makes an answer that requests more input from a client of the modern era (2026-07-28). The client then repeats the
+  /// call. It sends its responses (`call::input_responses`) and `state` (`call::request_state`). It can read the state,
+  /// but not change it.
+  /// \param requests  one member for each request: `{"name": {"method": "elicitation/create", "params": {...}}}`. May
+  ///                  be empty.
+  /// \param state     any text that the handler needs in the repeated call.
   static answer input_required(boost::json::object requests, std::string state = {}) {
     answer result;
     result.requests_ = std::move(requests);
@@ -110,7 +118,7 @@ class answer {
     blocks_.push_back(std::move(block));
     return *this;
   }
-  /// Sets the answer as data for programs, as described by the tool's output schema.
+  /// Sets the answer as JSON for programs. It should match the tool's output schema.
   answer& structured(boost::json::object facts) {
     structured_ = std::move(facts);
     return *this;
@@ -134,7 +142,7 @@ class answer {
   bool is_error_ = false;
 };
 
-/// A message of a prompt: its author and its content.
+/// A message of a prompt, with the role of its author.
 class prompt_message {
  public:
   /// \param role  "user" or "assistant".

@@ -15,10 +15,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
-/// The description of a resource, or of all resources of a template: `resource_definition("test://a", "a")`.
+/// The description of a resource, or of all resources that match a template: `resource_definition("test://a", "a")`.
 class resource_definition {
  public:
-  /// \param uri  of a resource, or a template: `test://{id}/data`, where `{id}` stands for a part without a slash.
+  /// \param uri  the URI of a resource, or a template such as `test://{id}/data`. `{id}` matches text without a slash;
+  ///             `{+id}` matches any text.
   resource_definition(std::string uri, std::string name) : uri_(std::move(uri)), name_(std::move(name)) {}
 
   resource_definition& title(std::string text) {
@@ -37,6 +38,7 @@ class resource_definition {
   const std::string& uri() const noexcept { return uri_; }
   bool is_template() const noexcept { return uri_.find('{') != std::string::npos; }
 
+  /// Returns the entry for the list of resources or templates, in this version of the protocol.
   boost::json::object json(std::string_view version) const {
     boost::json::object entry;
     entry[is_template() ? "uriTemplate" : "uri"] = uri_;
@@ -47,7 +49,7 @@ class resource_definition {
     return entry;
   }
 
-  /// Returns the values of the template's variables in `uri`; no value if it does not match.
+  /// Returns the values of the template's variables if `uri` matches the template; otherwise no value.
   std::optional<boost::json::object> match(std::string_view uri) const {
     boost::json::object found;
     std::string_view pattern = uri_;
@@ -83,7 +85,7 @@ class resource_definition {
   std::string mime_type_;
 };
 
-/// The description of a prompt.
+/// The description of a prompt and of its arguments.
 class prompt_definition {
  public:
   prompt_definition(std::string name, std::string description)
@@ -107,6 +109,7 @@ class prompt_definition {
   const std::string& description() const noexcept { return description_; }
   const boost::json::array& required() const noexcept { return required_; }
 
+  /// Returns the entry for the list of prompts, in this version of the protocol.
   boost::json::object json(std::string_view version) const {
     boost::json::object entry;
     entry["name"] = name_;

@@ -17,110 +17,122 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
-/// The settings of a server: its description, its limits and its clients.
+/// The settings of an MCP server: its description, its limits, and the clients that it accepts.
 class server_options {
  public:
   server_options() = default;
 
-  /// Sets the server's names: one for programs, and one for people.
+  /// Sets the names of the server.
+  /// \param for_programs  the name that identifies the server in the protocol. Default: "cofferdam".
+  /// \param for_people    the title that clients show; an empty title is left out.
   server_options& name(std::string for_programs, std::string for_people = {}) {
     name_ = std::move(for_programs);
     title_ = std::move(for_people);
     return *this;
   }
+  /// Sets the version of the server that clients see. Default: the version of this library.
   server_options& version(std::string text) {
     version_ = std::move(text);
     return *this;
   }
-  /// Sets a paragraph of instructions for the model. Default: a text that matches the tools.
+  /// Sets a paragraph of instructions for the model. Default: none.
   server_options& instructions(std::string text) {
     instructions_ = std::move(text);
     return *this;
   }
-  /// Adds a sentence to the end of the command tools' descriptions: "There is no internet access."
+  /// Adds a sentence about the environment to the descriptions of the tools that run commands or Python, such as "There
+  /// is no internet access."
   server_options& about_environment(std::string text) {
     about_environment_ = std::move(text);
     return *this;
   }
-  /// Sets if commands can reach the network, for the hints of tools. Default true.
+  /// Declares if commands can reach the network. Clients see it as a hint of the tools. Default: true.
   server_options& open_world(bool reaches) {
     open_world_ = reaches;
     return *this;
   }
 
-  /// Sets the time limits of commands and of Python code without one. Default 120 s and 60 s.
-  /// \throws error{exec_errc::invalid_argument}
+  /// Sets the time limit of a command if the call requests none. Default: 120 s.
+  /// \throws error{exec_errc::invalid_argument} unless the time is one second to one year.
   server_options& command_timeout(std::chrono::seconds usual) { return set(command_timeout_, usual); }
+  /// Sets the time limit of Python code if the call requests none. Default: 60 s; one second to one year.
   server_options& python_timeout(std::chrono::seconds usual) { return set(python_timeout_, usual); }
-  /// Sets the maximum time limit that a call may request. Default one hour.
+  /// Sets the maximum time limit that a call may request. Default: one hour; one second to one year.
   server_options& max_timeout(std::chrono::seconds limit) { return set(max_timeout_, limit); }
-  /// Sets how many Python interpreters a client may have besides the default one, and the idle time after which one is
-  /// ended. Default 16 and 30 minutes.
+  /// Sets the maximum number of Python interpreters that a client may have besides its default interpreter. An
+  /// interpreter is ended after it was unused for the time `idle`. Default: 16 interpreters and 30 minutes.
   server_options& python_contexts(std::size_t limit, std::chrono::seconds idle = std::chrono::minutes(30)) {
     max_contexts_ = limit;
     return set(context_timeout_, idle);
   }
-  /// Sets a folder of this machine from which clients may copy files by the tool `upload_file`, or one to which they
-  /// may copy by `download_file`. Default: none. Clients cannot leave these folders, even through links in them. All
-  /// clients that can read the output folder see each other's files there. At most 1 GiB per call. Set it before the
-  /// server is made.
+  /// Sets a folder of this machine from which clients may copy files with the tool `upload_file`. Default: none; there
+  /// is no such tool. Clients cannot leave the folder, not even through links in it. One call copies at most 1 GiB. Set
+  /// the folder before the server is made.
   server_options& input_folder(std::string path) {
     input_folder_ = std::move(path);
     return *this;
   }
+  /// Sets a folder of this machine to which clients may copy files with the tool `download_file`. Default: none.
+  /// Clients cannot leave the folder, not even through links in it. All clients share the folder, so a client that can
+  /// read it sees the files of the others. One call copies at most 1 GiB. Set the folder before the server is made.
   server_options& output_folder(std::string path) {
     output_folder_ = std::move(path);
     return *this;
   }
-  /// Sets the maximum bytes of each output stream in an answer; of more the middle is left out. Default 20,000.
+  /// Sets the maximum bytes of each output stream in an answer. The middle of a longer stream is left out. Default:
+  /// 20,000.
   server_options& kept_output(std::size_t max_bytes) {
     kept_output_ = max_bytes;
     return *this;
   }
-  /// Sets how many calls run at once in one environment, and how many may wait. Default 8 and 64.
+  /// Sets the maximum number of calls that run at the same time in one environment, and the maximum number of calls
+  /// that wait for them. More calls are refused. Default: 8 and 64.
+  /// \throws error{exec_errc::invalid_argument} if `at_once` is 0.
   server_options& calls(std::size_t at_once, std::size_t waiting) {
     if (at_once == 0) throw error(exec_errc::invalid_argument, "mcp: at least one call must be able to run");
     at_once_ = at_once;
     waiting_ = waiting;
     return *this;
   }
-  /// Sets the maximum number of unanswered requests of one client. Default 128.
+  /// Sets the maximum number of unanswered requests of one client; more requests are refused. Default: 128.
   server_options& requests(std::size_t limit) {
     requests_ = limit;
     return *this;
   }
-  /// Sets the maximum size of a message from a client in bytes. It may have one JSON value for each 40 bytes of this
-  /// limit (at least 1,000), because parsing values delays all other clients. Default 4 MiB; at least 1.
-  /// \throws error{exec_errc::invalid_argument}
+  /// Sets the maximum size of a message from a client, in bytes. Default: 4 MiB; at least 1. The number of JSON values
+  /// in a message is limited too: one for every 40 bytes of this maximum, but at least 1,000. The reason is that a
+  /// message with many values takes long to parse, and delays all other clients.
+  /// \throws error{exec_errc::invalid_argument} for 0.
   server_options& message(std::size_t max_bytes) {
     if (max_bytes == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
     message_ = max_bytes;
     return *this;
   }
-  /// Sets the maximum number of entries in one page of a list. Default 100.
+  /// Sets the maximum number of entries in one page of a list. Default: 100; at least 1.
   server_options& page(std::size_t max_entries) {
     if (max_entries == 0) throw error(exec_errc::invalid_argument, "mcp: a page has at least one entry");
     page_ = max_entries;
     return *this;
   }
-  /// Declares that environments contain files before anything has run in them: they are opened to list the files.
+  /// Declares if a new environment contains files. If so, a request for the list of files opens the client's
+  /// environment. If not, the list is empty until a tool has opened the environment. Default: false.
   server_options& has_files(bool has) {
     has_files_ = has;
     return *this;
   }
 
-  /// HTTP: limits the memory of all messages of more than 16 KiB that are being received or handled, in bytes; others
-  /// wait. With several tokens, the clients of each have an equal share, but at least a quarter and room for one
-  /// message. Default 64 MiB, and at least one message.
-  /// \throws error{exec_errc::invalid_argument}
+  /// For HTTP: sets the maximum memory of all messages that are being received or handled, in bytes. Messages of up to
+  /// 16 KiB do not count; other messages wait until there is memory. If there are several tokens, the clients of each
+  /// token may use an equal share, but at least a quarter, and always enough for one message. Default: 64 MiB.
+  /// \throws error{exec_errc::invalid_argument} for 0.
   server_options& memory(std::size_t max_bytes) {
     if (max_bytes == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
     memory_ = max_bytes;
     return *this;
   }
-  /// HTTP: limits the time for the arrival of a message, including the wait for memory: 408, or 503 if it waited for
-  /// memory. From 10 ms to an hour; default one minute.
-  /// \throws error{exec_errc::invalid_argument}
+  /// For HTTP: sets the time limit for the arrival of a message, including its wait for memory. A late message is
+  /// answered with status 408, or with status 503 if it waited for memory. From 10 ms to one hour; default: one minute.
+  /// \throws error{exec_errc::invalid_argument} for a time outside of this range.
   server_options& message_timeout(std::chrono::milliseconds limit) {
     if (limit < std::chrono::milliseconds(10) || limit > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
@@ -128,15 +140,16 @@ class server_options {
     return *this;
   }
 
-  /// HTTP: serves every client that can connect, without a token: every user of this machine, and every program of such
-  /// a user, can use this server. On loopback only.
+  /// For HTTP: accepts clients without a token. Then every user of this machine, and every program of such a user, can
+  /// use the server. This is allowed only for a loopback listener.
   server_options& without_token() {
     without_token_ = true;
     return *this;
   }
-  /// HTTP: serves clients that send `Authorization: Bearer TOKEN`; each token has its own sessions and environments. At
-  /// least 16 characters.
-  /// \throws error{exec_errc::invalid_argument}
+  /// For HTTP: adds a token. Clients must send one of the tokens as `Authorization: Bearer TOKEN`. Each token has its
+  /// own sessions and environments.
+  /// \param secret  at least 16 visible ASCII characters.
+  /// \throws error{exec_errc::invalid_argument} for another secret.
   server_options& token(std::string secret) {
     bool good = secret.size() >= 16;
     for (const char c : secret) good = good && c > ' ' && c < 0x7F;
@@ -144,43 +157,48 @@ class server_options {
     tokens_.push_back(std::move(secret));
     return *this;
   }
-  /// HTTP: sets the path of the endpoint. Default "/mcp".
+  /// For HTTP: sets the path of the endpoint. It begins with a slash. Default: "/mcp".
+  /// \throws error{exec_errc::invalid_argument} for another path.
   server_options& path(std::string where) {
     if (!where.starts_with('/')) throw error(exec_errc::invalid_argument, "mcp: the path begins with a slash");
     path_ = std::move(where);
     return *this;
   }
-  /// HTTP: adds hosts that requests may name, besides those of loopback; names without a port, or with one.
+  /// For HTTP: adds a host that requests may name in their `Host` field. The names of loopback are always allowed.
+  /// \param name  with a port, or without a port, which allows every port.
   server_options& host(std::string name) {
     hosts_.push_back(std::move(name));
     return *this;
   }
-  /// HTTP: adds origins of web pages that may send requests, besides those of this machine: "https://app.example".
+  /// For HTTP: adds an origin of web pages that may send requests, such as "https://app.example". Pages of this machine
+  /// and of the hosts of `host` may always send requests.
   server_options& origin(std::string page) {
     origins_.push_back(std::move(page));
     return *this;
   }
-  /// HTTP: sets the maximum number of sessions of legacy clients and named places of modern ones, and the time after
-  /// which an unused one ends. Default 256 and 30 minutes. With several tokens, each has an equal share, at least one;
-  /// beyond it, new sessions are refused (503) until one of the same token ends. The place without a name, one for each
-  /// token, is not counted.
+  /// For HTTP: sets the maximum number of sessions, and the time after which an unused session is ended. In the modern
+  /// era (2026-07-28), each place name of a token counts as a session (see `server::serve`), but not the environment
+  /// without a name. If there are several tokens, each has an equal share of the sessions, at least one. When a token's
+  /// share is used up, its new sessions get status 503. Default: 256 sessions and 30 minutes.
   server_options& sessions(std::size_t limit, std::chrono::seconds idle = std::chrono::minutes(30)) {
     sessions_ = limit;
     return set(session_timeout_, idle);
   }
-  /// HTTP, legacy era: sets if a single answer is sent as JSON. Default true. If false, all answers are streams, which
-  /// clients can resume from the first byte on.
+  /// For HTTP in the legacy era (protocol versions up to 2025-11-25): sets if the answer to a request is sent as plain
+  /// JSON when no other message accompanies it. Otherwise every answer is an event stream, which a client can resume
+  /// after a lost connection. Default: true.
   server_options& json_answers(bool sends) {
     json_answers_ = sends;
     return *this;
   }
-  /// HTTP: sets the limits of connections. Default: 1024 at once. Hosts, origins and the body's size have their own
-  /// settings.
+  /// For HTTP: sets the limits of connections. Hosts, origins, the maximum size of a body and the stop timeout are not
+  /// taken from here. Default: at most 1024 connections at a time.
   server_options& http(http_server_settings settings) {
     http_ = std::move(settings);
     return *this;
   }
-  /// Receives failures that are not reported to clients; must not throw. Default: none.
+  /// Sets a callable that receives failures which are not reported to clients. It must not throw. Default: none.
+  /// \param told  receives the name of the failed operation and the exception.
   server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> told) {
     on_error_ = std::move(told);
     return *this;

@@ -28,7 +28,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing::detail {
 
-/// Runs a coroutine to its end on `loop`; fails the check if it throws or hangs.
+/// Runs a coroutine on `loop` until it ends. Fails the test if the coroutine throws or takes longer than `patience`.
 template <class Body>
 void run_check_on(asio::io_context& loop, Body body) {
   std::exception_ptr failure;
@@ -49,13 +49,13 @@ void run_check_on(asio::io_context& loop, Body body) {
   expect_nothing_thrown(failure, "the check");
 }
 
-/// For coroutines that a check has started.
+/// The completion handler for coroutines that a test has spawned: it fails the test if the coroutine threw.
 inline void expect_no_exception(const std::exception_ptr& failure) {
   expect_nothing_thrown(failure, "what the check has begun");
 }
 
-/// The common base of the suites. A runner may take seconds to start, so the checks of one suite share a runner. Each
-/// check must leave it in good state; checks that end a runner have their own.
+/// The base class of the suites for runners. A runner may take seconds to start, so the tests of one suite share a
+/// runner. Each test must leave the shared runner usable. A test that ends its runner opens one for itself.
 template <class Backend>
 class runner_conformance : public ::testing::Test {
  public:
@@ -70,7 +70,7 @@ class runner_conformance : public ::testing::Test {
   }
 
  protected:
-  /// With the runner of the suite.
+  /// Runs `body` with the shared runner of the suite.
   template <class Body>
   static void with(Body body) {
     run_check_on(shared().loop, [&body]() -> awaitable<void> {
@@ -79,7 +79,7 @@ class runner_conformance : public ::testing::Test {
     });
   }
 
-  /// With a runner that is opened for this check, and closed.
+  /// Runs `body` with a new runner, which is closed afterwards.
   template <class Body>
   static void with_own(Body body) {
     run_check([&]() -> awaitable<void> { co_await cofferdam::with(Backend::provider(), std::ref(body)); });
@@ -101,7 +101,7 @@ class runner_conformance : public ::testing::Test {
   }
 };
 
-/// The value as JSON text; "(none)" if there is none.
+/// Returns the value of the code as JSON text; "(none)" if it has no value.
 inline std::string value_text(const code_result& result) {
   return result.value() ? boost::json::serialize(*result.value()) : "(none)";
 }
@@ -112,7 +112,7 @@ inline std::string final_text(const code_result& result) {
 
 inline std::string failure_type(const code_result& result) { return result.failure() ? result.failure()->type() : ""; }
 
-/// Everything about a result, for messages.
+/// Returns a description of a result for failure messages.
 inline std::string told(const code_result& result) {
   std::string text = "exit " + std::to_string(result.exit_code()) + ", signal " + std::to_string(result.term_signal()) +
                      ", " + std::string(to_string(result.kind())) + ": " + result.reason();
@@ -120,7 +120,7 @@ inline std::string told(const code_result& result) {
   return text + "\nvalue: " + value_text(result).substr(0, 2000);
 }
 
-/// A limit that no honest run of a check reaches on a loaded machine.
+/// A time limit that a correct run does not reach, even on a loaded machine.
 inline constexpr std::chrono::seconds long_limit{100};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::testing::detail

@@ -13,14 +13,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// Coroutines of the host that the code calls.
+/// The tests of functions of the host program that the code calls.
 template <class Backend>
 class code_function_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_function_conformance);
 
 namespace detail {
 
-/// Yields what it was given.
+/// Returns a host function that returns its argument.
 inline cofferdam::detail::host_function echo_function() {
   auto call = [](boost::json::object arguments) -> awaitable<boost::json::value> { co_return arguments["value"]; };
   return cofferdam::detail::host_function("echo", call).parameter("value", "");
@@ -44,7 +44,7 @@ inline cofferdam::detail::host_function fail_function() {
   return cofferdam::detail::host_function("fail", call);
 }
 
-/// Records the outcome of a call that waits for a long time.
+/// Counts the calls of `wait_function` that have begun and ended.
 class waiting_calls {
  public:
   int begun = 0;

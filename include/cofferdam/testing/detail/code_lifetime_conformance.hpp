@@ -19,22 +19,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// Named contexts; for runners that have them.
+/// The tests of named contexts, for runners that have them.
 template <class Backend>
 class code_context_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_context_conformance);
 
-/// Time limits, cancellation, the end.
+/// The tests of time limits, cancellation and closing.
 template <class Backend>
 class code_deadline_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_deadline_conformance);
 
-/// Files that code makes.
+/// The tests of files that the code writes.
 template <class Backend>
 class code_file_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_file_conformance);
 
-/// Processes and threads that code starts; for runners whose guest has them.
+/// The tests of processes and threads that the code starts, for runners whose code can start them.
 template <class Backend>
 class code_process_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_process_conformance);
@@ -104,7 +104,7 @@ TYPED_TEST_P(code_context_conformance, one_that_takes_too_long_is_interrupted_an
     EXPECT_EQ(late.kind(), error_kind::timeout) << detail::told(late);
     EXPECT_EQ(late.out().text(), "begun\n");
     code_result after = co_await runner.run_code(code_request("x").context("slow").timeout(detail::long_limit));
-    // On a very busy machine the context may not have been interrupted in time; it is then lost.
+    // On a very busy machine the interruption may have come too late; the runner then reports the context as lost.
     EXPECT_EQ(detail::value_text(after), late.context_lost() ? "(none)" : "5") << detail::told(after);
     co_await runner.end_context("slow");
   });

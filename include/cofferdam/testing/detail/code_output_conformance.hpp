@@ -10,7 +10,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// The output and the displays of code.
+/// The tests of the output that the code prints and of the values that it displays.
 template <class Backend>
 class code_output_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_output_conformance);

@@ -8,7 +8,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// Every outcome of code is a result, and the next run begins with fresh globals.
+/// The tests of single runs: every outcome of the code is a result, and each run starts with fresh globals.
 template <class Backend>
 class code_run_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_run_conformance);
@@ -132,7 +132,7 @@ TYPED_TEST_P(code_run_conformance, settings_that_change_results_are_as_before_in
         "getattr(sys, 'set_int_max_str_digits', int)(700)";
     code_result first = co_await runner.run_code(code_request(looks));
     EXPECT_TRUE(first.success()) << detail::told(first);
-    for (int i = 0; i < 3; ++i) {  // where several may be used in turn
+    for (int i = 0; i < 3; ++i) {  // three times, because a runner may use several interpreters in turn
       code_result changed = co_await runner.run_code(code_request(changes));
       EXPECT_TRUE(changed.success()) << detail::told(changed);
     }

@@ -11,14 +11,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// Values passed as variables, values returned, and final values.
+/// The tests of values that are passed as variables or returned from the code.
 template <class Backend>
 class code_value_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_value_conformance);
 
 namespace detail {
 
-/// Pairs of what a Python expression is, and its JSON.
+/// A Python expression and the JSON form of its value.
 class spelled_value {
  public:
   std::string python;
@@ -197,7 +197,7 @@ TYPED_TEST_P(code_value_conformance, a_variable_that_cannot_be_one_is_an_error_o
     EXPECT_EQ(detail::failure_type(number), "ValueError") << detail::told(number);
     code_result json = co_await runner.run_code(code_request("json").variable("json", 5));
     EXPECT_EQ(detail::value_text(json), "5");
-    const std::string ligature = "\xef\xac\x81";  // which Python reads as f and i
+    const std::string ligature = "\xef\xac\x81";  // Python reads this character in a name as the letters f and i
     code_result read = co_await runner.run_code(code_request("[" + ligature + ", fi]").variable(ligature, 7));
     EXPECT_EQ(detail::value_text(read), "[7,7]") << detail::told(read);
     code_request two("fi");

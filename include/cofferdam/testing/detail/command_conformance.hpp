@@ -13,6 +13,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
+/// The tests of `run_command`: results, input, output, settings and time limits.
 template <class Backend>
 class command_conformance : public detail::conformance<Backend> {};
 TYPED_TEST_SUITE_P(command_conformance);
@@ -44,7 +45,7 @@ TYPED_TEST_P(command_conformance, every_exit_code_arrives) {
 
 TYPED_TEST_P(command_conformance, every_deadly_signal_arrives) {
   this->with([](auto& env) -> awaitable<void> {
-    // Not SIGQUIT by `kill $$`: bash ignores it, always.
+    // SIGQUIT is sent to a program other than the shell, because bash always ignores it.
     command_result quit = co_await env.run_command(shell("(sleep 0.1; kill -QUIT $$) & exec sleep 30"));
     EXPECT_EQ(quit.term_signal(), SIGQUIT);
     for (const int number :
@@ -466,7 +467,7 @@ TYPED_TEST_P(command_conformance, a_command_starts_with_a_clean_signal_state_and
   this->with([](auto& env) -> awaitable<void> {
     command_result mask = co_await env.run_command(shell("umask"));
     EXPECT_EQ(mask.out().text(), "0022\n");
-    // Without a shell: some have their own ideas of SIGQUIT.
+    // The command runs without a shell, because some shells change the handling of SIGQUIT.
     command_result result = co_await env.run_command(argv("grep", "-E", "^Sig(Blk|Ign):", "/proc/self/status"));
     EXPECT_EQ(result.out().text(), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
   });

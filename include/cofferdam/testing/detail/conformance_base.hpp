@@ -26,11 +26,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing::detail {
 
-/// The time after which a check counts as hanging.
+/// The time after which a test counts as hanging.
 inline constexpr std::chrono::seconds patience{120};
 
-/// Fails the check if an exception was thrown.
-/// \param by  the thrower, for the message.
+/// Fails the test if an exception was thrown.
+/// \param by  the code that threw, for the failure message.
 inline void expect_nothing_thrown(const std::exception_ptr& failure, const char* by) {
   if (!failure) return;
   try {
@@ -40,7 +40,8 @@ inline void expect_nothing_thrown(const std::exception_ptr& failure, const char*
   }
 }
 
-/// Runs a coroutine to its end on a new loop; fails the check if it throws or hangs.
+/// Runs a coroutine on a new event loop until it ends. Fails the test if the coroutine throws or takes longer than
+/// `patience`.
 template <class Body>
 void run_check(Body body) {
   std::exception_ptr failure;
@@ -60,7 +61,7 @@ void run_check(Body body) {
   expect_nothing_thrown(failure, "the check");
 }
 
-/// The common base of the suites: each check opens its own environment.
+/// The base class of the suites for environments. Each test opens its own environment.
 template <class Backend>
 class conformance : public ::testing::Test {
  protected:
@@ -72,7 +73,8 @@ class conformance : public ::testing::Test {
   }
 };
 
-/// Expects `work` to throw an `error` of this code.
+/// Expects `work` to throw an `error` with the code `expected`.
+/// \param what  the name of the operation, for the failure message.
 template <class Work>
 awaitable<void> expect_error(Work work, exec_errc expected, std::string_view what) {
   try {

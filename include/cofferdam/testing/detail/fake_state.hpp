@@ -44,7 +44,7 @@ namespace cofferdam::inline COFFERDAM_ABI::testing::detail {
 
 using fake_answer = std::function<reply(const command&, fake_files&)>;
 
-/// The replies of the commands that a test has scripted together.
+/// One rule of the script: the commands that it matches, and the answers to them.
 class fake_rule {
  public:
   enum class reach { everything, predicate, exact };
@@ -55,8 +55,8 @@ class fake_rule {
   std::size_t next = 0;
 };
 
-/// The script and the record of a `fake_provider`, shared by its copies and environments. Recursive, so that an answer
-/// may use the provider.
+/// The script of a `fake_provider` and the record of its commands, shared by its copies and environments. The mutex is
+/// recursive, because an answer may call functions of the provider.
 class fake_script {
  public:
   std::recursive_mutex mutex;
@@ -68,7 +68,8 @@ class fake_script {
   std::size_t opened = 0;
   std::size_t closed = 0;
 
-  /// Returns the reply to a command: of the rule with the highest rank, among equals the newest.
+  /// Returns the reply to a command, from the matching rule with the highest rank; among rules of the same rank, from
+  /// the newest.
   reply answer(const command& c, fake_files& files) {
     const std::lock_guard lock(mutex);
     fake_rule* found = nullptr;
@@ -78,7 +79,7 @@ class fake_script {
       unscripted.push_back(c);
       throw unscripted_error(c);
     }
-    // A copy: an answer may add rules.
+    // The answer is copied, because it may add rules and so move the stored answers in memory.
     const fake_answer chosen = found->answers[std::min(found->next++, found->answers.size() - 1)];
     return chosen(c, files);
   }
@@ -100,7 +101,7 @@ class fake_script {
 
 class fake_process;
 
-/// The state of an open fake environment. All members but the constructor are called on its strand.
+/// The state of an open fake environment. All members except the constructor are called on its strand.
 class fake_state {
  public:
   static constexpr const char* nothing_open =
@@ -144,7 +145,7 @@ class fake_state {
   bool closed_ = false;
 };
 
-/// A command of a fake. Which pieces of output come before the time limit depends on the script alone.
+/// A running command of a fake environment. The script alone decides which pieces of output come before the time limit.
 class fake_process final : public process::implementation {
  public:
   fake_process(std::shared_ptr<fake_state> state, command c, const reply& script, std::size_t number)
@@ -190,7 +191,7 @@ class fake_process final : public process::implementation {
     co_return result_;
   }
 
-  /// Adds the input to that of the recorded command.
+  /// Appends the data to the input of the recorded command.
   awaitable<void> write_input(bytes_view data) override {
     state_->require_open();
     if (!command_.has_open_input())
@@ -221,7 +222,7 @@ class fake_process final : public process::implementation {
   }
 
  private:
-  /// Waits for the next piece of output, and collects it; no value at the end.
+  /// Waits for the next piece of output, and adds it to the result. Returns no value at the end of the command.
   awaitable<std::optional<output_chunk>> advance(std::string doing) {
     if (over_) co_return std::nullopt;
     const bool has_more = at_ < pieces_.size();
@@ -248,7 +249,7 @@ class fake_process final : public process::implementation {
     co_return std::nullopt;
   }
 
-  /// Waits until a time, or until the command was sent a signal.
+  /// Waits until a point in time, or until the command is sent a signal.
   awaitable<void> wait_until(std::chrono::steady_clock::time_point when, std::string doing) {
     bool waits = true;
     while (waits) {
@@ -318,7 +319,7 @@ inline awaitable<command_result> fake_state::run(std::shared_ptr<fake_state> sel
   co_return result;
 }
 
-/// Copies of files, for `get_files`.
+/// A source that returns copies of files, for `get_files`.
 class fake_file_source final : public file_source {
  public:
   class item {
@@ -347,7 +348,8 @@ class fake_file_source final : public file_source {
   std::size_t sent_ = 0;
 };
 
-/// The file operations of an open fake environment.
+/// The file operations of an open fake environment. Each locks the script's mutex, because tests may read the files on
+/// another thread.
 class fake_file_operations {
  public:
   explicit fake_file_operations(std::shared_ptr<fake_state> state) : state_(std::move(state)) {}

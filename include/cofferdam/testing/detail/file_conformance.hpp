@@ -11,13 +11,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
+/// The tests of file operations: content, paths, listings and transfers.
 template <class Backend>
 class file_conformance : public detail::conformance<Backend> {};
 TYPED_TEST_SUITE_P(file_conformance);
 
 namespace detail {
 
-/// Names that break code that pastes them into a shell, takes them for options, or splits at the wrong character.
+/// Returns file names that expose common mistakes: names pasted into a shell line, taken for options, or split at the
+/// wrong character.
 inline std::vector<std::string> odd_names() {
   return {"plain",
           "two words",
@@ -45,7 +47,7 @@ inline std::vector<std::string> odd_names() {
           std::string(255, 'n')};
 }
 
-/// As many bytes, no two pieces of them alike.
+/// Returns `size` pseudo-random bytes, so that a lost or swapped piece changes the content.
 inline bytes distinct_bytes(std::size_t size) {
   bytes content(size);
   std::uint32_t state = 12345;
@@ -166,7 +168,7 @@ TYPED_TEST_P(file_conformance, a_file_that_is_too_large_is_not_read) {
 TYPED_TEST_P(file_conformance, a_sparse_file_of_a_tebibyte_is_too_large_at_once) {
   this->with([](auto& env) -> awaitable<void> {
     command_result setup = co_await env.run_command(shell("truncate -s 1T huge"));
-    if (!setup.ok()) co_return;  // a file system without such files cannot hold the trap either
+    if (!setup.ok()) co_return;  // without sparse files of 1 TiB this case cannot be tested
     co_await detail::expect_error([&env] { return env.read_file("huge", 1024 * 1024); }, exec_errc::too_large, "read");
   });
 }

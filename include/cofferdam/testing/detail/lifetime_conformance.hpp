@@ -20,6 +20,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
+/// The tests of cancellation and closing: no process remains, and the environment stays usable or reports that it is
+/// closed.
 template <class Backend>
 class lifetime_conformance : public detail::conformance<Backend> {};
 TYPED_TEST_SUITE_P(lifetime_conformance);

@@ -15,14 +15,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// Only for backends that offer `start`: instantiate it for those that do.
+/// The tests of `start`, for backends that support it.
 template <class Backend>
 class streaming_conformance : public detail::conformance<Backend> {};
 TYPED_TEST_SUITE_P(streaming_conformance);
 
 namespace detail {
 
-/// Reads until `expected` has come on standard output, or the end.
+/// Reads output until standard output contains `expected` or the output ends. Returns the text from standard output.
 inline awaitable<std::string> read_until(process& running, std::string expected) {
   std::string seen;
   while (seen.find(expected) == std::string::npos) {
@@ -341,7 +341,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     stream_output_hands_over_everything_and_yields_the_result,
     a_callback_that_throws_ends_the_command_and_its_exception_arrives);
 
-// A backend may have none of this.
+// Some test programs do not instantiate this suite, because their backend does not support `start`.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(streaming_conformance);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::testing

@@ -11,7 +11,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// Only for backends that give commands terminals: instantiate it for those that do.
+/// The tests of terminals, for backends that support them.
 template <class Backend>
 class terminal_conformance : public detail::conformance<Backend> {};
 TYPED_TEST_SUITE_P(terminal_conformance);
@@ -91,7 +91,7 @@ TYPED_TEST_P(terminal_conformance, another_size_is_told) {
     co_await running.resize(50, 132);
     command_result result = co_await running.wait();
     EXPECT_NE(result.out().text().find("50 132"), std::string::npos) << result.out().text();
-    co_await running.resize(10, 10);  // it is over: nothing happens
+    co_await running.resize(10, 10);  // the command has ended, so the call does nothing
   });
 }
 
@@ -130,7 +130,7 @@ REGISTER_TYPED_TEST_SUITE_P(terminal_conformance, a_command_gets_a_terminal_of_t
                             control_c_reaches_the_foreground, another_size_is_told, sizes_of_zero_and_pipes_are_refused,
                             a_lot_of_output_arrives_whole, what_is_left_behind_on_it_does_not_keep_the_result);
 
-// A backend may have none of this.
+// Some test programs do not instantiate this suite, because their backend does not support terminals.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(terminal_conformance);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::testing

@@ -21,7 +21,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
-/// The rules for the value of one argument, as data.
+/// The rules for the value of one argument, as data: its type, range, choices and default.
 class argument_rules {
  public:
   std::string name;
@@ -48,7 +48,7 @@ class argument_rules {
     return result;
   }
 
-  /// Returns an error message for an invalid value; empty if the value is valid.
+  /// Returns an error message for an invalid value; an empty text if the value is valid.
   std::string complaint(const boost::json::value& value, number_range range) const {
     const std::string requirement = "'" + name + "' must be " + type.one();
     const std::string misfit = type.misfit(value, range);

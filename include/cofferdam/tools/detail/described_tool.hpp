@@ -16,10 +16,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
-/// The common base of the library's tools: a name and a description that can be changed, arguments that are checked
-/// against their description, and failures that become answers. A tool derives from `described_tool<itself>` and has
+/// The common base of the library's tools. It stores the name and the description, checks the arguments against their
+/// description, and converts failures to answers. A tool derives from `described_tool<itself>` and has
 /// `awaitable<tool_result> work(checked_arguments)`.
-/// \par Cancellation  terminal, as for the work itself.
+/// \par Cancellation  terminal, as far as `work` honours it.
 template <class Derived>
 class described_tool {
  public:
@@ -35,6 +35,7 @@ class described_tool {
   }
   boost::json::object parameters() const { return arguments_.schema(); }
 
+  /// Checks the arguments and does the work.
   /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}; never
   ///     because of the model's arguments or the outcome of the work.
   awaitable<tool_result> call(boost::json::value arguments) {

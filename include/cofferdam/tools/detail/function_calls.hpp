@@ -42,7 +42,8 @@
 #include <type_traits>
 #include <utility>
 
-// The two ways to call a function: by a model, with JSON, and by code, with values of Python.
+// Calls a `tools::function` for the two kinds of callers: a model, which passes JSON, and code, which passes Python
+// values.
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
@@ -64,8 +65,8 @@ class is_argument<argument<Type>> {
 using function_handler = std::function<awaitable<handler_value>(checked_arguments arguments)>;
 using shared_arguments = std::shared_ptr<const argument_list>;
 
-/// Completes an argument by the type of its parameter.
-/// \throws error{exec_errc::invalid_argument} if the argument can be missing, and the parameter cannot be empty.
+/// Completes the rules of an argument from the type of the handler's parameter.
+/// \throws error{exec_errc::invalid_argument} if the argument may be missing, but the parameter cannot be empty.
 template <class Type, class Parameter>
 void fit_rules(const std::string& function, argument_rules& rules) {
   using plain = std::remove_cvref_t<Parameter>;
@@ -82,9 +83,9 @@ void fit_rules(const std::string& function, argument_rules& rules) {
   }
 }
 
-// ---- for models -----------------------------------------------------------------------------------------------------
+// ---- calls by models ------------------------------------------------------------------------------------------------
 
-/// Makes the answer for a model.
+/// Converts the result of a handler to the answer for a model.
 inline tool_result answer_of(const handler_value& result) {
   if (result.answer()) return *result.answer();
   const boost::json::value& value = result.value();
@@ -96,7 +97,8 @@ inline tool_result answer_of(const handler_value& result) {
   return answer;
 }
 
-/// Converts a handler's exception to an answer, or rethrows it if the work cannot continue.
+/// Converts the exception of a handler to an answer for a model. Rethrows it if the call was cancelled, or if the
+/// environment is lost or closed.
 inline tool_result answer_for(const std::exception_ptr& failure, bool is_cancelled) {
   if (is_cancelled) std::rethrow_exception(failure);
   try {
@@ -129,9 +131,10 @@ inline awaitable<tool_result> answer_call(shared_arguments list, function_handle
   co_return answer_for(failure, state.cancelled() != asio::cancellation_type::none);
 }
 
-// ---- for code -------------------------------------------------------------------------------------------------------
+// ---- calls by Python code -------------------------------------------------------------------------------------------
 
-/// Replaces the tags of Python values that the type of an argument has in JSON.
+/// Converts tagged Python values (see `tagged_value.hpp`) to the JSON form that the argument's type requires: a tagged
+/// float to a number, tagged bytes to base64.
 inline void untag(boost::json::value& value, const value_type& type) {
   if (type.kind() == value_kind::list && value.is_array())
     for (boost::json::value& each : value.get_array()) untag(each, type.item());
@@ -150,7 +153,8 @@ inline void untag(boost::json::value& value, const value_type& type) {
   }
 }
 
-/// Makes the value for code.
+/// Converts the result of a handler to the value that Python code receives.
+/// \throws std::runtime_error if the handler returned a failed `tool_result`.
 inline boost::json::value python_value(handler_value result) {
   if (!result.answer()) return result.value();
   const tool_result& answer = *result.answer();
@@ -177,7 +181,7 @@ inline awaitable<boost::json::value> python_call(std::string name, shared_argume
   co_return python_value(std::move(result));
 }
 
-/// Makes the function that a runner gives to code.
+/// Makes the function that a runner offers to Python code.
 inline cofferdam::detail::host_function python_function(std::string name, std::string description,
                                                         shared_arguments list, function_handler handler) {
   auto call = [name, list, handler = std::move(handler)](boost::json::object arguments) {

@@ -29,13 +29,14 @@
 #include <utility>
 #include <vector>
 
-// Compares the handler of a function with its arguments, and converts between JSON and C++.
+// Compares the signature of a handler with its arguments at compile time, and converts values between JSON and C++
+// types.
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
 // ---- the signature of a handler -------------------------------------------------------------------------------------
 
-/// The result and the parameters of a callable; without members if it has no single operator().
+/// The result and the parameters of a callable. Has no members if the callable is overloaded, or is not callable.
 template <class Callable>
 class signature_of {};
 template <bool IsConst, class Result, class... Parameters>
@@ -66,11 +67,11 @@ concept has_signature = requires { typename signature_of<Handler>::parameters; }
 
 template <class Handler>
 inline constexpr std::size_t parameter_count = std::tuple_size_v<typename signature_of<Handler>::parameters>;
-/// The type of the parameter of this number, as written.
+/// The type of the handler's parameter with this index, including `const` and `&`.
 template <class Handler, std::size_t At>
 using parameter_of = typename std::tuple_element_t<At, typename signature_of<Handler>::parameters>::type;
 
-/// True for a callable that may hold nothing to call.
+/// True for a callable that can be empty or null, such as a `std::function`.
 template <class Handler>
 class can_be_empty : public std::is_pointer<Handler> {};
 template <class Signature>
@@ -86,14 +87,14 @@ constexpr bool takes_all() {
   }
 }
 
-// ---- the types of C++ for the types of arguments --------------------------------------------------------------------
+// ---- the argument types for C++ types -------------------------------------------------------------------------------
 
 template <class T>
 concept json_integer =
     std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> && !std::same_as<T, wchar_t> &&
     !std::same_as<T, char8_t> && !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
 
-/// The argument type for a type of C++; `void` if there is none.
+/// The argument type for a C++ type; `void` if there is no such argument type.
 template <class T>
 class type_for {
  public:
@@ -122,7 +123,7 @@ template <class T>
   requires(!std::same_as<typename type_for<T>::type, void>)
 class type_for<std::vector<T>> : public type_is<list_type<typename type_for<T>::type>> {};
 
-/// Returns true if a value of an argument's type can be converted to a T.
+/// True if a value of an argument's type can be converted to a T.
 template <class Type, class T>
 class value_fits
     : public std::bool_constant<std::same_as<T, boost::json::value> || std::same_as<typename type_for<T>::type, Type>> {
@@ -145,14 +146,14 @@ class without_optional<std::optional<T>> {
   static constexpr bool value = true;
 };
 
-/// True if an argument of the type can be passed to a parameter.
+/// True if an argument of the type can be passed to the parameter.
 template <class Type, class Parameter>
 inline constexpr bool argument_fits =
     (!std::is_lvalue_reference_v<Parameter> || std::is_const_v<std::remove_reference_t<Parameter>>)&&value_fits<
         Type, typename without_optional<std::remove_cvref_t<Parameter>>::type>::value;
 
-/// Converts a value that has been checked against the type of its argument.
-/// \throws wrong_arguments for an integer that is too large for T.
+/// Converts a checked value of an argument to a C++ type.
+/// \throws wrong_arguments for an integer that is outside of the range of T.
 template <class T>
 T converted(boost::json::value value, const std::string& name) {
   if constexpr (std::same_as<T, boost::json::value>) {
@@ -182,7 +183,7 @@ T converted(boost::json::value value, const std::string& name) {
   }
 }
 
-/// Converts an argument for a parameter. One that is absent is an empty optional or null.
+/// Converts an argument to the type of a parameter. An absent argument becomes an empty optional or a null value.
 template <class T>
 T argument_for(const checked_arguments& arguments, const std::string& name) {
   using without = without_optional<T>;
@@ -213,7 +214,7 @@ template <class T>
 concept answer_value = std::same_as<T, void> || std::same_as<T, tool_result> || std::same_as<T, tool_image> ||
                        boost::json::has_value_from<T>::value;
 
-/// The value that a handler returned: nothing, a JSON value or a whole answer.
+/// The value that a handler returned: null if it returned nothing, a JSON value, or a whole `tool_result`.
 class handler_value {
  public:
   handler_value() = default;
@@ -239,7 +240,7 @@ handler_value as_handler_value(T value) {
   return handler_value(boost::json::value_from(std::move(value)));
 }
 
-/// Awaits a handler.
+/// Awaits a handler and converts its result.
 template <class Result>
 awaitable<handler_value> value_of(awaitable<Result> work) {
   if constexpr (std::same_as<Result, void>) {
@@ -251,8 +252,9 @@ awaitable<handler_value> value_of(awaitable<Result> work) {
   }
 }
 
-/// Calls a handler with its parameters, which live as long as its work.
-/// \param handler  kept alive by this frame: it may be a lambda with captures.
+/// Converts the arguments to the parameters of a handler and calls it. The coroutine frame keeps the parameters until
+/// the handler has ended.
+/// \param handler  kept alive by this frame, because it may be a lambda with captures.
 template <class Handler, std::size_t... At>
 awaitable<handler_value> call_typed(std::shared_ptr<const Handler> handler,
                                     std::shared_ptr<const std::vector<std::string>> names, checked_arguments arguments,
@@ -266,7 +268,7 @@ awaitable<handler_value> call_typed(std::shared_ptr<const Handler> handler,
   co_return value;
 }
 
-/// Calls a handler with all arguments.
+/// Calls a handler that takes all arguments in one `checked_arguments`.
 template <class Handler>
 awaitable<handler_value> call_with_all(std::shared_ptr<const Handler> handler, checked_arguments arguments) {
   handler_value value = co_await value_of((*handler)(std::move(arguments)));

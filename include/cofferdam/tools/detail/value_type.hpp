@@ -26,10 +26,11 @@ namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 /// The kind of an argument's value.
 enum class value_kind { text, integer, number, boolean, binary, list, object, any };
 
-/// The numbers that a `number` may be. JSON has finite ones only; Python has all.
+/// The range of numbers that an argument of the type `number` accepts. JSON has only finite numbers; Python also has
+/// nan and infinity.
 enum class number_range { finite, all };
 
-/// Names a JSON value in a complaint: `the string "a"`, `2.5`, `an array`.
+/// Describes a JSON value for an error message: `the string "a"`, `2.5`, `an array`.
 inline std::string shown_value(const boost::json::value& value) {
   const std::string_view tag = python_type(value);
   if (tag == "int") return "one beyond 64 bits";
@@ -41,11 +42,11 @@ inline std::string shown_value(const boost::json::value& value) {
   return readable_json(value);
 }
 
-/// The type of an argument's value, known at run time.
+/// The type of an argument's value at run time.
 class value_type {
  public:
   explicit value_type(value_kind kind) : kind_(kind) {}
-  /// Makes the type of a list.
+  /// Makes the type of a list from the type of its items.
   static value_type list_of(value_type item) {
     value_type result(value_kind::list);
     result.item_.push_back(std::move(item));
@@ -53,7 +54,7 @@ class value_type {
   }
 
   value_kind kind() const noexcept { return kind_; }
-  /// Returns the type of a list's items. Only a list has one.
+  /// Returns the type of a list's items. Call it only for a list.
   const value_type& item() const { return item_.front(); }
 
   /// Returns the JSON schema, without a description.
@@ -81,7 +82,7 @@ class value_type {
     return result;
   }
 
-  /// Returns the type of a Python parameter, as the driver knows it; empty for any.
+  /// Returns the type's name in Python, such as "str"; an empty text for any type.
   const char* python_name() const noexcept {
     switch (kind_) {
       case value_kind::text: return "str";
@@ -96,7 +97,7 @@ class value_type {
     return "";
   }
 
-  /// Returns "a string", "an array of integers".
+  /// Returns the type with its article for an error message, such as "a string" or "an array of integers".
   std::string one() const {
     switch (kind_) {
       case value_kind::text: return "a string";
@@ -111,8 +112,8 @@ class value_type {
     return "a value";
   }
 
-  /// Returns a phrase for the part of the value that does not fit; empty if the whole value fits. An integer may be
-  /// written as 2.0.
+  /// Returns a phrase for the part of the value that does not fit the type; an empty text if the whole value fits. A
+  /// value such as 2.0 fits an integer.
   std::string misfit(const boost::json::value& value, number_range range) const {
     if (kind_ == value_kind::list && value.is_array()) {
       const boost::json::array& items = value.get_array();
@@ -166,7 +167,7 @@ class value_type {
   }
 
   value_kind kind_;
-  std::vector<value_type> item_;  // one for a list, otherwise none
+  std::vector<value_type> item_;  // the type of the items; empty unless this is a list
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools::detail

@@ -23,7 +23,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Receives the data before a reply, piece by piece. Kept alive as long as the request is under way.
+/// An object that receives the data frames before a reply. The request keeps it alive.
 class reply_data_sink {
  public:
   virtual void take(bytes_view piece) = 0;
@@ -35,7 +35,8 @@ class reply_data_sink {
   ~reply_data_sink() = default;
 };
 
-/// The answer to a file request: the kernel's error number, the content of the reply, and the data before it.
+/// The reply to a file request: the kernel's error number (0 for success), the fields of the reply, and the data before
+/// it.
 class file_answer {
  public:
   int number = 0;
@@ -47,8 +48,8 @@ template <class = void>
 class basic_file_requests;
 using file_requests = basic_file_requests<>;
 
-/// The file requests that a warden has not answered yet. The warden answers them in order. Requests beyond the warden's
-/// room wait here. All uses are on one executor.
+/// The file requests that a warden has not answered yet. The warden answers requests in order. A request for which the
+/// warden has no room waits here. All members are called on one executor.
 template <class Unused>
 class basic_file_requests {
  public:
@@ -72,21 +73,21 @@ class basic_file_requests {
   explicit basic_file_requests(const asio::any_io_executor& executor)
       : executor_(executor), window_(executor, wire::file_window - reserve), files_(executor, wire::max_unfinished) {}
 
-  static constexpr std::uint32_t first_number = 0x80000000;  ///< numbers below this are for commands
+  static constexpr std::uint32_t first_number = 0x80000000;  ///< smaller numbers are for commands
 
-  /// Returns a number for one request, or for all requests that write one file.
+  /// Returns a new number, for one request or for all requests that write one file.
   std::uint32_t number() noexcept { return next_ = (next_ + 1) | first_number; }
 
-  /// The semaphore for unfinished files.
+  /// Returns the semaphore that limits the number of unfinished files.
   async_semaphore& files() noexcept { return files_; }
 
-  /// Returns true if no request is under way.
+  /// Returns true if no request is waiting for its reply.
   bool empty() const noexcept { return sent_.empty(); }
 
-  /// Sends a request as soon as there is room for it. Does not wait for the answer.
-  /// \param data  receives the data before the reply. Without it the data is in the answer, limited to the size of one
-  ///              `read`.
-  /// \throws error{exec_errc::cancelled}: the request was not sent; or the error with which the session was lost.
+  /// Waits until the warden has room, and sends a request. Does not wait for the reply.
+  /// \param data  receives the data before the reply. If it is null, the data is stored in the reply, at most
+  ///              `wire::max_read` bytes.
+  /// \throws error{exec_errc::cancelled}, and the request was not sent; or the error with which the session was lost.
   awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
                                         std::shared_ptr<reply_data_sink> data = nullptr) {
     co_await window_.acquire(frame.size(), "file operation");
@@ -101,14 +102,15 @@ class basic_file_requests {
     co_return request;
   }
 
-  /// Sends a small request at once. Its answer is ignored.
+  /// Sends a small request without waiting for room. Its reply is ignored.
   void send_now(frame_sink& sink, std::uint32_t number, bytes frame) {
     if (lost_) return;
     enqueue(sink, number, std::move(frame), false);
   }
 
-  /// Waits for an answer.
-  /// \throws error{exec_errc::cancelled}, or the error with which the session was lost.
+  /// Waits for the reply to a request.
+  /// \throws error{exec_errc::cancelled}, and the request may or may not be executed; or the error with which the
+  ///     session was lost.
   awaitable<file_answer> answer(std::shared_ptr<sent> request) {
     while (!request->answered && !lost_) {
       const wait_result result = co_await request->came.wait();
@@ -120,11 +122,12 @@ class basic_file_requests {
     co_return std::move(request->answer);
   }
 
-  /// Returns the answer to a request that has been answered.
+  /// Returns the reply to a request for which `is_answered()` is true.
   static file_answer take_answer(sent& request) { return std::move(request.answer); }
 
-  /// \return  true if the frame was an answer.
-  /// \throws error{exec_errc::provider_lost} for an answer without a request.
+  /// Handles a frame that has arrived.
+  /// \return  true if the frame belongs to a file request.
+  /// \throws error{exec_errc::provider_lost} if it belongs to a request that was not sent.
   bool arrived(const wire::frame& frame) {
     if (frame.type() == wire::frame_type::worker_lost) {
       wire::payload_reader values(frame);
@@ -140,7 +143,7 @@ class basic_file_requests {
     if (sent_.empty() || sent_.front()->number != frame.job())
       throw wire::violation("an answer to a file request that was not sent");
     sent& request = *sent_.front();
-    const bool is_wanted = sent_.front().use_count() > 1;  // the answer to a cancelled request is ignored
+    const bool is_wanted = sent_.front().use_count() > 1;  // data of a cancelled request is ignored
     bytes_view payload = frame.payload();
     if (frame.type() == wire::frame_type::reply_data) {
       if (!is_wanted) return true;
@@ -169,7 +172,7 @@ class basic_file_requests {
   }
 
  private:
-  /// Room for requests that must not wait: those that discard a file.
+  /// The room that is kept for requests that must not wait: requests to discard a file.
   static constexpr std::size_t reserve = 16 * 1024;
 
   std::shared_ptr<sent> enqueue(frame_sink& sink, std::uint32_t number, bytes frame, bool is_counted) {

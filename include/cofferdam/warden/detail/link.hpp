@@ -44,8 +44,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A stream for coroutines, such as `byte_stream`: `read_some` returns 0 at the end, `write` writes everything, `close`
-/// ends the operations under way.
+/// A stream with coroutine operations, such as `byte_stream`. `read_some` returns 0 at the end of the stream, `write`
+/// writes all bytes, and `close` ends the operations under way.
 template <class Stream>
 concept coroutine_stream = requires(Stream& stream, std::span<std::byte> into, bytes_view data) {
   { stream.read_some(into) } -> awaitable_of<std::size_t>;
@@ -57,21 +57,21 @@ concept coroutine_stream = requires(Stream& stream, std::span<std::byte> into, b
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Receives the input of a link. Kept alive by the link while it is open.
+/// An object that receives the input of a link. The link keeps it alive while the link is open.
 class link_listener {
  public:
   virtual void frame_arrived(const wire::frame& arrived) = 0;
-  /// Called if the `spawn` frame of a job is dropped: its descriptors could not be sent, or the job was killed before
-  /// (then there is no `cause`). Later frames for the job are dropped too.
+  /// Called if the `spawn` frame of a job was not sent, because its descriptors could not be sent or because the job
+  /// was killed before. If the job was killed, `cause` is empty. Later frames of the job are not sent either.
   virtual void spawn_dropped(std::uint32_t job, std::error_code cause) = 0;
-  /// The last call: the stream has ended, or its content is invalid.
+  /// Called when the stream has ended or its content is invalid. No further member is called after that.
   virtual void link_lost(const error& reason) = 0;
 
  protected:
   ~link_listener() = default;
 };
 
-/// A stream to a warden. One executor.
+/// A stream of frames to a warden. All members are called on one executor.
 class warden_link {
  public:
   warden_link() = default;
@@ -79,20 +79,21 @@ class warden_link {
   warden_link& operator=(const warden_link&) = delete;
   virtual ~warden_link() = default;
 
-  /// Begins to read.
+  /// Begins to read and to call `listener`.
   virtual void start(std::shared_ptr<link_listener> listener) = 0;
-  /// Sends a frame, in order, without waiting.
-  /// \param descriptors  borrowed; duplicated if they cannot be sent at once.
+  /// Sends a frame after all earlier frames. Does not wait.
+  /// \param descriptors  borrowed. They are duplicated if they cannot be sent at once.
   virtual void send(bytes frame, std::span<const int> descriptors) = 0;
   /// Returns true if `send` accepts descriptors.
   virtual bool carries_descriptors() const noexcept = 0;
-  /// Stops sending and receiving; the other side sees the end of the stream.
+  /// Stops sending and receiving. The warden reads the end of the stream.
   virtual void close() noexcept = 0;
 
  protected:
   enum class delivery { all, turn_is_over, ended };
 
-  /// Delivers all available complete frames, but in one turn only so many that the loop's timers are not delayed.
+  /// Delivers the complete frames that have arrived. Stops after `turn` frames, so that the event loop can handle its
+  /// timers.
   static delivery deliver(wire::frame_decoder& decoder, link_listener& listener, const bool& open, int& turn) {
     try {
       for (; open; --turn) {
@@ -120,16 +121,16 @@ template <class = void>
 class basic_socket_link;
 using socket_link = basic_socket_link<>;
 
-/// A connected Unix socket, which carries descriptors too.
+/// A link over a connected Unix socket, which also carries descriptors.
 ///
-/// The kernel refuses to pass descriptors (ETOOMANYREFS) while processes of the same user have too many in flight. A
-/// refused `spawn` frame is tried again for `hold_time`, but not longer than the time limit of its command. All other
-/// frames overtake it, except those of the same job; a `kill` of that job drops it. The waiting time is subtracted from
-/// the command's limit.
+/// The kernel refuses to pass descriptors (ETOOMANYREFS) while processes of the same user have too many descriptors in
+/// flight. The link then keeps the `spawn` frame and tries again for `hold_time`, but at most until the command's time
+/// limit. Meanwhile frames of other jobs are sent. Frames of the same job wait, too; a `kill` frame removes the job.
+/// The waiting time is subtracted from the command's time limit.
 template <class Unused>
 class basic_socket_link final : public warden_link, public std::enable_shared_from_this<socket_link> {
  public:
-  /// \param socket  non-blocking.
+  /// \param socket  must be non-blocking.
   basic_socket_link(const asio::any_io_executor& executor, unique_fd socket) : socket_(executor), retry_(executor) {
     socket_.assign(socket.get());
     socket.release();
@@ -146,7 +147,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
       const ssize_t sent = send_now(frame, descriptors);
       if (sent == static_cast<ssize_t>(frame.size())) return;
       const int number = errno;
-      if (sent < 0 && !is_full(number)) return;  // the peer is gone: the reader detects this
+      if (sent < 0 && !is_full(number)) return;  // the warden has closed the stream, which the reading side detects
       outgoing rest{std::move(frame), sent > 0 ? static_cast<std::size_t>(sent) : 0, {}, {}, clock::now(), {}};
       if (sent <= 0) rest.descriptors = copied(descriptors);
       if (sent < 0 && number == ETOOMANYREFS) return hold(std::move(rest));
@@ -161,9 +162,10 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
 
   void close() noexcept override {
     if (!std::exchange(open_, false)) return;
-    // A program that was forked from this one may hold the socket too; the warden must see the end nevertheless.
+    // A child process that was forked from this program may have a copy of the socket. Without shutdown(2), the warden
+    // would not read the end of the stream before that copy is closed.
     ::shutdown(socket_.native_handle(), SHUT_RDWR);
-    std::error_code ignored;  // closed in any case
+    std::error_code ignored;  // the socket is closed even if `close` fails
     socket_.close(ignored);
     retry_.cancel();
     listener_.reset();
@@ -171,7 +173,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     held_.clear();
   }
 
-  /// The time for which a frame is tried again while the kernel refuses to pass its descriptors.
+  /// The time for which a frame is tried again if the kernel refuses to pass its descriptors.
   static constexpr std::chrono::milliseconds hold_time{300};
 
  private:
@@ -182,14 +184,15 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     std::size_t sent;
     std::vector<unique_fd> descriptors;
     clock::time_point held_since;
-    clock::time_point counted_until;  // the limit of a `spawn` frame was already shortened by the time before this
-    std::vector<bytes> followers;     // of the same job
+    // The time limit in the `spawn` frame was already reduced by the waiting time up to this moment.
+    clock::time_point counted_until;
+    std::vector<bytes> followers;  // waiting frames of the same job
   };
 
   static constexpr std::chrono::milliseconds retry_time{20};
 
-  /// Holds a frame for a job whose `spawn` is held.
-  /// \return false if there is none.
+  /// Keeps a frame if the `spawn` frame of its job is still waiting.
+  /// \return false if that `spawn` frame is not waiting; the caller then sends the frame.
   bool follows_held(bytes& frame) {
     const wire::frame_type type = wire::type_of(frame);
     if (held_.empty() || type < wire::frame_type::input || type > wire::frame_type::resize) return false;
@@ -198,7 +201,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
                                     [job](const outgoing& each) { return wire::job_of(each.frame) == job; });
     if (found == held_.end()) return false;
     if (type == wire::frame_type::kill) {
-      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // not within the call of the listener
+      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // not from inside `send`
         const std::shared_ptr<link_listener> listener = self->listener_;
         if (self->open_) listener->spawn_dropped(job, {});
       });
@@ -222,7 +225,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     });
   }
 
-  /// Sends the frames that can be sent now, and drops those that have waited too long.
+  /// Sends the waiting `spawn` frames that can be sent now. Removes those that have waited too long.
   void retry_held() {
     const std::shared_ptr<link_listener> listener = listener_;
     std::deque<outgoing> waiting = std::exchange(held_, {});
@@ -230,7 +233,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     for (outgoing& each : waiting) {
       const bool has_room = queue_.empty();
       const bool is_sent = has_room && write_one(each);
-      if (is_sent || !has_room || errno != ETOOMANYREFS) {  // without room, it waits like any other frame
+      if (is_sent || !has_room || errno != ETOOMANYREFS) {  // if other frames are queued, the frame is put behind them
         const std::vector<bytes> followers = std::exchange(each.followers, {});
         if (each.sent != each.frame.size()) {
           queue_.push_back(std::move(each));
@@ -256,8 +259,8 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     return now >= message.held_since + hold_time || (limit && now >= message.counted_until + *limit);
   }
 
-  /// Sends as much as the socket accepts.
-  /// \return false, with `errno` set, if it accepts nothing.
+  /// Sends as much of a frame as the socket accepts.
+  /// \return false and sets `errno` if the socket accepts nothing.
   bool write_one(outgoing& message) {
     if (message.sent == 0 && wire::type_of(message.frame) == wire::frame_type::spawn) {
       const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - message.counted_until);
@@ -275,7 +278,8 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     return true;
   }
 
-  /// Returns true if a later try may succeed: no room, or (except for root) too many descriptors in flight.
+  /// Returns true if trying again later may succeed: the socket is full, memory is short, or too many descriptors are
+  /// in flight.
   static bool is_full(int number) noexcept {
     return number == EAGAIN || number == ETOOMANYREFS || number == ENOBUFS || number == ENOMEM;
   }
@@ -367,12 +371,12 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
   std::shared_ptr<link_listener> listener_;
   wire::frame_decoder decoder_;
   std::deque<outgoing> queue_;
-  std::deque<outgoing> held_;  // `spawn` frames whose descriptors the kernel refuses to pass
+  std::deque<outgoing> held_;  // `spawn` frames whose descriptors the kernel has refused to pass
   asio::steady_timer retry_;
   bool open_ = true;
 };
 
-/// A stream that models Asio's `AsyncReadStream` and `AsyncWriteStream` and has `close()`.
+/// A link over a stream that models Asio's `AsyncReadStream` and `AsyncWriteStream` and has `close()`.
 template <class Stream>
 class stream_link final : public warden_link, public std::enable_shared_from_this<stream_link<Stream>> {
  public:
@@ -395,7 +399,7 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
     open_ = false;
     try {
       stream_.close();
-    } catch (const std::system_error&) {  // closed in any case
+    } catch (const std::system_error&) {  // the stream is closed even if `close` fails
     }
     listener_.reset();
   }
@@ -404,7 +408,7 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
   void write_next() {
     asio::async_write(stream_, asio::buffer(queue_.front()),
                       [self = this->shared_from_this()](std::error_code failure, std::size_t) {
-                        if (!self->open_ || failure) return;  // the reader detects this
+                        if (!self->open_ || failure) return;  // the reading side detects the failure
                         self->queue_.pop_front();
                         if (!self->queue_.empty()) self->write_next();
                       });
@@ -439,7 +443,8 @@ class stream_link final : public warden_link, public std::enable_shared_from_thi
   bool open_ = true;
 };
 
-/// A stream for coroutines. One coroutine reads, one at a time writes; both end with the stream.
+/// A link over a stream with coroutine operations. One coroutine reads, and at most one writes. Both end when the
+/// stream is closed.
 template <coroutine_stream Stream>
 class coroutine_link final : public warden_link, public std::enable_shared_from_this<coroutine_link<Stream>> {
  public:
@@ -501,7 +506,7 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
 
   static awaitable<void> write(std::shared_ptr<coroutine_link> self) {
     while (self->open_ && !self->queued_.empty()) {
-      // Frames that are queued during this write are sent together by the next one.
+      // Frames that are queued during this write are joined, and sent by the next write.
       const bytes going = std::exchange(self->queued_, bytes());
       co_await self->stream_.write(going);
     }

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-// Encodes and decodes the frames of wire.hpp. Sans-I/O.
+// Encodes and decodes the frames that wire.hpp describes. Does no I/O.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
@@ -28,7 +28,7 @@ class frame {
   frame(frame_type type, std::uint32_t job, bytes_view payload) : type_(type), job_(job), payload_(payload) {}
   frame_type type() const noexcept { return type_; }
   std::uint32_t job() const noexcept { return job_; }
-  /// Valid until the next use of the decoder.
+  /// Returns the payload. The view is valid until the next use of the decoder.
   bytes_view payload() const noexcept { return payload_; }
 
  private:
@@ -37,18 +37,18 @@ class frame {
   bytes_view payload_;
 };
 
-/// The error for input that violates the protocol.
+/// Returns the error for input that violates the protocol.
 inline error violation(const std::string& what) {
   return error(exec_errc::provider_lost, "the warden's stream cannot be understood: " + what);
 }
 
-/// Splits a stream into frames. The stream may be cut anywhere.
+/// A decoder that splits a stream into frames. The input may be cut anywhere.
 class frame_decoder {
  public:
-  /// \param max_bytes  maximum size of a payload in bytes.
+  /// \param max_bytes  the maximum size of a payload in bytes.
   explicit frame_decoder(std::size_t max_bytes = max_payload) : most_(max_bytes) {}
 
-  /// Returns the memory for the next bytes of the stream; never empty. The last frame is invalid afterwards.
+  /// Returns the memory for the next bytes of the stream; never empty. Invalidates the last frame.
   std::span<std::byte> room() {
     if (begin_ != 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -60,11 +60,12 @@ class frame_decoder {
     return std::span(buffer_).subspan(end_);
   }
 
-  /// \param count  number of bytes that were written into `room()`.
+  /// Records that bytes have arrived.
+  /// \param count  the number of bytes that the caller has written into `room()`.
   void arrived(std::size_t count) noexcept { end_ += count; }
 
   /// Returns the next complete frame; no value if more bytes are needed.
-  /// \throws error{exec_errc::provider_lost} for a frame that is too long; nothing more can be read then.
+  /// \throws error{exec_errc::provider_lost} if a frame is too long. The decoder cannot be used after that.
   std::optional<frame> next() {
     if (end_ - begin_ < header_size) return std::nullopt;
     const std::byte* at = buffer_.data() + begin_;
@@ -80,7 +81,7 @@ class frame_decoder {
     return frame(static_cast<frame_type>(at[4]), job, bytes_view(at + header_size, size));
   }
 
-  /// Returns the number of bytes of an incomplete frame.
+  /// Returns the number of bytes that do not form a complete frame yet.
   std::size_t pending() const noexcept { return end_ - begin_; }
 
  private:
@@ -91,11 +92,12 @@ class frame_decoder {
   std::size_t needed_ = 0;
 };
 
-/// Reads the values of a payload one after another.
+/// A reader for the values of a payload, one after another.
 class payload_reader {
  public:
   explicit payload_reader(const frame& from) : rest_(from.payload()), type_(static_cast<unsigned>(from.type())) {}
 
+  /// Returns the next number, of type T.
   /// \throws error{exec_errc::provider_lost} if the payload is too short.
   template <class T>
   T number() {
@@ -113,6 +115,7 @@ class payload_reader {
     return value;
   }
   bool empty() const noexcept { return rest_.empty(); }
+  /// Checks that the whole payload was read.
   /// \throws error{exec_errc::provider_lost} if bytes are left.
   void finish() const {
     if (!rest_.empty()) throw malformed();
@@ -138,7 +141,8 @@ class frame_writer {
     bytes_.insert(bytes_.end(), at, at + sizeof value);
     return *this;
   }
-  /// \param value  without a NUL.
+  /// Appends a string with its length and a NUL.
+  /// \param value  must not contain a NUL.
   frame_writer& text(std::string_view value) {
     number(static_cast<std::uint32_t>(value.size()));
     data(as_bytes(value));
@@ -154,12 +158,12 @@ class frame_writer {
     bytes_.insert(bytes_.end(), value.begin(), value.end());
     return *this;
   }
-  /// Sets another job number.
+  /// Changes the job number of the frame.
   frame_writer& renumbered(std::uint32_t job) {
     std::memcpy(bytes_.data() + 5, &job, sizeof job);
     return *this;
   }
-  /// Returns the frame; the writer is empty afterwards.
+  /// Returns the frame. The writer must not be used after that.
   bytes take() {
     const auto size = static_cast<std::uint32_t>(bytes_.size() - header_size);
     std::memcpy(bytes_.data(), &size, sizeof size);
@@ -170,20 +174,20 @@ class frame_writer {
   bytes bytes_;
 };
 
-/// The type of a whole frame.
+/// Returns the type of an encoded frame.
 inline frame_type type_of(bytes_view frame) noexcept { return static_cast<frame_type>(frame[4]); }
 
-/// The job of a whole frame.
+/// Returns the job number of an encoded frame.
 inline std::uint32_t job_of(bytes_view frame) noexcept {
   std::uint32_t job = 0;
   std::memcpy(&job, frame.data() + 5, sizeof job);
   return job;
 }
 
-/// The offset of a command's time limit in its `spawn` frame: after the flags and the two ids.
+/// The position of a command's time limit in an encoded `spawn` frame: after the flags, uid and gid.
 inline constexpr std::size_t spawn_limit_offset = header_size + 12;
 
-/// The time limit in a whole `spawn` frame; nothing if there is none.
+/// Returns the time limit in an encoded `spawn` frame; no value if there is no limit.
 inline std::optional<std::chrono::milliseconds> spawn_limit(bytes_view frame) noexcept {
   std::uint64_t limit = 0;
   std::memcpy(&limit, frame.data() + spawn_limit_offset, sizeof limit);
@@ -191,7 +195,7 @@ inline std::optional<std::chrono::milliseconds> spawn_limit(bytes_view frame) no
   return std::chrono::milliseconds(limit);
 }
 
-/// Shortens the time limit in a whole `spawn` frame, to 1 ms at the least.
+/// Shortens the time limit in an encoded `spawn` frame, but to no less than 1 ms.
 /// \param by  at least zero.
 inline void shorten_spawn_limit(bytes& frame, std::chrono::milliseconds by) noexcept {
   const std::optional<std::chrono::milliseconds> limit = spawn_limit(frame);
@@ -200,10 +204,10 @@ inline void shorten_spawn_limit(bytes& frame, std::chrono::milliseconds by) noex
   std::memcpy(frame.data() + spawn_limit_offset, &rest, sizeof rest);
 }
 
-/// The first frame of a warden: its version, machine, ids and capabilities.
+/// The contents of the first frame from a warden: its architecture, ids and capabilities.
 class hello {
  public:
-  /// \throws error{exec_errc::provider_lost} if this is not a warden, or one of another version.
+  /// \throws error{exec_errc::provider_lost} if the frame is not from a warden, or from a warden of another version.
   explicit hello(const frame& from) {
     if (from.type() != frame_type::hello) throw violation("its first frame is no greeting");
     payload_reader values(from);
@@ -219,7 +223,7 @@ class hello {
     max_jobs_ = values.number<std::uint32_t>();
     values.finish();
   }
-  /// Returns ELF's number of its machine: 62 x86-64, 183 aarch64.
+  /// Returns the number of the warden's architecture in ELF files: 62 for x86-64, 183 for AArch64.
   std::uint16_t machine() const noexcept { return machine_; }
   std::uint32_t pid() const noexcept { return pid_; }
   std::uint32_t uid() const noexcept { return uid_; }
@@ -236,7 +240,7 @@ class hello {
   std::uint32_t max_jobs_ = 0;
 };
 
-/// The end of a command.
+/// The contents of an `exited` frame: the end of a command.
 class exited {
  public:
   explicit exited(const frame& from) {
@@ -264,10 +268,10 @@ class exited {
   bool left;
 };
 
-/// A limit of the kernel on a process (setrlimit(2)).
+/// A resource limit of a process (setrlimit(2)).
 class resource_limit {
  public:
-  /// \param resource  RLIMIT_NPROC or a similar constant.
+  /// \param resource  a constant such as RLIMIT_NPROC.
   resource_limit(int resource, std::uint64_t soft, std::uint64_t hard)
       : resource_(static_cast<std::uint32_t>(resource)), soft_(soft), hard_(hard) {}
   std::uint32_t resource() const noexcept { return resource_; }
@@ -280,7 +284,7 @@ class resource_limit {
   std::uint64_t hard_;
 };
 
-/// The description of a command: the payload of `spawn`.
+/// The description of a command: the fields of the payload of `spawn`. wire.hpp explains them.
 class spawn_order {
  public:
   std::uint32_t flags = 0;
@@ -293,10 +297,10 @@ class spawn_order {
   std::uint32_t window = 256 * 1024;
   std::uint16_t rows = 0;
   std::uint16_t columns = 0;
-  std::vector<resource_limit> limits;  ///< at most 16
+  std::vector<resource_limit> limits;  ///< at most 16 limits
   std::string directory;
 
-  /// Returns the whole frame; empty if it would be longer than Linux accepts.
+  /// Returns the encoded frame; empty if the words and variables are longer than Linux accepts.
   bytes encode(std::uint32_t job, const std::vector<std::string>& candidates, const std::vector<std::string>& words,
                const std::vector<std::string>& variables) const {
     frame_writer to(frame_type::spawn, job);

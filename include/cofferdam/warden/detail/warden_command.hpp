@@ -34,15 +34,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The destination of the frames of a session's commands.
+/// The session as its commands see it: it sends their frames to the warden.
 class frame_sink {
  public:
   virtual void send(bytes frame) = 0;
-  /// Continues a warden that was stopped by a signal.
-  /// \return true if it was stopped.
+  /// Continues the warden if a signal has stopped it.
+  /// \return true if the warden was stopped.
   virtual bool rouse() { return false; }
-  /// Ends everything without the warden, and gives the warden up, if that is possible.
-  /// \return false if it is not.
+  /// Ends all commands without the warden's help, and then the session, if the backend supports this.
+  /// \param reason  the error for pending operations.
+  /// \return false if the backend does not support this; nothing has changed then.
   virtual bool end_without_warden(const error& reason) {
     static_cast<void>(reason);
     return false;
@@ -52,7 +53,7 @@ class frame_sink {
   ~frame_sink() = default;
 };
 
-/// Output that arrives in frames, at most a window of unread bytes.
+/// Output that arrives in frames. The warden sends at most a window of bytes before some of them are read.
 class framed_output final : public buffered_output {
  public:
   framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
@@ -63,7 +64,7 @@ class framed_output final : public buffered_output {
     credit_ -= std::min(credit_, piece.size());
     buffered_output::arrived(piece);
   }
-  /// Returns true if the warden must wait until some output was read.
+  /// Returns true if the window is used up, so that the warden must wait until some output is read.
   bool is_full() const noexcept { return credit_ == 0; }
 
  private:
@@ -80,7 +81,7 @@ class framed_output final : public buffered_output {
   std::uint32_t job_;
   std::uint8_t stream_;
   std::size_t credit_ = wire::spawn_order().window;
-  std::size_t taken_ = 0;  // read, and not yet returned as credit
+  std::size_t taken_ = 0;  // bytes that were read but not yet returned to the warden as credit
 };
 
 /// Input that is sent in frames, as far as the warden has room for it.
@@ -104,7 +105,7 @@ class framed_input final : public input_end {
     if (!std::exchange(open_, false)) return;
     try {
       sink_->send(wire::frame_writer(wire::frame_type::input_end, job_).take());
-    } catch (const std::bad_alloc&) {  // the input ends with the command at the latest
+    } catch (const std::bad_alloc&) {  // without memory for the frame; the input ends when the command ends
     }
   }
 
@@ -125,8 +126,8 @@ template <class = void>
 class basic_warden_command;
 using warden_command = basic_warden_command<>;
 
-/// A command that a warden runs. The warden sends its signals and reports its end. Its streams are our pipes, or
-/// frames.
+/// A command that a warden runs. The warden sends its signals and reports its end. Its streams are pipes of this
+/// program, or frames.
 template <class Unused>
 class basic_warden_command final : public command_transport {
  public:
@@ -143,14 +144,14 @@ class basic_warden_command final : public command_transport {
 
   running_command& command() noexcept { return command_; }
 
-  /// Uses pipes, whose other ends the command gets.
+  /// Makes the streams from pipes, whose other ends the command gets.
   void connect_to(command_pipes& pipes) { command_.connect_pipes(executor_, pipes); }
 
-  /// Uses frames.
+  /// Makes the streams from frames.
   void connect_frames(bool has_input) {
     auto in = std::make_unique<framed_input>(sink_, job_, has_input);
     auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
-    std::unique_ptr<framed_output> err;  // a terminal has one output
+    std::unique_ptr<framed_output> err;  // a terminal has only one output
     if (!limits().terminal) err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2});
     framed_in_ = in.get();
     framed_out_[0] = out.get();
@@ -160,14 +161,14 @@ class basic_warden_command final : public command_transport {
 
   void begin(bytes content) { command_.begin_input(std::move(content)); }
 
-  /// Ends the command from here if the warden has not done so by `report_timeout` after the time limit. The same holds
-  /// after a request to end it.
+  /// Sets the time after which this program ends the command without waiting for the warden. It counts from the
+  /// command's time limit, and from each request to end the command. See `warden_settings::report_timeout`.
   void watch_timeout(std::chrono::milliseconds report_timeout) {
     report_timeout_ = report_timeout;
     if (limits().timeout) watch_end_after(*limits().timeout);
   }
 
-  /// Returns the text for a list of background commands.
+  /// Returns the description of the command for a list of background commands.
   const std::string& title() const noexcept { return title_; }
   void title(std::string text) { title_ = std::move(text); }
 
@@ -177,14 +178,14 @@ class basic_warden_command final : public command_transport {
       sink_->send(frame.number(static_cast<std::uint8_t>(wire::signal_scope::group))
                       .number(static_cast<std::uint8_t>(number))
                       .take());
-    } catch (const std::bad_alloc&) {  // treated as a signal that came too late
+    } catch (const std::bad_alloc&) {  // without memory for the frame; treated as a signal that came too late
     }
   }
 
   void end(end_reason reason) override {
     is_told_to_end_ = true;
     send_kill(limits().grace);
-    // closing the session has its own time limit
+    // when the session closes, it enforces a time limit itself
     if (reason != end_reason::closed) watch_end_after(std::chrono::milliseconds(0));
   }
 
@@ -193,7 +194,7 @@ class basic_warden_command final : public command_transport {
     try {
       send_kill(std::chrono::milliseconds(0));
       watch_end_after(std::chrono::milliseconds(0));
-    } catch (const std::exception&) {  // its time limit ends it, or the end of the session
+    } catch (const std::exception&) {  // the command ends by its time limit, or with the session
     }
   }
 
@@ -252,7 +253,7 @@ class basic_warden_command final : public command_transport {
     }
   }
 
-  /// No process of it is left.
+  /// Called when no process of the command is left.
   void on_done() { command_.conclude(); }
 
   void on_failed(wire::fail_stage stage, int number) {
@@ -264,8 +265,8 @@ class basic_warden_command final : public command_transport {
     command_.conclude();
   }
 
-  /// It was never started.
-  /// \param cause  false: it was killed before.
+  /// Called when the command was never started.
+  /// \param cause  the reason; no error if the command was killed before its start.
   void on_dropped(std::error_code cause) {
     if (command_.over()) return;
     command_.status_known();
@@ -284,7 +285,7 @@ class basic_warden_command final : public command_transport {
     command_.conclude();
   }
 
-  /// SIGKILL does not end it: the warden keeps trying.
+  /// Called when SIGKILL has not ended the command's processes. The warden continues trying.
   void on_stuck() noexcept { is_stuck_ = true; }
 
  private:
@@ -306,10 +307,11 @@ class basic_warden_command final : public command_transport {
     sink_->send(frame.number(static_cast<std::uint32_t>(std::clamp<std::int64_t>(grace.count(), 0, 3600'000))).take());
   }
 
-  /// \param time  time after which the warden should have ended it.
+  /// Starts the timer that handles a late warden.
+  /// \param time  the time after which the warden should have begun to end the command.
   void watch_end_after(std::chrono::milliseconds time) {
     if (report_timeout_.count() == 0 || command_.over()) return;
-    const std::chrono::milliseconds max_time = std::chrono::hours(24 * 365);  // a limit of centuries would overflow
+    const std::chrono::milliseconds max_time = std::chrono::hours(24 * 365);  // centuries would overflow the clock
     const auto late = std::min(time, max_time) + limits().grace + limits().linger + report_timeout_;
     if (std::exchange(is_watched_, true) && watch_.expiry() <= std::chrono::steady_clock::now() + late) return;
     watch_after(late);
@@ -323,17 +325,17 @@ class basic_warden_command final : public command_transport {
       if (failure || !kept) return;
       try {
         kept->hurry();
-      } catch (const std::bad_alloc&) {  // try again later
+      } catch (const std::bad_alloc&) {  // without memory; try again later
         kept->watch_after(std::chrono::seconds(1));
       }
     });
   }
 
-  /// The warden is late with its report, perhaps because it was stopped. Continues it, again and again, and requests
-  /// the end of the command. If that does not help, ends everything without the warden.
+  /// Called while the warden is late with its report, perhaps because a signal has stopped it. Continues the warden
+  /// repeatedly, and requests the end of the command. If that does not help, ends everything without the warden.
   void hurry() {
-    // If the event loop was blocked, the end of the command may be waiting in the socket: it is read before any
-    // decision.
+    // If the event loop was blocked, the report may be waiting in the socket. The function therefore first returns to
+    // the loop once, so that the socket is read.
     if (command_.over() || !is_watched_) return;
     const bool stands_still = sink_->rouse();
     stood_still_ = stands_still || stood_still_;
@@ -345,7 +347,7 @@ class basic_warden_command final : public command_transport {
       late_since_ = now;
       send_kill(limits().grace);
     }
-    // A warden that was never seen stopped is working on a busy machine.
+    // A warden that was never found stopped is probably slow because its machine is busy, so it gets more time.
     if (now < *late_since_ + (stood_still_ ? max_wait : 3 * max_wait)) return watch_after(rouse_time);
     const std::string why =
         is_told_to_end_ || !limits().timeout
@@ -355,12 +357,13 @@ class basic_warden_command final : public command_transport {
                        why +
                            ", and the warden has not ended it: a command may have stopped the warden; this program "
                            "has ended everything in the environment; open another one");
-    // A working warden already handles a command that SIGKILL does not end.
+    // If the warden works, it already handles a command that SIGKILL does not end. Nothing more can be done for such a
+    // command.
     if ((stood_still_ || !is_stuck_) && sink_->end_without_warden(reason)) return;
     command_.lose(command_.unended(why + (is_stuck_ ? ", and SIGKILL was sent" : ", and the warden does not answer")));
   }
 
-  /// Returns true if the warden may have to wait with its report, because earlier output is unread.
+  /// Returns true if the warden may be unable to send its report, because earlier output was not read.
   bool waits_for_reader() const noexcept {
     return std::any_of(std::begin(framed_out_), std::end(framed_out_),
                        [](const framed_output* each) { return each != nullptr && each->is_full(); });
@@ -377,7 +380,7 @@ class basic_warden_command final : public command_transport {
   std::optional<std::chrono::steady_clock::time_point> late_since_;
   std::chrono::milliseconds report_timeout_{0};
   bool is_told_to_end_ = false;
-  bool is_watched_ = false;  // its end, by `watch_`
+  bool is_watched_ = false;  // true while `watch_` waits for the end of the command
   bool has_looked_ = false;
   bool stood_still_ = false;
   bool is_stuck_ = false;

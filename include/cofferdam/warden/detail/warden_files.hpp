@@ -46,12 +46,12 @@ template <class = void>
 class basic_warden_files;
 using warden_files = basic_warden_files<>;
 
-/// The files of a place that only a warden can reach: the same operations as `workspace_files`, with the same errors.
-/// A value, kept by the caller until its operations complete.
+/// The files in a sandbox that only a warden can reach. It has the operations and errors of `workspace_files`. A value
+/// type; the caller keeps it until its operations have completed.
 template <class Unused>
 class basic_warden_files {
  public:
-  /// \param path  the root as the guest sees it; paths beneath it are accepted too.
+  /// \param path  the absolute path of the root in the sandbox. Paths that begin with it are accepted, too.
   basic_warden_files(std::shared_ptr<frame_sink> sink, std::shared_ptr<file_requests> requests, std::string path)
       : sink_(std::move(sink)), requests_(std::move(requests)), path_(std::move(path)) {}
 
@@ -69,12 +69,12 @@ class basic_warden_files {
 
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options);
 
-  /// Returns the warden's own path of a directory beneath the root.
+  /// Returns the absolute path, in the sandbox, of a directory beneath the root.
   awaitable<std::string> directory_path(std::string path) {
     const std::string clean = beneath(path);
     if (clean == ".") co_return path_;
     directory_entry found = co_await stat(clean);
-    if (found.type() == file_type::symlink) {  // It may lead out, or to a file. Listing it shows this.
+    if (found.type() == file_type::symlink) {  // A listing detects a link that leads out of the root, or to a file.
       wire::frame_writer frame(wire::frame_type::list, 0);
       co_await ask("enter", clean, frame.text(clean).number(no_byte));
     } else if (!found.is_directory()) {
@@ -116,7 +116,7 @@ class basic_warden_files {
   static constexpr std::uint8_t yes_byte = 1;
   static constexpr std::uint32_t folder_mode = 0755;
 
-  /// Reads the values of an answer. They come from the other side of the isolation, and are checked.
+  /// A reader for the values of a reply. A guest may have forged them, so they are checked.
   class values_of {
    public:
     explicit values_of(bytes_view values) : frame_(wire::frame_type::reply, 0, values), reader_(frame_) {}
@@ -150,7 +150,8 @@ class basic_warden_files {
 
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
-  /// \param frame  its number is set here.
+  /// Sends a request and waits for its reply.
+  /// \param frame  the frame of the request. This function sets its number.
   awaitable<file_answer> ask(const char* doing, std::string path, wire::frame_writer& frame,
                              std::shared_ptr<reply_data_sink> data = nullptr) const {
     const std::uint32_t number = requests_->number();
@@ -175,7 +176,7 @@ class basic_warden_files {
   std::string path_;
 };
 
-/// The entries of a directory, as they arrive. Beyond the limit, only the error is kept.
+/// The entries of a directory, as they arrive. If a limit is exceeded, the entries are discarded and an error is kept.
 template <class Unused>
 class basic_warden_files<Unused>::listing final : public reply_data_sink {
  public:
@@ -198,7 +199,7 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
   }
 
   /// Returns the sorted entries. May be called once.
-  /// \throws error{exec_errc::too_large}
+  /// \throws error{exec_errc::too_large} if a limit was exceeded.
   std::vector<directory_entry> entries() {
     if (failure_) throw *failure_;
     directory::sort_entries(entries_);
@@ -222,8 +223,8 @@ awaitable<std::vector<directory_entry>> basic_warden_files<Unused>::list(std::st
   co_return entries;
 }
 
-/// A file that is being written. Requests are sent before earlier answers arrive; the first error counts. Destroyed
-/// before the end of `commit`, it discards the file.
+/// A file that is being written. Requests are sent without waiting for the replies to earlier ones. The first error is
+/// thrown. If the object is destroyed before `commit` has completed, the file is discarded.
 template <class Unused>
 class basic_warden_files<Unused>::writing {
  public:
@@ -236,7 +237,7 @@ class basic_warden_files<Unused>::writing {
     try {
       files_.requests_->send_now(*files_.sink_, number_,
                                  wire::frame_writer(wire::frame_type::write_abort, number_).take());
-    } catch (const std::bad_alloc&) {  // the file is discarded with the session
+    } catch (const std::bad_alloc&) {  // without memory, the file is discarded at the end of the session
     }
   }
 
@@ -249,7 +250,8 @@ class basic_warden_files<Unused>::writing {
     begun_ = true;
   }
 
-  /// \param content  the caller keeps it until the awaitable completes.
+  /// Writes bytes at the end of the file.
+  /// \param content  kept by the caller until the awaitable completes.
   awaitable<void> put(bytes_view content) {
     while (!content.empty()) {
       check_answers();
@@ -264,7 +266,7 @@ class basic_warden_files<Unused>::writing {
     check_answers();
     bytes whole = wire::frame_writer(wire::frame_type::write_commit, number_).take();
     co_await send(std::move(whole));
-    begun_ = false;  // after an error the warden has discarded the file
+    begun_ = false;  // if the commit fails, the warden discards the file itself
     place_.release();
     while (!sent_.empty()) {
       std::shared_ptr<file_requests::sent> first = std::move(sent_.front());
@@ -298,13 +300,13 @@ class basic_warden_files<Unused>::writing {
   std::deque<std::shared_ptr<file_requests::sent>> sent_;
 };
 
-/// A file that is being read. The next piece is requested before the current one is used.
+/// A file that is being read. Each piece is requested before the piece before it is used.
 template <class Unused>
 class basic_warden_files<Unused>::reading {
  public:
   reading(const basic_warden_files& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  /// Returns the next piece, at most wire::max_read bytes; empty at the end.
+  /// Returns the next piece, at most `wire::max_read` bytes; an empty piece at the end.
   awaitable<bytes> next() {
     bytes piece;
     if (ended_) co_return piece;
@@ -323,7 +325,7 @@ class basic_warden_files<Unused>::reading {
     co_return piece;
   }
 
-  /// Returns the size of the file, as the warden's latest answer has it.
+  /// Returns the size of the file in bytes, from the last reply.
   std::uint64_t size() const noexcept { return size_; }
   std::uint32_t mode() const noexcept { return mode_; }
 
@@ -344,7 +346,7 @@ class basic_warden_files<Unused>::reading {
   bool ended_ = false;
 };
 
-/// Files one after another, in pieces.
+/// A source that reads files one after another, in pieces.
 template <class Unused>
 class basic_warden_files<Unused>::source final : public file_source {
  public:
@@ -377,7 +379,7 @@ class basic_warden_files<Unused>::source final : public file_source {
     bytes piece;
     if (!from_ || max_bytes == 0) co_return piece;
     if (sent_ == piece_.size()) {
-      piece_ = co_await from_->next();  // returns an empty piece again at the end
+      piece_ = co_await from_->next();  // at the end, this returns an empty piece again
       sent_ = 0;
     }
     const std::size_t count = std::min(max_bytes, piece_.size() - sent_);

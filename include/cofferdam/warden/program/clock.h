@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Time limits, grace periods and the lease; and the end of everything.
+// The warden's timers: time limits, grace periods and the lease. Also the end of the whole warden. (The warden is the
+// helper program in a sandbox that starts and ends commands for a host; see warden.cpp.)
 #pragma once
 
 #include "warden.h"
@@ -10,17 +11,18 @@ namespace {
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
-/// Records the scheduling settings of the warden, before there is a guest.
+/// Records the scheduling settings of the warden, before any command runs that could change them.
 void warden::note_turn() {
   processors_size_ = kernel(__NR_sched_getaffinity, 0, sizeof processors_, address(processors_));
   policy_ = kernel(__NR_sched_getscheduler, 0);
   nice_ = 20 - kernel(__NR_getpriority, 0, 0);
 }
 
-/// Restores the scheduling of one of our processes (0: this one): guests of the same user may move it to a busy
-/// processor, or lower its priority. Only the former can be undone without privileges.
+/// Restores the scheduling settings of a process of the warden; 0 means the calling process. A guest of the same user
+/// may have moved the process to a busy processor, or lowered its priority. Without privileges, only the processor can
+/// be restored.
 void warden::give_turn(u32 pid) {
-  kernel(__NR_prctl, 29, 50'000, 0, 0, 0);  // PR_SET_TIMERSLACK; privileged guests can change it for us
+  kernel(__NR_prctl, 29, 50'000, 0, 0, 0);  // PR_SET_TIMERSLACK; a privileged guest may have changed it
   u64 now[16] = {};
   const long size = kernel(__NR_sched_getaffinity, pid, sizeof now, address(now));
   if (size > 0 && processors_size_ > 0 && memcmp(now, processors_, sizeof now) != 0)
@@ -56,7 +58,7 @@ void warden::pass_time() {
   if (orphans_at_ <= now) sweep_orphans();
 }
 
-/// Ends everything: at the end of the stream or of the lease, or after a protocol error. The warden exits when no
+/// Ends all commands: after the end of the stream, the end of the lease, or a protocol error. The warden exits when no
 /// process is left.
 void warden::kill_everything(bool by_lease) {
   lease_end_ = never;
@@ -65,7 +67,8 @@ void warden::kill_everything(bool by_lease) {
     drop(in_);
     if (!is_socket_) drop(out_);
     drop(worker_);
-    // The worker removes its unfinished files first, unless that takes too long.
+    // The worker (the process for file operations) removes its unfinished files before it exits. Waits for this at most
+    // 0.2 s.
     for (int wait = 0; worker_pid_ != 0 && wait < 200; ++wait) {
       if (wait != 0) {
         const time_spec moment{0, 1000000};
@@ -73,7 +76,7 @@ void warden::kill_everything(bool by_lease) {
       }
       if (kernel(__NR_wait4, worker_pid_, 0, wnohang | wall_children, 0) != 0) worker_pid_ = 0;
     }
-    if (own_pid() == 1) end_process(0);  // then the kernel ends the whole namespace
+    if (own_pid() == 1) end_process(0);  // the kernel then ends all processes of the pid namespace
   }
   for (u32 i = 0; i < jobs_end_; ++i) {
     job& one = jobs_[i];

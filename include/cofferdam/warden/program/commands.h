@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Input and output of commands, and how commands end.
+// The input and output of commands, and their ends.
 #pragma once
 
 #include "warden.h"
@@ -48,7 +48,7 @@ void warden::pump(job& one, outlet& from, source what) {
     }
   }
   if (got <= 0 || --from.last == ~0U) from.last = 0;
-  if (got == 0 || (got < 0 && got != -EAGAIN)) {  // -EIO: no process has the terminal open any more
+  if (got == 0 || (got < 0 && got != -EAGAIN)) {  // EIO means that no process has the terminal open any more
     drop(from.fd);
     conclude(one);
     return;
@@ -61,13 +61,13 @@ void warden::take_input(job& one, const u8* payload, size_t size) {
   if ((one.flags & wire::spawn_descriptors) != 0 || one.in_ends) give_up(wire::fault::unexpected, number);
   if ((one.flags & (wire::spawn_open_input | wire::spawn_terminal)) == 0) give_up(wire::fault::unexpected, number);
   if (one.in_size + one.in_returned + size > wire::input_window) give_up(wire::fault::too_much_input, number);
-  if (one.in_closed) {  // the command has closed it
+  if (one.in_closed) {  // the command has closed its input
     one.in_returned += static_cast<u32>(size);
     feed(one);
     return;
   }
   if (one.in_data == nullptr) {
-    const long at = kernel(__NR_mmap, 0, wire::input_window, 3, 0x22, -1, 0);  // read, write; private, anonymous
+    const long at = kernel(__NR_mmap, 0, wire::input_window, 3, 0x22, -1, 0);  // a private anonymous mapping
     if (at < 0 && at > -4096) {
       close_input(one);
       return;
@@ -98,7 +98,7 @@ void warden::feed(job& one) {
       rearm(one.in, out_event | one_shot, source::in, index_of(one));
       break;
     }
-    if (written < 0) {  // its reading end is closed
+    if (written < 0) {  // the command has closed the reading end
       one.in_returned += one.in_size;
       one.in_size = 0;
       close_input(one);
@@ -113,7 +113,7 @@ void warden::feed(job& one) {
     one.in_begin = 0;
     if (one.in_ends && !one.in_closed) {
       if ((one.flags & wire::spawn_terminal) != 0) {
-        const u8 ends[2] = {4, 4};  // in the middle of a line the first one only passes the line on
+        const u8 ends[2] = {4, 4};  // in the middle of a line, the first ^D only passes the line on
         write_fd(one.in, ends, one.in_line ? 2 : 1);
       }
       close_input(one);
@@ -126,8 +126,8 @@ void warden::feed(job& one) {
 }
 
 void warden::close_input(job& one) {
-  // A terminal is held until nothing of the job is left: some programs close their descriptors before they exit, and
-  // would die of SIGHUP if the terminal went with them.
+  // A terminal stays open until no process of the job is left. Some programs close their descriptors before they exit.
+  // If the terminal closed at that moment, SIGHUP would kill them.
   one.in_closed = true;
   if ((one.flags & wire::spawn_terminal) == 0 || one.emptied) drop(one.in);
   if (one.in_data != nullptr) kernel(__NR_munmap, address(one.in_data), wire::input_window);
@@ -135,7 +135,7 @@ void warden::close_input(job& one) {
   one.in_size = 0;
 }
 
-// ---- how commands end -----------------------------------------------------------------------------------------------
+// ---- the ends of commands -------------------------------------------------------------------------------------------
 
 void warden::order_signal(const job& one, u8 scope, u8 number) {
   if (one.supervisor < 0) return;
@@ -146,15 +146,15 @@ void warden::order_signal(const job& one, u8 scope, u8 number) {
   send_message(supervisors_[one.supervisor].orders, &what, sizeof what, nullptr, 0, nullptr, 0);
 }
 
-/// Ends a command: SIGTERM to all its processes, the grace period, SIGKILL. Only the first reason counts; a shorter
-/// grace period always counts.
+/// Ends a command: sends SIGTERM to all of its processes, and SIGKILL after the grace period. Only the first reason
+/// counts. A later call can only shorten the grace period.
 void warden::begin_end(job& one, wire::exit_reason reason, u32 grace_ms) {
   if (one.reason == wire::exit_reason::none && !one.exited) one.reason = reason;
   one.deadline = never;
   if (one.emptied || one.answer_by != never || one.lost) return;
   if (grace_ms == 0) return order_kill(one);
   const u64 when = now_us() + u64{grace_ms} * 1000;
-  // a lingering command has a time, but no reason yet
+  // in the linger time, `kill_at` is set but there is no reason yet
   if (one.kill_at == never || one.reason == wire::exit_reason::none)
     order_signal(one, static_cast<u8>(wire::signal_scope::tree), sig_term);
   if (when < one.kill_at) one.kill_at = when;
@@ -164,9 +164,9 @@ void warden::order_kill(job& one) {
   one.kill_at = never;
   if (one.supervisor < 0 || one.answer_by != never) return;
   supervisor_link& by = supervisors_[one.supervisor];
-  give_turn(0);  // the guest may have lowered our share of the processor
+  give_turn(0);  // a guest (code in the sandbox) may have lowered the warden's share of the processor
   give_turn(by.pid);
-  kernel(__NR_kill, by.pid, sig_cont);  // the guest may have stopped it
+  kernel(__NR_kill, by.pid, sig_cont);  // the guest may have stopped the supervisor
   order what{};
   what.kind = order_kind::kill;
   send_message(by.orders, &what, sizeof what, nullptr, 0, nullptr, 0);
@@ -180,7 +180,8 @@ void warden::take_exit(job& one, const report& what) {
   close_input(one);
   if (what.left == 0) return;
   if ((one.flags & wire::spawn_keep) != 0)
-    // The host takes this frame as the end of the output; later output belongs to the remaining processes.
+    // The host treats this report as the end of the output. Later output comes from the remaining processes, so only
+    // `max_last` more reads precede the report.
     one.out.last = one.err.last = max_last;
   else if (one.reason == wire::exit_reason::none && !one.lost)
     one.kill_at = now_us() + u64{one.linger_ms} * 1000;
@@ -190,7 +191,7 @@ void warden::tell_exit(job& one) {
   const report& what = one.exit;
   u32 killed_for_memory = 0;
   const bool by_signal = what.detail == static_cast<u8>(wire::exit_how::signaled);
-  // 128 + SIGKILL is the status of a shell
+  // shells exit with 128 + SIGKILL if a command was killed
   const bool looks_killed = by_signal ? what.code == sig_kill : what.code == 128 + sig_kill;
   if (looks_killed && one.reason == wire::exit_reason::none) killed_for_memory = oom_kills();
   one.tells = false;
@@ -214,8 +215,8 @@ void warden::pump_last(job& one, outlet& from, source what) {
   }
 }
 
-/// Sends the remaining output of jobs that have ended, as far as the host has room for it, and then the report of their
-/// end.
+/// Sends the remaining output of jobs whose command has ended, as far as the host has given credit, and then reports
+/// the end.
 void warden::tell_exits() {
   for (u32 i = 0; i < jobs_end_; ++i) {
     job& one = jobs_[i];
@@ -226,7 +227,7 @@ void warden::tell_exits() {
   }
 }
 
-/// Removes a job without remaining processes or output.
+/// Removes a job if no process and no output of it is left.
 void warden::conclude(job& one) {
   if (!one.used || !one.emptied || one.out.fd >= 0 || one.err.fd >= 0) return;
   if (one.tells) tell_exit(one);
@@ -237,8 +238,8 @@ void warden::conclude(job& one) {
   while (jobs_end_ != 0 && !jobs_[jobs_end_ - 1].used) --jobs_end_;
 }
 
-/// Finds the kernel's count of processes killed by a memory limit, in the control group of all our processes. A line of
-/// self/cgroup is `number:controllers:path`; version 2 has number 0 and no controllers.
+/// Opens the kernel's counter of processes that were killed by the memory limit of the warden's control group. A line
+/// of /proc/self/cgroup is `number:controllers:path`; version 2 has the number 0 and no controllers.
 void warden::find_oom_counter() {
   char text[2048];
   if (proc_fd <= 0 || read_file_at(proc_fd, "self/cgroup", text, sizeof text) <= 0) return;
@@ -256,7 +257,7 @@ void warden::find_oom_counter() {
     else if (memory)
       put_text(put_text(put_text(path, "/sys/fs/cgroup/memory"), at + 8), "/memory.oom_control");
     int opened = unified || memory ? open_at(at_fdcwd, path, o_rdonly) : -1;
-    if (opened < 0 && memory)  // if only our own group is mounted
+    if (opened < 0 && memory)  // for containers, in which only the warden's own group is mounted
       opened = open_at(at_fdcwd, "/sys/fs/cgroup/memory/memory.oom_control", o_rdonly);
     if (opened >= 0) oom_fd_ = static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));
     close_fd(opened);

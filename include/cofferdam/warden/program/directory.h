@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Reading the names in a directory.
+// A class for reading the names in a directory without a C library.
 #pragma once
 
 #include "system.h"
 
-/// A directory that is being read, with the names that the kernel gave last.
+/// A directory that is being read, and a buffer of the names that the kernel has returned last.
 class read_directory {
  public:
   int fd;
@@ -16,7 +16,7 @@ class read_directory {
     at_ = size_ = 0;
   }
 
-  /// Behaves as if the directory at `opened` had only this name; the directory is not read.
+  /// Begins as if the directory had only this name, without reading the directory.
   void begin_with(int opened, const char* name) {
     fd = opened;
     at_ = 0;
@@ -25,7 +25,8 @@ class read_directory {
     put_text(reinterpret_cast<char*>(data_ + name_offset), name);
   }
 
-  /// Returns the next number among the names, and the text of the name; 0 at the end. For /proc.
+  /// Returns the next name that is a number other than 0, as in /proc. `name_of_it` receives its text. Returns 0 at the
+  /// end.
   [[gnu::noinline]] u32 next_number(const char*& name_of_it) {
     long result;
     u32 number = 0;
@@ -41,7 +42,8 @@ class read_directory {
 
   bool is_used_up() const { return at_ >= size_; }
 
-  /// Returns the current name; null at the end, or if `result` is negative.
+  /// Returns the current name; null at the end. `result` is a negative errno if reading has failed, otherwise at least
+  /// 0.
   [[gnu::noinline]] const char* name(long& result) {
     for (result = 0;; advance()) {
       if (is_used_up()) {
@@ -56,12 +58,12 @@ class read_directory {
     }
   }
   const char* current() const { return reinterpret_cast<const char*>(data_ + at_ + name_offset); }
-  /// Returns the position after the current name.
+  /// Returns the directory's position after the current name, for lseek(2).
   i64 position() const { return load<i64>(8); }
   void advance() { at_ += load<u16>(16); }
 
  private:
-  // struct linux_dirent64: u64 inode, i64 position, u16 size, u8 type, name.
+  // The layout of a name in the buffer is struct linux_dirent64: u64 inode, i64 position, u16 size, u8 type, name.
   static constexpr size_t name_offset = 19;
 
   template <class T>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// File operations beneath one directory, in a separate process, which answers the warden's frames one after another.
-// The counterpart of os/directory.hpp, with the same rules and errors, but without a libc and in memory of fixed size.
-// Two things differ: absolute paths are always refused, and setting a mode follows no link. Functions return a negative
-// errno on failure.
+// File operations beneath one directory. They run in a separate process, the worker, which answers the frames of the
+// warden one after another. The rules and errors are the same as in os/directory.hpp, but there is no C library and
+// only memory of fixed size. Two rules differ: absolute paths are always refused, and setting a mode follows no link.
+// Functions return a negative errno on failure.
 #pragma once
 
 #include <cofferdam/warden/detail/wire.hpp>
@@ -25,7 +25,8 @@ inline bool is_format(const struct stat& status, u32 format) { return (status.st
 inline long status_at(int directory, const char* name, struct stat& status) {
   return kernel(__NR_newfstatat, directory, address(name), address(&status), at_symlink_nofollow);
 }
-/// Returns the descriptor and its status. If the status cannot be read, closes it and returns an error.
+/// Reads the status of a descriptor. Returns the descriptor. If the status cannot be read, closes the descriptor and
+/// returns the error.
 inline int looked_at(int fd, struct stat& status) {
   if (fd < 0) return fd;
   const long result = kernel(__NR_fstat, fd, address(&status));
@@ -34,24 +35,25 @@ inline int looked_at(int fd, struct stat& status) {
   return static_cast<int>(result);
 }
 
-/// Converts the result of a call with single names, where EXDEV means two file systems and is no error of the path.
+/// Converts the result of a call with single names. There EXDEV means that the names are on different file systems, not
+/// that a path leads out of the root.
 inline long name_result(long result) {
   if (result == -EXDEV) return -EOPNOTSUPP;
   return result == -EEXIST ? -ENOTEMPTY : result;
 }
 
-/// Changes the mode of the file of a descriptor, O_PATH or not, never of a name.
+/// Changes the mode of the file that a descriptor refers to. The descriptor may have been opened with O_PATH.
 inline long change_mode(int fd, u32 mode) {
   long result = kernel(__NR_fchmod, fd, mode);
   if (result != -EBADF) return result;
-  result = kernel(452, fd, address(""), mode, at_empty_path);  // fchmodat2, Linux 6.6
+  result = kernel(452, fd, address(""), mode, at_empty_path);  // fchmodat2(2), since Linux 6.6
   if ((result != -ENOSYS && result != -EPERM) || proc_fd <= 0) return result;
   char link[24];
   put_number(put_text(link, "self/fd/"), static_cast<u32>(fd))[0] = 0;
   return kernel(__NR_fchmodat, proc_fd, address(link), mode);
 }
 
-/// ".cofferdam-" and 16 random digits. A name that exists already is not used.
+/// The size of a random name: ".cofferdam-", 16 random digits and a NUL. Callers do not use a name that exists already.
 inline constexpr size_t random_name_size = 11 + 16 + 1;
 inline void random_name(char* to) {
   u64 random = 0;
@@ -62,7 +64,7 @@ inline void random_name(char* to) {
   *to = 0;
 }
 
-/// Normalizes a path in place: `./a//b/` becomes `a/b`, and `.` alone means the root.
+/// Normalizes a path in place: `./a//b/` becomes `a/b`, and `./` becomes `.`, which means the root.
 inline long clean_path(char* path, bool may_be_root) {
   if (path[0] == 0 || path[0] == '/') return -EINVAL;
   char* to = path;
@@ -86,7 +88,7 @@ inline long clean_path(char* path, bool may_be_root) {
   return static_cast<size_t>(to - path) <= max_path ? 0 : -ENAMETOOLONG;
 }
 
-/// Splits a clean path into the directory, which stays in `path`, and the name, which is returned.
+/// Splits a normalized path. `path` receives the directory, and the name is returned.
 inline const char* split_path(const char*& path, char* whole) {
   char* name = whole + strlen(whole);
   while (name != whole && name[-1] != '/') --name;
@@ -97,16 +99,19 @@ inline const char* split_path(const char*& path, char* whole) {
 
 // ---- paths beneath the root -----------------------------------------------------------------------------------------
 
-// 40 links, as in the kernel, of at most a path's length each, and the path itself.
+// A path is followed through at most 40 links, as in the kernel. Each link may add a path of full length to the given
+// one.
 inline constexpr int max_links = 40;
 inline constinit char walk_pending[(max_links + 1) * (max_path + 1) + 1] = {};
 inline constinit char walk_names[sizeof walk_pending] = {};
 
-/// Opens paths only beneath a directory. Symbolic links are followed as long as they stay beneath.
+/// A directory, and a function that opens only paths beneath it. Symbolic links are followed as long as they stay
+/// beneath the directory.
 class file_root {
  public:
-  /// \param fd     an open directory, or a negative errno that every request then gets.
-  /// \param walks  true: does not use the kernel to resolve paths, even if it can.
+  /// Sets the directory.
+  /// \param fd     an open directory, or a negative errno, with which every request then fails.
+  /// \param walks  true to open paths name by name even if the kernel has openat2(2).
   void take(int fd, bool walks) {
     fd_ = fd;
     if (fd_ < 0) return;
@@ -115,15 +120,16 @@ class file_root {
     close_fd(probe);
   }
 
-  /// Returns a negative errno if there is no root.
+  /// Returns a descriptor if there is a root, otherwise a negative errno.
   long state() const { return fd_; }
 
-  /// \param path  a clean one.
+  /// Opens a path beneath the directory.
+  /// \param path  a normalized path.
   int open(const char* path, int flags) {
     if (!walks_) {
-      int fd = -EAGAIN;  // something was renamed while the kernel followed a `..`
+      int fd = -EAGAIN;  // EAGAIN: an entry was renamed while the kernel followed a `..`
       for (int i = 0; i < max_tries && (fd == -EAGAIN || fd == -EINTR); ++i) fd = open_by_kernel(path, flags);
-      // -EPERM may come from a filter that does not know the call; the walk then gives the right result.
+      // A seccomp filter that does not know openat2 may return EPERM. In this case the walk finds the actual result.
       if (fd != -ENOSYS && fd != -EPERM && fd != -EAGAIN && fd != -EINTR) return fd;
     }
     int fd = -EAGAIN;
@@ -140,7 +146,7 @@ class file_root {
 
  private:
   static constexpr int max_tries = 64;
-  static constexpr u32 max_steps = 65536;  // a bound for 40 long links full of `..`
+  static constexpr u32 max_steps = 65536;  // the bound for a path with 40 long links full of `..`
 
   int open_by_kernel(const char* path, int flags) const {
     const struct {
@@ -149,9 +155,10 @@ class file_root {
     return static_cast<int>(kernel(__NR_openat2, fd_, address(path), address(&how), sizeof how));
   }
 
-  // The walk. Every step opens one name with O_NOFOLLOW from a descriptor that is known to be beneath the root, so a
-  // replaced name cannot lead out. A `..` in a link restarts at the root and goes down again, so the `..` on disk need
-  // not be trusted.
+  // Opens the pending path without openat2(2). Each step opens one name with O_NOFOLLOW in a descriptor that is known
+  // to be beneath the root. A name that is replaced at the same time therefore cannot lead out. A `..` in a link is not
+  // opened: the walk starts at the root again and descends to the parent, because the `..` entry on disk may lead
+  // elsewhere after a rename.
   int walk(int flags) {
     int links = 0;
     for (u32 step = 0; *pending_ != 0; ++step) {
@@ -205,7 +212,7 @@ class file_root {
     while (*pending_ == '/' || (*pending_ == '.' && (pending_[1] == '/' || pending_[1] == 0))) ++pending_;
   }
 
-  /// Returns the size of the next name, at least one; zero if the name is too long.
+  /// Removes the next name from the pending path. Returns its size, at least 1; 0 if the name is too long.
   size_t take_name(char* to) {
     size_t size = 0;
     for (; *pending_ != 0 && *pending_ != '/'; ++pending_) {
@@ -217,7 +224,8 @@ class file_root {
     return size;
   }
 
-  // Reads the link of a descriptor, so that it cannot be replaced meanwhile.
+  // Puts the target of a link in front of the pending path. The link is read from a descriptor, so another process
+  // cannot replace it in between.
   int follow(int link) {
     char target[max_path];
     const long size = kernel(__NR_readlinkat, link, address(""), address(target), sizeof target);
@@ -227,7 +235,8 @@ class file_root {
     return 0;
   }
 
-  /// \param seen  the status of this name a moment ago.
+  /// Opens the last name of the path.
+  /// \param seen  the status of this name, read a moment ago.
   int open_last(const char* name, int flags, const struct stat& seen) const {
     struct stat status;
     int fd = looked_at(open_at(here(), name, flags | o_nofollow), status);
@@ -236,19 +245,19 @@ class file_root {
     if (fd >= 0) swapped = is_format(status, mode_link);
     if (!swapped) return fd;
     close_fd(fd);
-    return -EAGAIN;  // just replaced by a link
+    return -EAGAIN;  // a link has just replaced the entry
   }
 
   int fd_ = 0;
   bool walks_ = false;
-  int at_ = 0;               ///< -1: the root
-  size_t names_size_ = 0;    ///< part of walk_names: the path from the root to at_; none of its names is a link
-  char* pending_ = nullptr;  ///< still to go, in walk_pending
+  int at_ = 0;             ///< the current directory; -1 means the root
+  size_t names_size_ = 0;  ///< the size of the path from the root to `at_`, in walk_names; none of its names is a link
+  char* pending_ = nullptr;  ///< the rest of the path that is still to be opened, in walk_pending
 };
 
 // ---- trees ----------------------------------------------------------------------------------------------------------
 
-/// The identity of a directory whose descriptor was closed.
+/// The identity of a directory whose descriptor was closed, and the position at which to continue reading it.
 struct upper_directory {
   u64 device;
   u64 inode;
@@ -257,15 +266,16 @@ struct upper_directory {
 
 inline constexpr u32 max_held = 32;
 inline constinit read_directory held_directories[max_held] = {};
-// A path in a list must fit into a frame, so no directory is deeper than half a frame.
+// A path in a list must fit into a frame, and each directory adds at least two bytes to it. This bounds the depth.
 inline constinit upper_directory upper_directories[wire::max_payload / 2] = {};
 inline constinit char list_prefix[wire::max_payload] = {};
 
-/// Removes trees in bounded memory and with a bounded number of descriptors at any depth: directories that are too deep
-/// are moved up. Symbolic links are removed, not followed.
+/// A removal of trees with a fixed amount of memory and a fixed number of descriptors, at any depth: directories that
+/// are too deep are moved to the top of the tree first. Symbolic links are removed, not followed.
 class tree_removal {
  public:
-  /// \param parent  the directory with the name; it is closed.
+  /// Removes a name in a directory, with everything beneath it.
+  /// \param parent  a descriptor of the directory. This function closes it.
   long remove(int parent, const char* name) {
     depth_ = rounds_ = 0;
     lifted_ = false;
@@ -278,7 +288,7 @@ class tree_removal {
   }
 
  private:
-  static constexpr u32 max_rounds = 10000;  // for the case that a process fills the tree while it is emptied
+  static constexpr u32 max_rounds = 10000;  // a bound for the case that another process adds entries all the time
 
   read_directory& here() { return held_directories[depth_]; }
 
@@ -288,16 +298,16 @@ class tree_removal {
     if (result < 0) return result;
     if (name == nullptr) return leave();
     result = unlink(name, 0);
-    // EPERM: the error that POSIX defines for a directory
+    // POSIX specifies EPERM for unlinking a directory, Linux returns EISDIR.
     if (result == -EISDIR || result == -EPERM) return enter(name, result);
     if (result >= 0) here().advance();
     return result;
   }
 
-  // Adds the permission to empty the current directory. Returns false if that is not allowed.
+  // Sets the permission bits that are needed to empty the current directory. Returns false if this is not permitted.
   bool take_over() { return depth_ != 0 && change_mode(here().fd, 0700) >= 0; }
 
-  // Succeeds also if the name is already gone.
+  // Removes a name in the current directory. Succeeds also if the name does not exist any more.
   long unlink(const char* name, int flags) {
     long result = kernel(__NR_unlinkat, here().fd, address(name), flags);
     if (result == -EACCES && take_over()) result = kernel(__NR_unlinkat, here().fd, address(name), flags);
@@ -312,7 +322,7 @@ class tree_removal {
       fd = open_at(here().fd, name, o_rdonly | o_directory | o_nofollow);
     }
     if (fd == -ENOTDIR || fd == -ELOOP || fd == -ENOENT)
-      return why_not_unlinked == -EPERM ? -EPERM : count_round();  // another process replaces it: try again
+      return why_not_unlinked == -EPERM ? -EPERM : count_round();  // another process replaced it: try again
     if (fd < 0) return fd;
     ++depth_;
     here().begin(fd);
@@ -326,7 +336,7 @@ class tree_removal {
     close_fd(below);
   }
 
-  // Moves a directory to the top of the tree, where it is processed later.
+  // Moves a directory that is too deep to the top of the tree, where it is removed later.
   long lift(const char* name) {
     char lifted[random_name_size];
     random_name(lifted);
@@ -382,8 +392,9 @@ inline constinit u8 worker_out[wire::header_size + wire::max_payload] = {};
 
 class file_worker {
  public:
-  /// \param stream  its end of the socket pair.
-  /// \param root    the directory, or a negative number; see file_root::take.
+  /// Serves requests until the stream ends.
+  /// \param stream  the worker's end of the socket pair to the warden.
+  /// \param root    the root directory, or a negative errno; see file_root::take.
   /// \param flags   the flags of `configure`.
   [[noreturn]] void serve(int stream, int root, u32 flags = 0) {
     stream_ = stream;
@@ -395,7 +406,7 @@ class file_worker {
       const u32 size = head.get<u32>();
       const auto type = static_cast<wire::frame_type>(head.get<u8>());
       job_ = head.get<u32>();
-      if (size > wire::max_payload) leave(2);  // the warden lets no larger ones through
+      if (size > wire::max_payload) leave(2);  // the warden passes on no larger frames
       need(wire::header_size + size);
       u8* payload = worker_in + in_begin_ + wire::header_size;
       in_begin_ += wire::header_size + size;
@@ -416,7 +427,7 @@ class file_worker {
     end_process(code);
   }
 
-  /// Waits until that many bytes have arrived.
+  /// Waits until the next `size` bytes of the stream are in worker_in.
   void need(size_t size) {
     if (sizeof worker_in - in_begin_ < size || in_begin_ == in_end_) {
       in_end_ -= in_begin_;
@@ -430,7 +441,8 @@ class file_worker {
     }
   }
 
-  /// Sends the content of worker_out, after the room for a header.
+  /// Sends a frame whose payload is in worker_out, after the space for a header.
+  /// \param size  the size of the payload in bytes.
   void send(wire::frame_type type, size_t size) {
     writer(worker_out).put(static_cast<u32>(size)).put(static_cast<u8>(type)).put(job_);
     size += wire::header_size;
@@ -456,7 +468,8 @@ class file_worker {
       discard(*one);
       return 0;
     }
-    // The arguments of the other requests, in this order. The strings are in our own buffer, where they may be split.
+    // Reads the arguments of the other requests, in the order of their payloads. The strings are in this process's
+    // buffer, where they may be split.
     char* path = const_cast<char*>(from.text());
     char* to = type == rename ? const_cast<char*>(from.text()) : nullptr;
     const u64 offset = type == read ? from.get<u64>() : 0;
@@ -494,7 +507,7 @@ class file_worker {
 
   // ---- stat and list ----
 
-  // The layout on the wire.
+  // The layout of an entry on the wire.
   struct __attribute__((packed, may_alias)) wire_entry {
     u8 type;
     u32 mode;
@@ -546,7 +559,7 @@ class file_worker {
 
   read_directory& here() { return held_directories[depth_ % max_held]; }
 
-  /// Adds one name. Returns zero at the end of the list.
+  /// Adds one name to the list. Returns 0 at the end of the list, a positive number to continue, or a negative errno.
   long list_step(bool recursive) {
     long result = 0;
     const char* name = here().name(result);
@@ -564,10 +577,10 @@ class file_worker {
     if (!vanished) result = add_entry(status, name, size);
     if (result < 0 && !vanished) return result;
     const i64 position = here().position();
-    here().advance();  // the name stays where it is
+    here().advance();  // `name` stays valid, because the buffer does not change
     if (vanished || !recursive || !is_format(status, mode_directory)) return 1;
     const int below = open_at(here().fd, name, o_rdonly | o_directory | o_nofollow);
-    if (below == -ENOENT || below == -ENOTDIR || below == -ELOOP) return 1;  // gone, or replaced
+    if (below == -ENOENT || below == -ENOTDIR || below == -ELOOP) return 1;  // the directory was removed or replaced
     if (below < 0) return below;
     memcpy(list_prefix + prefix_size_, name, size);
     prefix_size_ += size;
@@ -575,7 +588,8 @@ class file_worker {
     upper_directories[depth_].position = position;
     ++depth_;
     if (depth_ - lowest_held_ == max_held) {
-      // This slot is that of the uppermost open directory.
+      // All descriptors are in use. The slot of the new directory is the slot of the uppermost open directory, which is
+      // therefore closed.
       status.st_ino = 0;
       here().fd = looked_at(here().fd, status);
       upper_directories[lowest_held_].device = status.st_dev;
@@ -587,7 +601,8 @@ class file_worker {
     return 1;
   }
 
-  /// Opens the directory above by `..`, if its descriptor was closed, and checks that it is the same one.
+  /// Returns to the directory above. If its descriptor was closed, opens it by `..`, and checks that it is the same
+  /// directory.
   long go_up() {
     if (depth_ == lowest_held_) {
       const upper_directory& wanted = upper_directories[depth_ - 1];
@@ -635,7 +650,8 @@ class file_worker {
 
   long read_some(const char* path, u64 offset, u64 most) {
     struct stat status;
-    // Checks the type first, so that a process at the other end of a FIFO does not notice.
+    // Checks the type before opening the file for reading. A process at the other end of a FIFO therefore does not
+    // notice.
     int fd = looked_at(root_.open(path, o_path), status);
     if (fd < 0) return fd;
     close_fd(fd);
@@ -670,8 +686,8 @@ class file_worker {
     return nullptr;
   }
 
-  /// Opens a directory, and makes it and its parents if they are missing: finds the lowest existing one, then goes
-  /// down.
+  /// Opens a directory, and makes it and its parents if they are missing. Finds the deepest existing directory first,
+  /// and then makes those below it.
   int open_made(char* path, u32 mode) {
     size_t end = strlen(path);
     int at;
@@ -695,7 +711,7 @@ class file_worker {
       if (below >= 0 || below == -EEXIST) below = open_at(at, name, o_path | o_directory | o_nofollow);
       path[end] = cut;
       close_fd(at);
-      if (below < 0) return static_cast<int>(below == -ELOOP ? -ENOTDIR : below);  // a dangling link
+      if (below < 0) return static_cast<int>(below == -ELOOP ? -ENOTDIR : below);  // ELOOP: the name is a dangling link
       at = static_cast<int>(below);
     }
     return at;
@@ -707,7 +723,7 @@ class file_worker {
     for (unfinished_file& each : unfinished_files)
       if (!each.used) one = &each;
     if (one == nullptr) return -EMFILE;
-    char here[] = ".";  // a path is split while its directories are made
+    char here[] = ".";  // a copy, because `open_made` modifies its argument
     const char* above = nullptr;
     const char* name = split_path(above, path);
     int parent = open_made(name == path ? here : path, 0755);
@@ -777,7 +793,8 @@ class file_worker {
     if (result >= 0 && !one.exclusive) result = kernel(__NR_renameat, one.parent, from, one.parent, to);
     if (result >= 0 && one.exclusive) {
       result = kernel(__NR_renameat2, one.parent, from, one.parent, to, 1);  // RENAME_NOREPLACE
-      if (result == -EINVAL || result == -ENOSYS) {                          // not supported by this file system
+      // Some file systems do not support RENAME_NOREPLACE.
+      if (result == -EINVAL || result == -ENOSYS) {
         result = kernel(__NR_linkat, one.parent, from, one.parent, to, 0);
         if (result >= 0) kernel(__NR_unlinkat, one.parent, from, 0);
       }
@@ -823,12 +840,12 @@ class file_worker {
   int stream_ = 0;
   size_t in_begin_ = 0;
   size_t in_end_ = 0;
-  u32 job_ = 0;           ///< of the current request
-  u8* answer_ = nullptr;  ///< the end of the reply so far
+  u32 job_ = 0;           ///< the number of the current request
+  u8* answer_ = nullptr;  ///< the end of the reply so far, in worker_out
   u32 depth_ = 0;
-  u32 lowest_held_ = 0;     ///< the uppermost directory whose descriptor we hold
-  size_t prefix_size_ = 0;  ///< part of list_prefix: the path of the current directory
-  size_t list_size_ = 0;    ///< bytes that were not sent yet
+  u32 lowest_held_ = 0;     ///< the uppermost directory whose descriptor is open
+  size_t prefix_size_ = 0;  ///< the size of the current directory's path, in list_prefix
+  size_t list_size_ = 0;    ///< the number of bytes of the list that were not sent yet, in worker_out
   u64 listed_ = 0;
   u64 listed_bytes_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Frames to the host and from it: sending frames, and handling requests.
+// Frames: sending them to the host, and executing the host's requests.
 #pragma once
 
 #include "warden.h"
@@ -121,7 +121,7 @@ void warden::take_frame(frame_type type, u32 id, const u8* payload, size_t size)
     return;
   }
   if (number >= 0x20 && number <= 0x2a) return relay_to_worker(type, id, payload, size);
-  job* one = find(id);  // none: it is over, and the report is already on its way to the host
+  job* one = find(id);  // null if the job has ended; its report is then on its way to the host
   switch (type) {
     case frame_type::input:
       if (one != nullptr) take_input(*one, payload, size);
@@ -181,7 +181,8 @@ void warden::configure(const u8* payload, size_t size) {
   lease_us_ = u64{lease_ms} * 1000;
   if (lease_us_ != 0) lease_end_ = now_us() + lease_us_;
   configured_flags_ = flags;
-  // Opened once, so that a restarted worker gets the same directory, even if the path was replaced.
+  // The root is opened only once. A restarted worker therefore gets the same directory, even if the path was replaced
+  // in between.
   int opened = root[0] == 0 ? -EINVAL : open_at(at_fdcwd, root, o_path | o_directory);
   root_ = opened;
   if (opened < 0) return;
@@ -226,7 +227,7 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   if (one == nullptr) {
     fail(id, wire::fail_stage::limit, -EAGAIN);
   } else {
-    if (busy_count_ == 0) oom_kills();  // resets the count for this command
+    if (busy_count_ == 0) oom_kills();  // so that earlier kills are not counted for this command
     *one = job();
     one->used = true;
     one->id = id;
@@ -258,7 +259,7 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   close_fd(directory);
 }
 
-/// Makes the pipes of a job, or its terminal. On failure the host gets a report.
+/// Makes the pipes or the terminal of a job. On failure reports `failed` to the host and returns false.
 bool warden::make_pipes(job& one, int* standard, const spawn_head& head) {
   if ((one.flags & wire::spawn_terminal) != 0) {
     const int master = open_at(at_fdcwd, "/dev/ptmx", o_rdwr | o_noctty | o_nonblock);
@@ -340,16 +341,16 @@ void warden::hand_over(job& one, const u8* payload, size_t size, const int* stan
   size_t count = 3;
   if (directory >= 0) fds[count++] = directory;
   if (file >= 0) fds[count++] = file;
-  for (u32 attempt = 0; attempt < max_idle + 2; ++attempt) {  // all idle ones may be dead
+  for (u32 attempt = 0; attempt < max_idle + 2; ++attempt) {  // tries each idle supervisor, then a new one
     supervisor_link* by = idle_supervisor();
     if (by == nullptr) by = start_supervisor();
     if (by == nullptr) break;
     const long sent = send_message(by->orders, &what, sizeof what, payload, file >= 0 ? 0 : size, fds, count);
-    if (sent == -ETOOMANYREFS) {  // our user has too many descriptors in flight, including those of guests
+    if (sent == -ETOOMANYREFS) {  // the user has too many descriptors in flight, including those of guests
       close_fd(file);
       return fail(one.id, wire::fail_stage::limit, sent);
     }
-    if (sent < 0) {  // it was killed while it was idle
+    if (sent < 0) {  // the supervisor was killed while it was idle
       retire(*by);
       continue;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Landlock and seccomp for one command: they protect the processes that watch it, which may have the same user id.
+// Landlock and seccomp for one command. They protect the warden and its supervisors from the command, which may have
+// the same user id.
 #pragma once
 
 #include "system.h"
@@ -10,10 +11,11 @@
 
 inline constexpr long nr_landlock_create_ruleset = 444, nr_landlock_add_rule = 445, nr_landlock_restrict_self = 446;
 
-/// Returns the kernel's Landlock ABI, or a number below 1 without Landlock.
+/// Returns the version of the kernel's Landlock interface (ABI); less than 1 if the kernel has no Landlock.
 inline long landlock_abi() { return kernel(nr_landlock_create_ruleset, 0, 0, 1); }  // LANDLOCK_CREATE_RULESET_VERSION
 
-/// Refuses signals to processes outside, connections to their abstract sockets, and tracing them. Landlock ABI 6.
+/// Forbids the calling process to signal or trace processes outside of its Landlock domain, and to connect to their
+/// abstract sockets. Needs Landlock ABI 6.
 inline long enter_scope() {
   struct {
     u64 files, network, scoped;
@@ -23,10 +25,12 @@ inline long enter_scope() {
   return kernel(nr_landlock_restrict_self, ruleset, 0);  // exec closes the descriptor
 }
 
-/// Refuses tracing of processes outside: every Landlock domain does. Landlock ABI 2.
+/// Forbids the calling process to trace processes outside of its Landlock domain, as every domain does. Needs Landlock
+/// ABI 2.
 ///
-/// A ruleset has to handle at least one right, and one that handles a right of files forbids moving files between
-/// directories unless it grants REFER. So the ruleset handles REFER and one other right, and grants both everywhere.
+/// A ruleset must handle at least one access right. If it handles a right on files, it forbids moving files between
+/// directories, unless it grants the right REFER. This ruleset therefore handles REFER and one other right, and grants
+/// both everywhere.
 inline long enter_domain() {
   constexpr u64 make_block = u64{1} << 11, refer = u64{1} << 13;
   const u64 handled = make_block | refer;
@@ -45,7 +49,7 @@ inline long enter_domain() {
 
 // ---- seccomp --------------------------------------------------------------------------------------------------------
 
-/// One instruction of the filter (struct sock_filter).
+/// One instruction of a filter (struct sock_filter).
 struct filter_step {
   u16 code = 0;
   u8 if_equal = 0;
@@ -53,17 +57,19 @@ struct filter_step {
   u32 value = 0;
 };
 
-/// The system calls of one ABI that the filter checks. An unused slot repeats another call.
+/// The numbers of the system calls that the filter checks, for one ABI. In `tracing`, unused elements repeat another
+/// number.
 struct filtered_calls {
   u32 abi;         ///< AUDIT_ARCH_*
-  u32 mask;        ///< applied to the call's number
-  u32 set_limits;  ///< prlimit64
-  u32 tracing[8];  ///< ptrace, process_vm_readv, process_vm_writev, kcmp, pidfd_getfd
+  u32 mask;        ///< a mask that is applied to the number of a call
+  u32 set_limits;  ///< the number of prlimit64
+  u32 tracing[8];  ///< the numbers of ptrace, process_vm_readv, process_vm_writev, kcmp and pidfd_getfd
 };
 
 #if defined(__x86_64__)
-// x32 shares the ABI's number, and its calls have bit 30. Before Linux 5.4 some numbers worked with and without the
-// bit, so both tables of numbers are refused with and without it.
+// x32 has the same AUDIT_ARCH value as x86-64, and bit 30 is set in the numbers of its calls. Before Linux 5.4, some
+// numbers worked both with and without this bit. The mask therefore removes the bit, and the numbers of both ABIs are
+// refused.
 inline constexpr filtered_calls filtered[2] = {
     {0xc000003e, ~0x40000000U, 302, {101, 310, 311, 312, 438, 521, 539, 540}},  // x86-64 and x32
     {0x40000003, ~0U, 340, {26, 347, 348, 349, 438, 438, 438, 438}},            // i386
@@ -71,14 +77,17 @@ inline constexpr filtered_calls filtered[2] = {
 #else
 inline constexpr filtered_calls filtered[2] = {
     {0xc00000b7, ~0U, 261, {117, 270, 271, 272, 438, 438, 438, 438}},  // aarch64
-    {0x40000028, ~0U, 369, {26, 376, 377, 378, 438, 438, 438, 438}},   // 32-bit programs
+    {0x40000028, ~0U, 369, {26, 376, 377, 378, 438, 438, 438, 438}},   // 32-bit Arm programs
 };
 #endif
 
-/// The filter. Changing a limit of another process fails with EPERM, and so does tracing if `on_tracing` refuses it.
-/// The kernel compares process numbers as int, so only the low 32 bits count; of a pointer all 64 count. Only 0 can be
-/// recognized as the process itself; its own number is refused too. All ABIs of these machines are listed; a call of
-/// any other ABI ends the process.
+/// The filter. Changing a limit of another process fails with EPERM. Tracing fails with EPERM, too, if the result at
+/// `on_tracing` refuses it.
+///
+/// The kernel takes a process number as an int, so the filter compares only its low 32 bits. It compares all 64 bits of
+/// a pointer. The filter cannot know the process's own number, so only 0 is recognized as the process itself; the
+/// process's own number is refused. All ABIs of x86-64 and aarch64 machines are listed. A call of any other ABI kills
+/// the process.
 struct filter_text {
   filter_step steps[40];
   u16 size;
@@ -88,15 +97,15 @@ struct filter_text {
 
   constexpr filter_text() : steps{}, size(0), on_tracing(0) {
     constexpr u16 load = 0x20, equal = 0x15, mask = 0x54, answer = 0x06;
-    // Targets beyond the current block, resolved at the end.
+    // Placeholders for jumps beyond the current block. They are replaced at the end.
     constexpr u8 to_limits = 250, to_tracing = 251, to_allow = 252, to_refuse = 253, to_kill = 254, to_next_abi = 255;
     u16 abi_at[2] = {};
-    add(load, 4);  // seccomp_data::arch
+    add(load, 4);  // loads seccomp_data::arch
     for (int i = 0; i < 2; ++i) {
       const filtered_calls& calls = filtered[i];
       abi_at[i] = size;
       add(equal, calls.abi, 0, i == 0 ? to_next_abi : to_kill);
-      add(load, 0);  // seccomp_data::nr
+      add(load, 0);  // loads seccomp_data::nr
       add(mask, calls.mask);
       add(equal, calls.set_limits, to_limits, 0);
       for (int k = 0; k < 8; ++k) {
@@ -107,9 +116,9 @@ struct filter_text {
       add(answer, allow);
     }
     const u16 limits_at = size;
-    add(load, 16);  // the first argument: the process whose limits change
+    add(load, 16);  // loads the first argument: the process whose limits are changed
     add(equal, 0, to_allow, 0);
-    add(load, 32);  // the third argument: the new limits, or null
+    add(load, 32);  // loads the third argument, first its low half: the new limits, or null
     add(equal, 0, 0, to_refuse);
     add(load, 36);
     add(equal, 0, to_allow, to_refuse);
@@ -145,10 +154,10 @@ struct filter_text {
 };
 inline constexpr filter_text filter{};
 
-/// Returns true if the kernel accepts filters (CONFIG_SECCOMP_FILTER).
+/// Returns true if the kernel supports seccomp filters (CONFIG_SECCOMP_FILTER). A null program then gives EFAULT.
 inline bool takes_filters() { return kernel(__NR_prctl, 22, 2, 0, 0, 0) == -EFAULT; }  // PR_SET_SECCOMP, a null program
 
-/// Sets the filter permanently for the calling process and all its descendants. Needs no_new_privs.
+/// Installs the filter permanently for the calling process and all of its descendants. Needs no_new_privs.
 inline long enter_filter(bool refuses_tracing) {
   filter_step steps[sizeof filter.steps / sizeof *filter.steps];
   memcpy(steps, filter.steps, sizeof steps);
@@ -157,7 +166,8 @@ inline long enter_filter(bool refuses_tracing) {
     u16 size;
     const filter_step* steps;
   } const program{filter.size, steps};
-  // Without SECCOMP_FILTER_FLAG_SPEC_ALLOW (Linux 4.17), kernels before 5.16 slow every program under a filter.
+  // Without SECCOMP_FILTER_FLAG_SPEC_ALLOW (since Linux 4.17), kernels before 5.16 slow down every program under a
+  // filter.
   long result = kernel(__NR_seccomp, 1, 4, address(&program));  // SECCOMP_SET_MODE_FILTER
   if (result == -EINVAL) result = kernel(__NR_seccomp, 1, 0, address(&program));
   if (result == -ENOSYS) result = kernel(__NR_prctl, 22, 2, address(&program), 0, 0);

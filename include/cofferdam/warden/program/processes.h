@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Finding the descendants of a process, and signalling only those.
+// Functions that find the descendants of a process, and send signals only to them.
 #pragma once
 
 #include "directory.h"
 #include "system.h"
 
-/// The directory /proc, kept open so that no change of root or mount hides it; 0 if it does not exist, or belongs to
-/// another pid namespace, whose numbers have no meaning here.
+/// A descriptor of the directory /proc. It stays open, so that a change of the root or a mount cannot hide the
+/// directory. 0 if the directory does not exist, or if it belongs to another pid namespace, whose process numbers have
+/// no meaning here.
 inline constinit int proc_fd = 0;
 inline bool proc_has_children = false;
-/// The `children` file of this process itself, which has one thread; negative if it cannot be opened. Open from the
-/// start, so that the children can be found and killed even if nothing more can be opened.
+/// The `children` file in /proc of this process, which has a single thread; negative if it cannot be opened. It is
+/// opened at the start, so that the children can be found and killed even if no other file can be opened.
 inline constinit int own_children_fd = -1;
 
-/// The directory that is being read; one at a time.
+/// The buffer for reading a directory of /proc. Only one directory is read at a time.
 inline constinit read_directory walked_directory = {};
 
-/// A descriptor without any use, as 0 and 1 are; negative before it is opened.
+/// A descriptor of /dev/null, by which unused standard descriptors are kept open; negative before it is opened.
 inline constinit int nothing_fd = -1;
-/// True for each of the descriptors 0 and 1 that is lent to a file of /proc.
+/// True while the descriptor 0 or 1 is closed so that a file of /proc can use its number.
 inline constinit bool lent[2] = {};
 
-/// Opens a file of /proc, even if a guest has limited our descriptors to those in use: then 0 or 1 is closed for it.
+/// Opens a file in /proc even if a guest (code in the sandbox) has lowered the limit on descriptors so far that no
+/// number is free. In this case the descriptor 0 or 1, which is unused, is closed to make room.
 inline int open_in_proc(const char* path, int flags) {
   int fd = open_at(proc_fd, path, flags);
   for (int spare = 0; fd == -EMFILE && spare < 2; ++spare) {
-    // Restored at once, because a limit of 0 would forbid it later.
+    // Checks first that the descriptor can be restored: with a limit of 0, dup3(2) would fail later.
     if (lent[spare] || kernel(__NR_dup3, nothing_fd, spare, 0) < 0) continue;
     kernel(__NR_close, spare);
     fd = open_at(proc_fd, path, flags);
@@ -39,7 +41,7 @@ inline int open_in_proc(const char* path, int flags) {
   return fd;
 }
 
-/// Closes what `open_in_proc` has opened.
+/// Closes a descriptor from `open_in_proc`, and restores 0 or 1 if it was used.
 inline void close_in_proc(int& fd) {
   if (fd == 0 || fd == 1) {
     kernel(__NR_dup3, nothing_fd, fd, 0);
@@ -55,7 +57,7 @@ inline void find_proc() {
   int opened = open_at(at_fdcwd, "/proc", o_path | o_directory);
   if (opened < 0) return;
   const int fd =
-      static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));  // F_DUPFD_CLOEXEC: keeps the numbers 0 to 4 free
+      static_cast<int>(kernel(__NR_fcntl, opened, dup_closing, 10));  // F_DUPFD_CLOEXEC: a number of at least 10
   close_fd(opened);
   if (fd < 0) return;
   char self[16];
@@ -69,7 +71,7 @@ inline void find_proc() {
   proc_fd = fd;
 }
 
-/// Called in each process after its fork.
+/// Opens the `children` file of the calling process. Called once in each new process.
 inline void open_own_children() {
   own_children_fd = -1;
   if (proc_fd <= 0) return;
@@ -80,16 +82,16 @@ inline void open_own_children() {
   proc_has_children = proc_has_children || own_children_fd >= 0;
 }
 
-/// Closes every descriptor from `first` on.
+/// Closes every descriptor whose number is at least `first`.
 inline void close_from(u32 first) {
   if (kernel(__NR_close_range, first, ~0U, 0) >= 0) return;
-  // Used before Linux 5.9, or under an emulator or filter that does not know the call.
+  // close_range(2) fails before Linux 5.9, and under emulators and filters that do not know it.
   int listed = proc_fd > 0 ? open_at(proc_fd, "self/fd", o_rdonly | o_directory) : -1;
   if (listed < 0) {
     for (u32 fd = first; fd < 65536; ++fd) kernel(__NR_close, fd);
     return;
   }
-  for (bool closed = true; closed;) {  // closing a descriptor changes the list, so it is read again from the start
+  for (bool closed = true; closed;) {  // closing descriptors changes the list, so it is read again from the start
     closed = false;
     kernel(__NR_lseek, listed, 0, 0);
     walked_directory.begin(listed);
@@ -100,7 +102,7 @@ inline void close_from(u32 first) {
   close_fd(listed);
 }
 
-/// Reads the parent of a process. Returns false if there is no such process, or all of its threads have ended.
+/// Reads the parent of a process. Returns false if the process does not exist, or if all of its threads have ended.
 inline bool look_at(u32 pid, u32& parent) {
   char path[32];
   put_text(put_number(path, pid), "/stat");
@@ -110,7 +112,7 @@ inline bool look_at(u32 pid, u32& parent) {
   const long size = read_fd(fd, text, sizeof text);
   close_in_proc(fd);
   if (size <= 0) return false;
-  long close = size - 1;  // the name may contain any character, so scan from the end
+  long close = size - 1;  // the name may contain any character, so the search begins at the end
   while (close > 0 && text[close] != ')') --close;
   if (close == 0 || close + 4 >= size) return false;
   const char state = text[close + 2];
@@ -119,8 +121,8 @@ inline bool look_at(u32 pid, u32& parent) {
   const char* at = text + close + 4;
   if (!take_number(at, end, parent)) return false;
   if (state != 'Z') return true;
-  // A process whose first thread has ended has this state too, although its other threads run. The number of threads
-  // distinguishes the two cases.
+  // The state "zombie" can also mean that only the first thread has ended, while other threads run. The number of
+  // threads distinguishes the two cases.
   constexpr int from_parent_to_threads = 16;
   for (int i = 0; i < from_parent_to_threads; ++i) {
     while (at < end && *at != ' ') ++at;
@@ -130,7 +132,8 @@ inline bool look_at(u32 pid, u32& parent) {
   return take_number(at, end, threads) && threads > 1;
 }
 
-/// The descendants of a process, at all depths. Bounded: those that do not fit are found by the next scan.
+/// The descendants of a process, at all depths. If there are more than fit into the table, a later scan finds the
+/// others.
 class descendants {
  public:
   struct one {
@@ -138,7 +141,8 @@ class descendants {
     u32 parent;
   };
 
-  /// \param skips  returns true for a child of `root` that is to be skipped, with its descendants; may be null.
+  /// Finds the descendants of `root`.
+  /// \param skips  returns true for a child of `root` that is left out with its descendants; null to leave out none.
   void look(u32 root, bool (*skips)(u32)) {
     count_ = 0;
     root_ = root;
@@ -154,15 +158,16 @@ class descendants {
 
   u32 count() const { return count_; }
 
-  /// Sends a signal to each of them, but never to another process that has got the same number meanwhile. Without a
-  /// pidfd (none is free, the kernel has none, or a filter refuses them) the parent is read at the last moment: a
-  /// number is reused only after all others.
+  /// Sends a signal to each descendant. If a descendant has ended, another process with the same number gets no signal:
+  /// the process is identified by a pidfd. Without a pidfd (none is free, the kernel has none, or a filter refuses the
+  /// call), the function reads the parent immediately before the signal. The kernel reuses a number only after all
+  /// other numbers, so this interval is short enough.
   void signal(int number) const {
     for (u32 i = 0; i < count_; ++i) {
-      // Children are signalled before their parents: if orphans do not become our children, they can only be found
-      // while their parents live.
+      // SIGKILL goes to children before their parents. On systems that do not pass orphans to this process, a child can
+      // be found only while its parent lives.
       const one& each = found_[number == sig_kill ? count_ - 1 - i : i];
-      if (each.parent == root_) {  // our child: only we can take its status, so its number is not reused
+      if (each.parent == root_) {  // only this process can reap its own child, so the number is not reused before
         kernel(__NR_kill, each.pid, number);
         continue;
       }
@@ -188,8 +193,8 @@ class descendants {
 
   void add_children(u32 pid) {
     if (own_children_fd >= 0 && pid == own_pid()) return add_read(own_children_fd, pid);
-    // The file of the first thread is read without listing the threads: most processes have no other thread, and
-    // inherited children belong to the first thread.
+    // Reads the file of the first thread without listing the threads. Most processes have only this thread, and it also
+    // gets the inherited children.
     char path[64];
     char* behind = put_text(put_number(path, pid), "/task");
     put_text(put_number(put_text(behind, "/"), pid), "/children");
@@ -217,7 +222,7 @@ class descendants {
   void add_read(int fd, u32 parent) {
     char text[512];
     u32 pid = 0;
-    bool inside = false;  // a number may be split between two reads
+    bool inside = false;  // true inside a number, which may be split between two reads
     for (i64 at = 0;;) {
       const long got = kernel(__NR_pread64, fd, address(text), sizeof text, at);
       if (got <= 0) break;
@@ -235,7 +240,7 @@ class descendants {
     if (inside) add(pid, parent);
   }
 
-  /// Lists all of /proc, for kernels without CONFIG_PROC_CHILDREN.
+  /// Finds the descendants by reading all of /proc, for kernels without CONFIG_PROC_CHILDREN.
   void scan() {
     int all = open_in_proc(".", o_rdonly | o_directory);
     if (all < 0) return;
@@ -256,14 +261,14 @@ class descendants {
 
   static constexpr u32 max_processes = 32768;
 
-  // No initializers: everything is zero at first and takes no space in the image.
+  // The members have no initializers. They are zero at the start, and take no space in the program's file.
   u32 root_;
   bool (*skips_)(u32);
   u32 count_;
   u32 all_count_;
   one found_[most];
-  one all_[max_processes];  // used only if the kernel has no children files
+  one all_[max_processes];  // used only if the kernel has no `children` files
 };
 
-/// The warden has one, and after the fork each supervisor has its own copy.
+/// The warden uses this object. After a fork, each supervisor uses its own copy.
 inline constinit descendants tree;

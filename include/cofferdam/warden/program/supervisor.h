@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The supervisor of one command at a time: starts the command, adopts its orphaned processes, and ends all of them. It
-// is a separate process, so that the kernel itself separates the processes of different commands. It waits for orders
-// on a socket pair. When no process of a command is left, it accepts the next command.
+// The supervisor: a process that starts one command at a time, adopts its orphaned processes, and ends all of them.
+// Each command has a separate supervisor process, so the kernel itself keeps the processes of different commands apart.
+// A supervisor waits for orders from the warden on a socket pair. When no process of a command is left, it accepts the
+// next command.
 #pragma once
 
 #include <cofferdam/warden/detail/wire.hpp>
@@ -17,40 +18,41 @@ namespace wire = cofferdam::detail::wire;
 
 enum class order_kind : u32 { job = 1, signal = 2, kill = 3 };
 
-/// From the warden. A job's is followed by the payload of its `spawn` frame, in the message or in a memory file.
+/// A message from the warden to a supervisor. For `job`, the payload of the `spawn` frame follows, in the message or in
+/// a file in memory.
 struct order {
   order_kind kind;
-  u32 size;    ///< job: of the payload
-  u32 flags;   ///< job: spawn_flag
-  u8 in_file;  ///< job: the payload is in the last descriptor
-  u8 scope;    ///< signal: signal_scope
-  u8 number;   ///< signal
+  u32 size;    ///< job: the size of the payload
+  u32 flags;   ///< job: the flags of the command (spawn_flag)
+  u8 in_file;  ///< job: 1 if the payload is in a file, which is the last descriptor
+  u8 scope;    ///< signal: the receivers (signal_scope)
+  u8 number;   ///< signal: the number of the signal
 };
 
 enum class report_kind : u32 { failed = 1, exited = 2, empty = 3, killing = 4 };
 
-/// From a supervisor.
+/// A message from a supervisor to the warden.
 struct report {
   report_kind kind;
-  i32 code;   ///< failed: errno; exited: code or signal
-  u8 detail;  ///< failed: fail_stage; exited: exit_how
-  u8 left;    ///< exited: some of its processes continue
+  i32 code;   ///< failed: errno; exited: the exit code or the number of the signal
+  u8 detail;  ///< failed: the step (fail_stage); exited: the kind of end (exit_how)
+  u8 left;    ///< exited: 1 if other processes of the command continue
   u64 user_us;
   u64 system_us;
   u64 peak_kib;
 };
 
-/// The maximum size of a payload inside the order itself.
+/// The maximum size in bytes of a payload in the message itself. A larger one is in a file.
 inline constexpr size_t max_order = 32 * 1024;
 
-// ---- the command's side of the fork ---------------------------------------------------------------------------------
+// ---- in the process that becomes the command ------------------------------------------------------------------------
 
 struct limit_setting {
   u32 resource;
   limit_values values;
 };
 
-/// The payload of `spawn` without its lists. Pointers refer to the payload.
+/// The fixed part of a `spawn` payload, the limits and the directory. Pointers refer to the payload.
 struct spawn_head {
   static constexpr u32 max_limits = 16;
 
@@ -69,7 +71,7 @@ struct spawn_head {
   const char* directory;
 };
 
-/// Returns false if it is incomplete or has too many limits.
+/// Reads this part of the payload. Returns false if it is incomplete or has too many limits.
 [[gnu::noinline]] inline bool take_spawn_head(reader& from, spawn_head& to) {
   to.flags = from.get<u32>();
   to.uid = from.get<u32>();
@@ -92,7 +94,7 @@ struct spawn_head {
   return from.good();
 }
 
-/// A parsed command.
+/// A parsed command, and the descriptors for it.
 struct command_plan : spawn_head {
   const char** candidates = nullptr;
   const char** words = nullptr;
@@ -102,6 +104,7 @@ struct command_plan : spawn_head {
   int failure_fd = -1;
 };
 
+/// The reason why a command could not be started, which the child process writes to a pipe.
 struct child_failure {
   u8 stage;
   i32 number;
@@ -113,7 +116,7 @@ struct child_failure {
   end_process(127);
 }
 
-/// Changes user and group permanently, if requested.
+/// Changes the user and the group of the calling process permanently, if requested.
 [[gnu::noinline]] inline long change_identity(u32 uid, u32 gid) {
   long result = 0;
   if (uid != wire::keep_id || gid != wire::keep_id) result = kernel(__NR_setgroups, 0, 0);
@@ -122,7 +125,8 @@ struct child_failure {
   return result;
 }
 
-// Runs in the supervisor's memory while the supervisor is suspended, so it changes nothing there.
+// Runs in the child process, which shares the memory of the suspended supervisor. It therefore must not change that
+// memory.
 [[noreturn]] inline void become_command(void* argument) {
   using enum wire::fail_stage;
   const command_plan& plan = *static_cast<const command_plan*>(argument);
@@ -136,7 +140,8 @@ struct child_failure {
     need(directory, kernel(__NR_fchdir, plan.directory_fd));
   else if (plan.directory[0] != 0)
     need(directory, kernel(__NR_chdir, address(plan.directory)));
-  // Limits are set after all uses of descriptors, and before a change of user, after which they could not be raised.
+  // Limits are set after all uses of descriptors, which a limit could make fail. They are set before the change of the
+  // user, after which they could not be raised.
   if ((plan.flags & wire::spawn_needs_no_new_privileges) != 0)
     need(scope, kernel(__NR_prctl, 38, 1, 0, 0, 0));  // PR_SET_NO_NEW_PRIVS
   if ((plan.flags & wire::spawn_scope) != 0) need(scope, enter_scope());
@@ -147,7 +152,7 @@ struct child_failure {
   need(identity, change_identity(plan.uid, plan.gid));
   const u64 no_signals = 0;
   kernel(__NR_rt_sigprocmask, 2, address(&no_signals), 0, sizeof no_signals);  // SIG_SETMASK
-  // All descriptors except 0, 1, 2 are closed by exec: ours are opened with O_CLOEXEC.
+  // Exec closes all descriptors except 0, 1 and 2, because all others were opened with O_CLOEXEC.
   long worst = -ENOENT;
   for (const char** candidate = plan.candidates; *candidate != nullptr; ++candidate) {
     const long result = kernel(__NR_execve, address(*candidate), address(plan.words), address(plan.variables));
@@ -160,14 +165,16 @@ struct child_failure {
 
 // ---- the supervisor -------------------------------------------------------------------------------------------------
 
+/// A supervisor process.
 class supervisor {
  public:
-  /// \param orders  its end of the socket pair.
+  /// Serves orders until the warden closes the socket pair.
+  /// \param orders  the supervisor's end of the socket pair.
   [[noreturn]] void serve(int orders) {
     orders_ = orders;
     pid_ = own_pid();
-    nothing_fd = static_cast<int>(kernel(__NR_dup3, 0, 2, 0));  // nothing is written to 2
-    open_own_children();  // while descriptors are available: a guest may exhaust them later
+    nothing_fd = static_cast<int>(kernel(__NR_dup3, 0, 2, 0));  // nothing is written to descriptor 2
+    open_own_children();  // opened now, because a guest may exhaust descriptors later
     kernel(__NR_setsid);
     kernel(__NR_prctl, 36, 1, 0, 0, 0);  // PR_SET_CHILD_SUBREAPER
     prepare_inheritance();
@@ -186,9 +193,9 @@ class supervisor {
   }
 
  private:
-  // Prepares the settings that every command inherits, before there is a command.
+  // Sets the limits that every command inherits.
   static void prepare_inheritance() {
-    const limit_values no_core{1, 1};  // 0 would prevent a core file, but not a helper program in core_pattern
+    const limit_values no_core{1, 1};  // a limit of 0 would prevent a core file, but not a program in core_pattern
     kernel(__NR_prlimit64, 0, 4, address(&no_core), 0);
   }
 
@@ -207,11 +214,11 @@ class supervisor {
     int fds[8];
     const long got = receive_message(orders_, message_, sizeof message_, 0x40, fds, 8, fd_count);
     if (got == -EAGAIN) return;
-    if (got <= 0 && got != -EPROTO) {  // the warden is gone
+    if (got <= 0 && got != -EPROTO) {  // the warden has ended
       kill_tree();
       end_process(0);
     }
-    // the message was a command's: only these have descriptors
+    // Only the message for a job carries descriptors, so the message was one for a job.
     if (got == -EPROTO) return fail(wire::fail_stage::descriptors, -EMFILE);
     order what{};
     if (got >= static_cast<long>(sizeof what)) memcpy(&what, message_, sizeof what);
@@ -255,7 +262,8 @@ class supervisor {
     return from.good();
   }
 
-  /// The warden has already checked the frame's format; this repeats the check, because it is cheap.
+  /// Parses the payload of a command. The warden has already checked the format. The check is repeated because it is
+  /// cheap.
   bool take_apart(command_plan& plan, const u8* payload, size_t size) {
     reader from(payload, size);
     if (!take_spawn_head(from, plan)) return false;
@@ -294,14 +302,15 @@ class supervisor {
     }
   }
 
-  /// Detaches a process that has made us its tracer (PTRACE_TRACEME) and has stopped. The signal for which it has
-  /// stopped is passed on, except the SIGTRAP of execve(2).
+  /// Detaches a stopped process that has made the supervisor its tracer by PTRACE_TRACEME. Passes on the signal for
+  /// which the process has stopped, except the SIGTRAP of execve(2).
   static void let_go_on(long pid, int status) {
     constexpr long get_signal_info = 0x4202, detach = 17;
     constexpr long sig_trap = 5;
     long number = (status >> 8) & 0xff;
     if (number == sig_trap) {
-      // siginfo_t: the third number is the origin of the signal (0: a process), the fifth is the sending process
+      // In siginfo_t, the third number is the origin of the signal (0: sent by a process), and the fifth is the sending
+      // process.
       i32 info[32] = {};
       if (kernel(__NR_ptrace, get_signal_info, pid, 0, address(info)) >= 0 && info[2] == 0 && info[4] == pid)
         number = 0;
@@ -316,7 +325,7 @@ class supervisor {
       int status = 0;
       usage used{};
       const long pid = kernel(__NR_wait4, -1, address(&status), wnohang | wall_children, address(&used));
-      if (pid > 0 && (status & 0xff) == 0x7f) {  // not its end
+      if (pid > 0 && (status & 0xff) == 0x7f) {  // the process has stopped, not ended
         let_go_on(pid, status);
         continue;
       }
@@ -362,7 +371,7 @@ class supervisor {
         tree.look(pid_, nullptr);
         if (proc_fd <= 0 && command_ != 0) kernel(__NR_kill, -static_cast<long>(command_), what.number);
         tree.signal(what.number);
-        if (what.number == sig_term) tree.signal(sig_cont);  // a stopped process takes it only when it goes on
+        if (what.number == sig_term) tree.signal(sig_cont);  // a stopped process must be continued to end
         break;
     }
   }
@@ -374,11 +383,11 @@ class supervisor {
     drain_signals();
   }
 
-  /// Ends all processes of the command. Stops them all first, until a scan finds no new one, so that they cannot
-  /// multiply while others die. A process that a scan misses becomes our child at the latest when its parent dies. We
-  /// continue until the kernel reports that we have no children.
+  /// Ends all processes of the command. First stops all of them, until a scan finds no new process, so that they cannot
+  /// fork while others are being killed. A process that a scan has missed becomes a child of the supervisor when its
+  /// parent dies. The function therefore continues until the kernel reports that the supervisor has no children.
   void kill_tree() {
-    if (!busy_) return;  // already reported; another report would be taken for one about the next command
+    if (!busy_) return;  // the end was already reported; another report would be taken for the end of the next command
     report what{};
     what.kind = report_kind::killing;
     tell(what);
@@ -403,18 +412,18 @@ class supervisor {
 
   static constexpr u32 max_pointers = 3 * wire::max_strings + 3;
 
-  // No initializers: all of it is zero at first, and none of it stands in the image.
+  // The members have no initializers. They are zero at the start, and take no space in the program's file.
   int orders_;
   int signals_;
   u32 pid_;
   u32 command_;
-  bool busy_;   // something of a command may be left
-  bool ended_;  // the command has ended, and this has not been reported yet
+  bool busy_;   // processes of a command may be left
+  bool ended_;  // the command has ended, but its end was not reported yet
   report exit_;
   u32 string_count_;
   alignas(16) u8 child_stack_[16 * 1024];
   alignas(8) u8 message_[sizeof(order) + max_order];
-  const char* strings_[max_pointers];  // touched as far as a command needs it
+  const char* strings_[max_pointers];  // only the used part takes memory
 };
 
 inline constinit supervisor own_supervisor;

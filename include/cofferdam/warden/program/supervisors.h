@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-//
-// Supervisor processes, from the warden's side: starting, using and losing them, and the processes that a lost one
-// leaves.
+// The warden's side of its supervisors: starting, using and replacing supervisor processes, and ending the processes
+// that a killed supervisor leaves.
 #pragma once
 
 #include "warden.h"
@@ -11,8 +10,8 @@ namespace {
 
 // ---- supervisors ----------------------------------------------------------------------------------------------------
 
-/// Forks a process with another exit signal, so that a plain wait ignores it; processes inherited from a lost
-/// supervisor are found by a plain wait (sweep_orphans). Emulators support only SIGCHLD.
+/// Forks a process. Its exit signal is not SIGCHLD, so a wait without __WALL ignores it. sweep_orphans uses such a wait
+/// to find the processes that a killed supervisor has left. Emulators support only SIGCHLD.
 long warden::fork_supervisor() {
   const long pid = kernel(__NR_clone, sig_usr1);
   if (pid != -EINVAL) return pid;
@@ -22,8 +21,8 @@ long warden::fork_supervisor() {
 
 constexpr size_t score_size = 16;
 
-/// Opens the file with the kernel's priority for ending this process when memory is short. Called while we are
-/// dumpable: an undumpable process without privileges cannot open the file any more, but can write to it.
+/// Opens the file /proc/self/oom_score_adj, the warden's priority for being killed when memory is short. This must
+/// happen while the warden is dumpable. Later it cannot open the file without privileges, but it can still write to it.
 void warden::open_own_score() {
   if (proc_fd <= 0) return;
   int opened = open_at(proc_fd, "self/oom_score_adj", o_rdwr);
@@ -32,26 +31,27 @@ void warden::open_own_score() {
   close_fd(opened);
 }
 
-/// Makes the kernel kill the next forked process, a supervisor, and all its commands before us when memory is short.
-/// Never lowers the score.
-/// \param before  receives the text that lowers it again; `score_size` bytes.
-/// \return  the size of that text; 0 or less if nothing has changed.
+/// Raises the warden's score for the next fork. A supervisor inherits the raised score, and so do its commands, so the
+/// kernel kills them before the warden when memory is short. Never lowers the score.
+/// \param before  receives the text that restores the score; it has `score_size` bytes.
+/// \return  the size of that text; 0 or less if the score was not changed.
 long warden::raise_own_score(char* before) {
   if (score_fd_ < 0) return 0;
   const long size = kernel(__NR_pread64, score_fd_, address(before), score_size, 0);
   if (size <= 0) return 0;
   const char* at = before;
   u32 value = 0;
-  if (take_number(at, before + size, value) && value >= 500) return 0;  // a negative number begins with its sign
+  if (take_number(at, before + size, value) && value >= 500) return 0;  // a negative score begins with a sign
   return kernel(__NR_pwrite64, score_fd_, address("500"), 3, 0) < 0 ? 0 : size;
 }
 
-/// Wakes this process when its parent dies, even if a guest has stopped it, so that it sees the end of its stream. The
-/// kernel may send the signal when only a thread of the parent has ended: a running process is not affected.
+/// Makes the kernel send SIGCONT to the calling process when its parent dies. A process that a guest has stopped then
+/// continues, and reads the end of its stream. The kernel may also send the signal when only a thread of the parent has
+/// ended; a running process ignores it.
 void wake_at_parents_death() { kernel(__NR_prctl, 1, sig_cont, 0, 0, 0); }  // PR_SET_PDEATHSIG
 
-/// Run in a new process of ours other than the warden: keeps only its end of a socket pair, as 3, /proc, as 4, and, for
-/// the worker, the root, as 5. (The last two are numbered 10 or above before.)
+/// Prepares a new process, a supervisor or the worker. It keeps only these descriptors: its end of a socket pair as
+/// number 3, /proc as 4 and, in the worker, the root as 5. /proc and the root have numbers of at least 10 before.
 void warden::become_child(int end, int root) {
   wake_at_parents_death();
   if (end != 3) kernel(__NR_dup3, end, 3, o_cloexec);
@@ -78,7 +78,7 @@ supervisor_link* warden::start_supervisor() {
     become_child(pair[1]);
     own_supervisor.serve(3);
   }
-  // Fails only below the lowest score that a privileged process has set: then the high score stays.
+  // Lowering the score fails only if a privileged process has set a higher minimum. The raised score then stays.
   if (score_length > 0) kernel(__NR_pwrite64, score_fd_, address(score), score_length, 0);
   close_fd(pair[1]);
   if (pid < 0) {
@@ -109,7 +109,7 @@ void warden::set_idle(supervisor_link& one) {
   if (idle_count_ > max_idle || closing_ || one.stopped != 0 || one.condemned || one.unfit) retire(one);
 }
 
-/// Dismisses an idle supervisor: it exits when its socket pair is closed.
+/// Dismisses an idle supervisor. It exits when the warden's end of the socket pair is closed.
 void warden::retire(supervisor_link& one) {
   if (one.dying) return;
   --idle_count_;
@@ -126,7 +126,7 @@ void warden::take_reports(supervisor_link& one) {
       take_report(one, what);
       continue;
     }
-    if (got != -EAGAIN) drop(one.orders);  // it is dead: its SIGCHLD has come or will come
+    if (got != -EAGAIN) drop(one.orders);  // the supervisor is dead, and its SIGCHLD has arrived or will arrive
     return;
   }
 }
@@ -143,8 +143,7 @@ void warden::take_report(supervisor_link& one, const report& what) {
   switch (what.kind) {
     case report_kind::failed:
       fail(its.id, static_cast<wire::fail_stage>(what.detail), -what.code);
-      one.unfit =
-          what.detail <= static_cast<u8>(wire::fail_stage::descriptors);  // before that step the fault may be its own
+      one.unfit = what.detail <= static_cast<u8>(wire::fail_stage::descriptors);  // the supervisor may be the cause
       release();
       drop(its.out.fd);
       drop(its.err.fd);
@@ -165,8 +164,8 @@ void warden::take_report(supervisor_link& one, const report& what) {
   conclude(its);
 }
 
-/// Handles a supervisor that was killed. The processes of its command become our children. The command's status is
-/// unknown, and the command is over only when supervisors are our only children.
+/// Handles the death of a supervisor. The processes of its command become children of the warden. The command's exit
+/// status is unknown. The command is over when the warden has no children except supervisors and the worker.
 void warden::lose(supervisor_link& one) {
   if (one.orders >= 0) take_reports(one);
   drop(one.orders);
@@ -201,7 +200,7 @@ void warden::take_signals() {
     if (static_cast<u32>(pid) == worker_pid_) {
       if (!stopped)
         worker_pid_ = 0;
-      else  // as for a supervisor, below
+      else  // handled like a supervisor, below
         kernel(__NR_kill, pid, ++worker_stopped_ <= 3 ? sig_cont : sig_kill);
       continue;
     }
@@ -209,7 +208,7 @@ void warden::take_signals() {
       if (supervisors_[i].pid != static_cast<u32>(pid)) continue;
       if (!stopped) {
         lose(supervisors_[i]);
-      } else if (++supervisors_[i].stopped <= 3) {  // only its guest can have a reason to stop it
+      } else if (++supervisors_[i].stopped <= 3) {  // only the supervisor's guest can have a reason to stop it
         kernel(__NR_kill, pid, sig_cont);
       } else {
         condemn(supervisors_[i]);
@@ -219,15 +218,15 @@ void warden::take_signals() {
   }
 }
 
-/// Kills a supervisor. Its processes become ours as soon as it is dead. We kill them already before, because a
-/// supervisor that gets no processor time does not die at once.
+/// Kills a supervisor. When it is dead, its processes become children of the warden. The warden kills these processes
+/// even before that, because a supervisor that gets no processor time does not die at once.
 void warden::condemn(supervisor_link& one) {
   kernel(__NR_kill, one.pid, sig_kill);
   one.condemned = true;
   expect_orphans();
 }
 
-/// Ends a command whose supervisor does not do so in time.
+/// Ends a command whose supervisor has not answered in time.
 void warden::take_over(job& one) {
   one.answer_by = never - 1;
   supervisor_link& by = supervisors_[one.supervisor];
@@ -252,8 +251,8 @@ void warden::expect_orphans() {
   orphans_at_ = 0;
 }
 
-/// Kills the processes left by lost supervisors, and those that condemned supervisors still watch. Works in turns, so
-/// that other commands go on meanwhile.
+/// Kills the processes that dead supervisors have left, and those of condemned supervisors. Works in turns, so that
+/// other commands continue meanwhile.
 void warden::sweep_orphans() {
   bool any = false;
   for (u32 i = 0; i < jobs_end_; ++i) {
@@ -274,12 +273,12 @@ void warden::sweep_orphans() {
   }
   take_signals();
   const u64 now = now_us();
-  // a process that survives SIGKILL probably waits for a disk
+  // a process that survives SIGKILL is probably waiting for a disk
   orphans_at_ = now + (now - orphans_since_ < kill_time_us ? 1000 : 50'000);
   if (tells_orphans_) {
     const long left = kernel(__NR_wait4, -1, 0, wnohang, 0);
     if (left != -ECHILD) return;
-  } else {  // one scan may miss a process: several in a row must agree
+  } else {  // one scan may miss a process, so five scans in a row must find none
     tree.look(own_pid(), is_kept);
     empty_looks_ = tree.count() == 0 ? empty_looks_ + 1 : 0;
     if (empty_looks_ < 5) return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The kernel, without a libc: system calls that return a negative errno, and the few functions that compilers need.
+// System calls without a C library, which return a negative errno on failure, and the few functions that compilers
+// need.
 #pragma once
 
 #include <cstddef>
@@ -66,7 +67,7 @@ extern "C" {
   return size;
 }
 
-// clone(2) with a function and a stack for the child, which never returns from it.
+// Calls clone(2). The child calls `entry(argument)` on the given stack. `entry` must not return.
 long warden_clone(unsigned long flags, void* stack_end, void (*entry)(void*), void* argument);
 }
 
@@ -157,7 +158,7 @@ warden_clone:
 
 inline long address(const void* pointer) { return reinterpret_cast<long>(pointer); }
 
-// ---- constants of the kernel, where its headers and a libc's would quarrel ------------------------------------------
+// ---- constants of the kernel, defined here because its headers conflict with those of a C library -------------------
 
 inline constexpr int o_rdonly = 0, o_wronly = 1, o_rdwr = 2, o_creat = 0100, o_excl = 0200, o_noctty = 0400,
                      o_trunc = 01000, o_nonblock = 04000, o_cloexec = 02000000, o_path = 010000000;
@@ -169,7 +170,7 @@ inline constexpr int o_directory = 0200000, o_nofollow = 0400000;
 inline constexpr int at_fdcwd = -100, at_empty_path = 0x1000, at_symlink_nofollow = 0x100, at_removedir = 0x200;
 inline constexpr int sig_hup = 1, sig_kill = 9, sig_usr1 = 10, sig_pipe = 13, sig_term = 15, sig_chld = 17;
 inline constexpr int sig_cont = 18, sig_stop = 19;
-inline constexpr int dup_closing = 1030;  // F_DUPFD_CLOEXEC: keeps the numbers 0 to 4 free, with an argument of 10
+inline constexpr int dup_closing = 1030;  // F_DUPFD_CLOEXEC; with an argument of 10, the numbers 0 to 4 stay free
 inline constexpr int wnohang = 1, wstopped = 2, wexited = 4, wcontinued = 8, wall_children = 0x40000000;
 inline constexpr short poll_in = 1, poll_out = 4, poll_error = 8, poll_hang_up = 16;
 
@@ -208,7 +209,7 @@ struct usage {
   i64 user_s, user_us, system_s, system_us, peak_kib, rest[13];
 };
 
-// ---- small things ---------------------------------------------------------------------------------------------------
+// ---- small functions ------------------------------------------------------------------------------------------------
 
 inline bool retried(long result) { return result == -EINTR; }
 
@@ -251,7 +252,7 @@ inline long write_fd(int fd, const void* from, size_t size) {
   return result;
 }
 
-/// The whole of a small file, NUL-terminated; its length, or a negative errno.
+/// Reads a small file, and ends its content with a NUL. Returns the length, or a negative errno.
 inline long read_file_at(int directory, const char* path, char* to, size_t capacity) {
   int fd = open_at(directory, path, o_rdonly);
   if (fd < 0) return fd;
@@ -267,7 +268,7 @@ inline long read_file_at(int directory, const char* path, char* to, size_t capac
   return static_cast<long>(size);
 }
 
-/// Sends one message with up to four descriptors.
+/// Sends one message with up to eight descriptors. Does not wait.
 inline long send_message(int fd, const void* head, size_t head_size, const void* body, size_t body_size, const int* fds,
                          size_t fd_count) {
   io_vector vectors[2] = {{head, head_size}, {body, body_size}};
@@ -289,7 +290,8 @@ inline long send_message(int fd, const void* head, size_t head_size, const void*
   return result;
 }
 
-/// Receives one piece of a stream, or one message, with up to `max_fds` descriptors: more, or a cut list, is -EPROTO.
+/// Receives a piece of a stream, or one message, with up to `max_fds` descriptors. If more descriptors arrive, or if
+/// the kernel has cut their list, closes all of them and returns -EPROTO.
 inline long receive_message(int fd, void* to, size_t most, int flags, int* fds, size_t max_fds, size_t& fd_count) {
   fd_count = 0;
   io_vector vector{to, most};
@@ -329,7 +331,8 @@ inline long receive_message(int fd, void* to, size_t most, int flags, int* fds, 
   return -EPROTO;
 }
 
-/// Takes little-endian values off a frame; once something is missing, `good` is false and all further values are 0.
+/// A reader for the little-endian values of a frame. When the frame ends too early, `good` becomes false, and all
+/// further values are 0.
 class reader {
  public:
   reader(const u8* data, size_t size) : at_(data), end_(data + size) {}
@@ -347,7 +350,7 @@ class reader {
     at_ += sizeof(T);
     return value;
   }
-  /// Returns a string in place, with its NUL; null if it is incomplete, or contains a NUL.
+  /// Returns the next string, which stays in the frame and ends with a NUL; null if it is incomplete or contains a NUL.
   const char* text() {
     const u32 size = get<u32>();
     if (!good_ || static_cast<size_t>(end_ - at_) <= size) return fail();
@@ -371,7 +374,7 @@ class reader {
   bool good_ = true;
 };
 
-/// Appends little-endian values to a buffer that its user knows to be large enough.
+/// A writer for little-endian values. The caller makes sure that the buffer is large enough.
 class writer {
  public:
   explicit writer(u8* to) : at_(to) {}
@@ -387,7 +390,7 @@ class writer {
   u8* at_;
 };
 
-/// Writes a number in decimal, and returns behind it.
+/// Writes a number in decimal digits. Returns the position after them.
 inline char* put_number(char* to, u32 value) {
   char digits[10];
   int count = 0;
@@ -405,7 +408,7 @@ inline char* put_text(char* to, const char* text) {
   return to;
 }
 
-/// Reads a decimal number at `at`, and moves `at` behind it. Returns false if there is none.
+/// Reads a decimal number at `at`, and moves `at` to the position after it. Returns false if there is no number.
 inline bool take_number(const char*& at, const char* end, u32& value) {
   if (at == end || *at < '0' || *at > '9') return false;
   value = 0;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The warden: a separate program inside the isolation, which starts commands for a host, watches them and ends them.
-// It speaks the frames of wire.hpp over one stream: descriptor 3 where its first argument is "3" (a socket, which may
-// carry descriptors), else standard input and output. When the stream ends, everything it has started ends.
+// The warden: a separate program in the sandbox, which starts commands for a host, watches them and ends them. It
+// exchanges the frames of wire.hpp with the host over one stream. If the first argument is "3", the stream is the
+// socket on descriptor 3, which may carry descriptors. If the first argument is the path of a socket, the warden
+// connects to it. Otherwise the stream is standard input and output. When the stream ends, the warden ends everything
+// that it has started.
 //
-// One process that waits in one place (warden.h), a supervisor process a command (supervisor.h), and a process for file
-// operations (files.h). No libc, no allocation: tables of fixed size, whose untouched pages cost nothing.
+// The main process waits for all events in one loop (warden.h). In addition there are a supervisor process for each
+// running command (supervisor.h), and a process for file operations (files.h). The program has no C library and does
+// not allocate. Its tables have a fixed size, and their untouched pages use no memory.
 
 #include "warden.h"
 
-// In this order the functions stand in the program: another one gives other bytes.
+// The order of these includes is the order of the functions in the program, so another order changes the program's
+// bytes.
 // clang-format off
 #include "frames.h"
 #include "commands.h"
@@ -21,7 +25,7 @@
 
 namespace {
 
-// ---- the whole ------------------------------------------------------------------------------------------------------
+// ---- the main process -----------------------------------------------------------------------------------------------
 
 void warden::serve(bool on_socket) {
   self_ = this;
@@ -49,9 +53,9 @@ void warden::serve(bool on_socket) {
   if (files_before_.soft < 1024 || files_before_.soft > files_before_.hard)
     files_before_.soft = files_before_.hard < 1024 ? files_before_.hard : 1024;
 
-  // 0 to 2 stay taken, so that nothing of ours ever stands there.
+  // The descriptors 0 to 2 stay in use, so that no descriptor of the warden ever gets one of these numbers.
   nothing_ = open_at(at_fdcwd, "/dev/null", o_rdwr);
-  if (nothing_ < 0) {  // a pipe without a writer reads as an empty file too
+  if (nothing_ < 0) {  // a pipe without a writer also reads as an empty file
     int made[2];
     if (kernel(__NR_pipe2, address(made), o_cloexec) < 0) end_process(2);
     nothing_ = made[0];
@@ -67,7 +71,8 @@ void warden::serve(bool on_socket) {
   kernel(__NR_fcntl, in_, 4, kernel(__NR_fcntl, in_, 3, 0) | o_nonblock);
   kernel(__NR_fcntl, out_, 4, kernel(__NR_fcntl, out_, 3, 0) | o_nonblock);
 
-  if (!on_socket) {  // pipes, as a rule: with more room in them the host is woken less often
+  // Usually the descriptors are pipes. With a larger buffer, the host is woken less often.
+  if (!on_socket) {
     kernel(__NR_fcntl, in_, 1031, 1024 * 1024);  // F_SETPIPE_SZ
     kernel(__NR_fcntl, out_, 1031, 1024 * 1024);
   }
@@ -115,14 +120,16 @@ void warden::loop() {
     flush();
     tell_exits();
     if (out_begin_ != out_end_ && !out_waits_) continue;
-    // Our own processes end before us; otherwise the process that adopts orphans here would have to reap them.
+    // The warden waits until its own processes have ended. Otherwise the process that adopts orphans in this sandbox
+    // would have to reap them.
     if (closing_ && busy_count_ == 0 && supervisors_end_ == 0 && worker_pid_ == 0) end_process(0);
     const u64 next = next_time();
     const u64 now = now_us();
     i64 wait = -1;
     if (next < never - 1) wait = next <= now ? 0 : static_cast<i64>((next - now + 999) / 1000);
-    if (wait > 3600000) wait = 3600000;  // it is an int there, and nothing is lost by a look around
-    // A supervisor is made ready while nothing else is to be done, so that no command waits for its fork.
+    if (wait > 3600000) wait = 3600000;  // the system call takes an int; waking once an hour costs nothing
+    // While there is nothing else to do, starts a supervisor in advance, so that the next command need not wait for its
+    // fork.
     const bool prepares = configured_ && idle_count_ == 0 && !closing_ && busy_count_ < machine_limit_;
     event events[64];
     const long count = kernel(__NR_epoll_pwait, poller_, address(events), 64, prepares ? 0 : wait, 0, 8);
@@ -139,7 +146,7 @@ void warden::loop() {
         case source::transport:
           if (closing_) break;
           if (index == 1 || (events[i].events & out_event) != 0) {
-            if (index == 1 && (events[i].events & (8 | 16)) != 0) {  // EPOLLERR, EPOLLHUP: the reading end is closed
+            if (index == 1 && (events[i].events & (8 | 16)) != 0) {  // EPOLLERR, EPOLLHUP: the host closed it
               kill_everything(false);
               break;
             }
@@ -168,12 +175,12 @@ void warden::loop() {
           break;
       }
     }
-    if (in_size_ >= wire::header_size && !closing_) take_frames();  // what had to wait for room
+    if (in_size_ >= wire::header_size && !closing_) take_frames();  // frames that waited for space
     pass_time();
   }
 }
 
-/// Returns the other end of the Unix socket at a path; negative if no process listens there.
+/// Connects to the Unix socket at a path. Returns its descriptor; negative if no process listens there.
 int connect_to(const char* path) {
   struct {
     u16 family;
@@ -193,8 +200,9 @@ int connect_to(const char* path) {
 
 }  // namespace
 
-/// Our arguments: nothing, for a stream on 0 and 1; `3`, for a socket there; or the path of a socket to connect to, and
-/// 0 and 1 are the stream only if that fails.
+/// The entry point of the program. Without an argument, the stream is the descriptors 0 and 1. The argument `3` means
+/// the socket on descriptor 3. A path means a Unix socket to connect to; if that fails, the stream is the descriptors 0
+/// and 1.
 extern "C" [[noreturn]] void warden_start(const long* stack) {
   const char* const where = stack[0] >= 2 ? reinterpret_cast<const char*>(stack[2]) : "";
   bool on_socket = where[0] == '3';

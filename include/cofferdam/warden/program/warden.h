@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The one process that waits in one place: its tables, its state and the names of what it does. The bodies stand in
-// frames.h, commands.h, supervisors.h, clock.h, worker.h and warden.cpp, which are one translation unit.
+// The class of the warden's main process, which waits for all events in one loop: its tables, its state and its
+// functions. The function bodies are in frames.h, commands.h, supervisors.h, clock.h, worker.h and warden.cpp, which
+// form one translation unit.
 #pragma once
 
 #include <cofferdam/warden/detail/wire.hpp>
@@ -21,24 +22,24 @@ constexpr u32 max_jobs = 2048;
 constexpr u32 max_idle = 8;
 constexpr u64 never = ~u64{0};
 
-/// A supervisor process.
+/// The warden's entry for one supervisor process.
 struct supervisor_link {
-  u32 pid = 0;  ///< 0: the slot is free
+  u32 pid = 0;  ///< 0 if the entry is free
   int orders = -1;
-  i32 job = -1;            ///< its index; -1: idle
-  u8 stopped = 0;          ///< number of times that it was stopped
-  bool dying = false;      ///< it was ordered to exit
-  bool unfit = false;      ///< it could not start a command
-  bool condemned = false;  ///< it has been killed, and what it watches is killed by us, whether or not it is dead yet
+  i32 job = -1;            ///< the index of its job; -1 if it is idle
+  u8 stopped = 0;          ///< the number of times that it was stopped
+  bool dying = false;      ///< it was dismissed, and will exit
+  bool unfit = false;      ///< it could not start a command, and must be replaced
+  bool condemned = false;  ///< it was sent SIGKILL, and the warden kills its processes
 };
 
-/// One output of a job, if it passes through the warden.
+/// One output of a job, if the output goes through the warden.
 struct outlet {
   int fd = -1;
   u64 credit = 0;
-  u64 cap = 0;      ///< bytes that may still be sent
-  u64 dropped = 0;  ///< bytes beyond
-  u32 last = 0;     ///< number of reads that may still happen before the end of the command is reported
+  u64 cap = 0;      ///< the number of bytes that may still be sent
+  u64 dropped = 0;  ///< the number of bytes that were discarded beyond `cap`
+  u32 last = 0;     ///< the maximum number of reads before the end of the command is reported
   bool armed = false;
 };
 
@@ -53,28 +54,29 @@ struct job {
   bool in_armed = false;
   bool in_ends = false;
   bool in_closed = false;
-  bool in_line = false;   ///< the last byte written ended no line
-  u8* in_data = nullptr;  ///< wire::input_window bytes
+  bool in_line = false;   ///< the last byte of input did not end a line
+  u8* in_data = nullptr;  ///< a buffer of wire::input_window bytes
   u32 in_begin = 0;
   u32 in_size = 0;
-  u32 in_returned = 0;  ///< consumed, and not yet given back as credit
+  u32 in_returned = 0;  ///< bytes that were used and not yet returned to the host as credit
   u64 begin = 0;
-  u64 deadline = never;   ///< the command's time limit
-  u64 kill_at = never;    ///< SIGKILL is due
-  u64 answer_by = never;  ///< its supervisor has to have confirmed by then that it kills, or else that nothing is left
+  u64 deadline = never;  ///< the end of the command's time limit
+  u64 kill_at = never;   ///< the time of SIGKILL
+  /// The time by which the supervisor must confirm that it is killing, and after that, that no process is left.
+  u64 answer_by = never;
   u32 grace_ms = 0;
   u32 linger_ms = 0;
   wire::exit_reason reason = wire::exit_reason::none;
-  bool exited = false;   ///< `exited` has been sent, or is about to be
-  bool tells = false;    ///< `exited` waits for what stands in the pipes
-  bool emptied = false;  ///< nothing of it is left but what stands in the pipes
-  bool kills = false;    ///< its supervisor has confirmed that it kills
-  bool lost = false;     ///< its supervisor is gone, and what it had started is ours now
+  bool exited = false;   ///< the command has ended, and `exited` has been or will be sent
+  bool tells = false;    ///< `exited` must be sent, but after the output in the pipes
+  bool emptied = false;  ///< no process of the job is left, but there may be output in the pipes
+  bool kills = false;    ///< the supervisor has confirmed that it is killing the processes
+  bool lost = false;     ///< the supervisor is dead, and its processes are children of the warden
   report exit = {};
 };
 
-// The large tables. All zero at first, so that they take no room in the image and no memory until they are used; a zero
-// job or supervisor is a free one.
+// The large tables. They are zero at the start, so they take no space in the program's file, and no memory before their
+// first use. An entry of zeros is a free entry.
 alignas(job) constinit u8 job_bytes[max_jobs * sizeof(job)] = {};
 alignas(supervisor_link) constinit u8 supervisor_bytes[(max_jobs + max_idle) * sizeof(supervisor_link)] = {};
 alignas(8) constinit u8 from_worker_data[wire::header_size + wire::max_payload] = {};
@@ -89,7 +91,7 @@ class warden {
  private:
   [[noreturn]] void loop();
 
-  // The source of an epoll event; the index of a job or supervisor is in the lower bits.
+  // The source of an epoll event, in the upper half of its data. The lower half is the index of a job or supervisor.
   enum class source : u32 { transport = 1, signals, supervisor, out, err, in, worker };
 
   // ---- epoll ----
@@ -114,8 +116,8 @@ class warden {
   }
   void add(int fd, u32 events, source what, u32 index) { watch(1, fd, events, what, index); }
   void rearm(int fd, u32 events, source what, u32 index) { watch(3, fd, events, what, index); }
-  // A forked supervisor shares what a closed descriptor stood for until it has closed its own: so it is taken out by
-  // hand.
+  // Removes a descriptor from epoll, and closes it. Closing alone is not enough: a supervisor that was just forked may
+  // still have a copy of the descriptor, and epoll would continue to report its events.
   void drop(int& fd) {
     if (fd < 0) return;
     watch(2, fd, 0, source::transport, 0);
@@ -212,12 +214,12 @@ class warden {
   bool is_socket_ = false;
   bool out_waits_ = false;
   bool input_paused_ = false;
-  bool closing_ = false;  ///< the stream has ended: everything goes
+  bool closing_ = false;  ///< the stream has ended, and all commands are being ended
   int poller_ = -1;
   int signals_ = -1;
   int nothing_ = -1;
   int oom_fd_ = -1;
-  int score_fd_ = -1;  ///< our own oom_score_adj, which an undumpable process cannot open
+  int score_fd_ = -1;  ///< the warden's own oom_score_adj; an undumpable process cannot open it later
   u32 oom_seen_ = 0;
   u32 machine_limit_ = max_jobs;
   bool configured_ = false;
@@ -231,7 +233,7 @@ class warden {
   u64 lease_end_ = never;
   u64 orphans_at_ = never;
   u64 orphans_since_ = 0;
-  u64 processors_[16] = {};  ///< those that we may run on
+  u64 processors_[16] = {};  ///< the processors on which the warden may run
   long processors_size_ = 0;
   long policy_ = 0;
   long nice_ = 0;
@@ -245,7 +247,7 @@ class warden {
   u32 worker_stopped_ = 0;
   int worker_ = -1;
   bool worker_armed_ = false;
-  u32 asked_ = 0;  ///< requests that the worker has not answered
+  u32 asked_ = 0;  ///< the number of requests that the worker has not answered
   size_t to_worker_begin_ = 0;
   size_t to_worker_end_ = 0;
   size_t from_worker_size_ = 0;
@@ -256,10 +258,14 @@ class warden {
   size_t in_size_ = 0;
   size_t out_begin_ = 0;
   size_t out_end_ = 0;
-  // Room in out_data for what must never wait (how commands ended), and for what answers the host directly.
+  // The free space in out_data below which no more requests are read. Reports of the ends of commands always find room
+  // in it.
   static constexpr size_t room_for_ends = 320 * 1024;
-  static constexpr u64 kill_time_us = 2'000'000;  // for a supervisor to end everything, before we do
-  static constexpr u32 max_last = 256;           // reads of 64 KiB: later output must not delay the end
+  // The time that a supervisor has to kill its processes, in microseconds. After that, the warden kills them itself.
+  static constexpr u64 kill_time_us = 2'000'000;
+  // The maximum number of reads of 64 KiB after the end of a command. More output could delay the report of the end.
+  static constexpr u32 max_last = 256;
+  // The free space in out_data that output of commands must leave, for reports and for direct answers to the host.
   static constexpr size_t room_for_answers = 400 * 1024;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The process for file operations as the warden sees it.
+// The warden's side of the worker, which is the process for file operations.
 #pragma once
 
 #include "warden.h"
@@ -10,8 +10,9 @@ namespace {
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
-// A separate process executes them, one after another, so that a guest's FIFO, a slow disk or a huge tree delays only
-// file operations. We pass frames on in both directions. The host waits for the answers, so our memory use is bounded.
+// The worker executes file operations one after another. It is a separate process, so that a guest's FIFO, a slow disk
+// or a huge tree delays only file operations. The warden passes frames on in both directions. The host limits its
+// unanswered requests, so the warden needs only buffers of fixed size.
 
 bool warden::start_worker() {
   int pair[2];
@@ -20,7 +21,7 @@ bool warden::start_worker() {
   if (pid == 0) {
     become_child(pair[1], root_);
     if (change_identity(files_uid_, files_gid_) < 0) end_process(2);
-    wake_at_parents_death();  // a change of identity takes it away
+    wake_at_parents_death();  // a change of the user or group cancels the signal
     own_file_worker.serve(3, root_ >= 0 ? 5 : root_, configured_flags_);
   }
   close_fd(pair[1]);
@@ -63,7 +64,7 @@ void warden::feed_worker() {
     const long sent = kernel(__NR_sendto, worker_, address(to_worker_data + to_worker_begin_),
                              static_cast<long>(to_worker_end_ - to_worker_begin_), 0x4040, 0, 0);
     if (sent == -EINTR) continue;
-    if (sent < 0) break;  // full; or the worker is dead, which the reader detects
+    if (sent < 0) break;  // the socket is full, or the worker is dead, which the reading side detects
     to_worker_begin_ += static_cast<size_t>(sent);
   }
   if (to_worker_begin_ == to_worker_end_) to_worker_begin_ = to_worker_end_ = 0;
@@ -83,7 +84,7 @@ void warden::drain_worker() {
     const long got =
         read_fd(worker_, from_worker_data + from_worker_size_, sizeof from_worker_data - from_worker_size_);
     if (got == -EAGAIN) return;
-    if (got <= 0) {  // it was killed: its requests are lost, and the next request starts another worker
+    if (got <= 0) {  // the worker was killed: its requests are lost, and the next request starts another worker
       drop(worker_);
       writer(frame(frame_type::worker_lost, 0, 4)).put(asked_);
       asked_ = 0;

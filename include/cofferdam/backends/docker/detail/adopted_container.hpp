@@ -38,18 +38,19 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A container that this library did not make.
+/// The properties of an adopted container, which this library did not make.
 class adopted_container {
  public:
   std::string id;
   std::string name;
-  std::string user;     ///< its configured user; empty: root
-  std::string machine;  ///< empty if it is not known
+  std::string user;     ///< the user that the container is configured with; empty means root
+  std::string machine;  ///< the processor architecture; empty if it is not known
   std::vector<std::string> variables;
   bool has_read_only_root = false;
-  std::vector<std::string> mounts;  ///< the targets of its mounts
+  std::vector<std::string> mounts;  ///< the paths in the container at which something is mounted
 
-  /// Returns true if the archive calls see the same files there as the processes of the container.
+  /// Returns true if the daemon's archive calls access the same files at this path as the processes of the container.
+  /// They do not reach files in mounts, and they cannot write to a read-only root.
   bool reaches(std::string_view path) const {
     return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& target) {
       return cofferdam::detail::is_beneath(path, target);
@@ -57,7 +58,9 @@ class adopted_container {
   }
 };
 
-/// \throws error{exec_errc::not_found}: it does not exist; error{exec_errc::provider_failed}: it does not run.
+/// Returns the properties of a running container.
+/// \throws error{exec_errc::not_found} if the container does not exist; error{exec_errc::provider_failed} if it does
+///     not run, or is paused.
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the container", name);
@@ -94,7 +97,8 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
   co_return found;
 }
 
-/// Returns the numeric ids of its commands.
+/// Returns the numeric ids of the user that commands run as.
+/// \param user  the user of the options or of the container; empty means root.
 inline awaitable<user_ids> ids_in(std::shared_ptr<engine> api, std::string id, std::string user) {
   if (user.empty()) user = "0:0";
   const std::string passwd = co_await small_file(api, id, "/etc/passwd");
@@ -102,7 +106,7 @@ inline awaitable<user_ids> ids_in(std::shared_ptr<engine> api, std::string id, s
   co_return resolve_user(user, passwd, group);
 }
 
-/// Makes the workspace if it does not exist; existing content stays.
+/// Makes the workspace if it does not exist. Existing content stays unchanged.
 inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopted_container there, std::string path,
                                         user_ids ids) {
   constexpr std::int64_t directory_bit = std::int64_t{1} << 31;
@@ -127,7 +131,10 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
                                           "\", and it cannot be made; name another working_directory");
 }
 
-/// Copies the warden into a private folder.
+/// Copies the warden program into a new private folder of the container.
+/// \param above       the folder in which the new folder is made.
+/// \param folder      the name of the new folder.
+/// \param by_archive  true to use the daemon's archive call, false to use an exec.
 /// \return  true on success.
 inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_container there, warden_image warden,
                                   user_ids ids, std::string above, std::string folder, bool by_archive) {
@@ -151,6 +158,7 @@ inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_con
   co_return true;
 }
 
+/// Starts a warden program in an adopted container by an exec, and connects to it.
 inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place, std::string program,
                                                warden_settings settings) {
   std::vector<std::string> words{std::move(program)};
@@ -161,8 +169,8 @@ inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place
   co_return met;
 }
 
-/// Removes the warden's file. The warden program does that itself, because the container may have no program for it.
-/// The running warden does not need the file.
+/// Removes the warden's file and folder. A second warden does this, because the container may have no program that
+/// removes files. The running warden does not need its file any more.
 inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string above, std::string folder) {
   std::optional<error> failure;
   try {
@@ -180,13 +188,13 @@ inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string 
   try {
     std::vector<std::string> words{"rm", "-rf", "--", above + "/" + folder};
     co_await exec_place::do_quietly(place, std::move(words));
-  } catch (const error& reason) {  // a file of 20 KiB stays
+  } catch (const error& reason) {  // the removal failed, so a file of about 20 KiB stays in the container
     if (reason.code() == exec_errc::cancelled) throw;
   }
 }
 
-/// Copies a warden into the first suitable folder of the container and starts it.
-/// \throws error{exec_errc::unsupported}: no folder is suitable.
+/// Copies a warden into the first folder of the container that allows writing and executing, and starts it.
+/// \throws error{exec_errc::unsupported} if no folder is suitable.
 inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place, adopted_container there,
                                               warden_image warden, user_ids ids, warden_settings settings) {
   std::optional<error> last;

@@ -27,21 +27,24 @@ class status_words {
   static std::string message(int value) { return "HTTP status " + std::to_string(value); }
 };
 
-/// Returns the category of `error::cause()` for a refusal by the daemon: the value is the HTTP status, such as 404.
+/// Returns the error category of HTTP statuses. If the daemon refuses a call, the `cause()` of the error has this
+/// category and the HTTP status as its value, such as 404.
 inline const std::error_category& http_status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
 }
 
-/// A call to the daemon, described for its error message.
+/// A description of a call to the daemon, for the error message if the call fails.
 class api_call {
  public:
-  /// \param doing    `create the container`.
+  /// Makes a description.
+  /// \param doing    the purpose of the call, such as `create the container`.
   /// \param subject  the name of the image or container; may be empty.
   /// \param address  the daemon's address, from `daemon_location::address()`.
   api_call(std::string doing, std::string subject, std::string address)
       : doing_(std::move(doing)), subject_(std::move(subject)), address_(std::move(address)) {}
 
-  /// Returns `docker: cannot create the container "x" (unix:///var/run/docker.sock)`.
+  /// Returns the beginning of an error message: `docker: cannot create the container "x"
+  /// (unix:///var/run/docker.sock)`.
   std::string failed() const {
     std::string text = "docker: cannot " + doing_;
     if (!subject_.empty()) text += " \"" + one_line(subject_, 120) + "\"";
@@ -54,7 +57,7 @@ class api_call {
   std::string address_;
 };
 
-// Removes users and passwords from addresses in a daemon's message.
+// Returns a daemon's message without the users and passwords in its URLs.
 inline std::string without_passwords(std::string_view text) {
   std::string safe;
   while (!text.empty()) {
@@ -79,14 +82,15 @@ inline std::string shown_message(std::string_view text) {
 
 inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// The meaning of a daemon's message, and the remedy. Podman sends 500 where Docker has a specific status.
+// The error code and the advice for a daemon's message. The message is examined in addition to the status, because
+// Podman sends status 500 where Docker sends a specific status.
 struct api_verdict {
   exec_errc code;
   const char* advice;
 };
 
 inline api_verdict judge(unsigned status, std::string_view message) {
-  // Must be first: the rest of such a message is text of the Dockerfile, and could match any case below.
+  // This case must be first. The rest of such a message is text from the Dockerfile, which could match any case below.
   if (holds(message, "returned a non-zero code") || holds(message, "executor failed running") ||
       holds(message, "did not complete successfully"))
     return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
@@ -143,8 +147,8 @@ inline api_verdict judge(unsigned status, std::string_view message) {
   }
 }
 
-/// Returns the message in an error response: `message` of the JSON (for Podman also `cause`), or the text itself. Any
-/// bytes; untrusted.
+/// Returns the message in an error response: the member `message` of the JSON object (for Podman also `cause`), or the
+/// body itself if it is not JSON. The message may contain any bytes and is untrusted.
 inline std::string api_message(std::string_view body) {
   std::error_code failure;
   const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
@@ -154,14 +158,13 @@ inline std::string api_message(std::string_view body) {
   return std::string(message.empty() ? detail::text_at(*object, "cause") : message);
 }
 
-/// Converts an error response to an exception.
-///
-/// The sentence has the call, the daemon, the status, the daemon's message (quoted, escaped, without passwords) and a
-/// remedy.
-/// \param status  100 to 599; becomes `cause()`, in `http_status_category()`.
-/// \param body    JSON, text, or nothing. Keep no more than 64 KiB of it.
-/// \par Errors    `errc`: not_found, already_exists, permission_denied, invalid_argument, unsupported, io_error (disk
-///                full), provider_lost (the container is gone or stopped), provider_failed (all else).
+/// Returns the exception for an error response. Its message contains the call, the daemon, the status, the daemon's
+/// message (quoted, escaped, without passwords) and advice.
+/// \param status  100 to 599; becomes the `cause()`, in `http_status_category()`.
+/// \param body    JSON, other text, or empty; at most 64 KiB.
+/// \par Errors    error{exec_errc::not_found, already_exists, permission_denied, invalid_argument, unsupported};
+///                error{exec_errc::io_error} if the disk is full; error{exec_errc::provider_lost} if the container does
+///                not exist any more or is stopped; error{exec_errc::provider_failed} otherwise.
 /// \par Source    Engine API, the responses of each call; messages of real daemons.
 inline error api_error(unsigned status, std::string_view body, const api_call& call) {
   const std::string message = api_message(body);
@@ -172,15 +175,16 @@ inline error api_error(unsigned status, std::string_view body, const api_call& c
   return error(verdict.code, text + "; " + verdict.advice, cause);
 }
 
-/// Makes the error for a failure in the middle of a successful response (pull, build).
+/// Makes the error for a failure that is reported in the middle of a response with status 200 (pull, build).
 inline error stream_error(std::string_view message, const api_call& call) {
   return error(detail::judge(0, message).code,
                call.failed() + ": " + detail::shown_message(message) + "; " + detail::judge(0, message).advice);
 }
 
-/// Makes the error for a failed connection.
-/// \param cause  of the system; it determines the remedy.
-/// \param tried  from `daemon_search`: the other addresses.
+/// Makes the error for a failed connection to a daemon.
+/// \param cause    the error of the operating system, which determines the advice.
+/// \param address  the daemon's address.
+/// \param tried    the sources that were checked, from `daemon_search::tried()`.
 inline error connect_error(std::error_code cause, std::string_view address,
                            const std::vector<std::string>& tried = {}) {
   std::string text = "docker: cannot connect to " + std::string(address) + ": ";

@@ -15,12 +15,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A version of the Engine API: `1.41`.
+/// A version of the Engine API, such as `1.41`.
 class api_version {
  public:
   constexpr api_version(unsigned major, unsigned minor) noexcept : major_(major), minor_(minor) {}
 
-  /// Parses `1.41`: two numbers of at most four digits. No value for anything else.
+  /// Parses a version: two numbers of at most four digits each. Returns no value for any other text.
   static std::optional<api_version> parse(std::string_view text) noexcept {
     const std::size_t dot = std::min(text.find('.'), text.size());
     const std::optional<unsigned> major = number(text.substr(0, dot));
@@ -30,7 +30,7 @@ class api_version {
   }
 
   std::string text() const { return std::to_string(major_) + "." + std::to_string(minor_); }
-  /// Returns the prefix of each path except `/_ping`: `/v1.41`.
+  /// Returns the prefix of the path of each request, such as `/v1.41`. Only `/_ping` has no prefix.
   std::string path_prefix() const { return "/v" + text(); }
 
   friend constexpr auto operator<=>(const api_version&, const api_version&) = default;
@@ -50,21 +50,21 @@ class api_version {
   unsigned minor_;
 };
 
-/// The oldest version with all features used here: Docker 20.10, Podman 4.
+/// The oldest version that supports all features used by this library. Docker 20.10 and Podman 4 have it.
 inline constexpr api_version oldest_api{1, 41};
-/// The newest version whose changes are known here.
+/// The newest version for which this library was written. No newer version is used.
 inline constexpr api_version newest_api{1, 51};
 
-/// The product that the daemon belongs to.
+/// The product that implements the daemon.
 enum class engine_kind { docker, podman };
 
-/// The headers of the response to `HEAD /_ping` (or `GET`).
-/// \par Source  Engine API, "Ping".
+/// The properties of a daemon in its response to `GET /_ping`.
 class ping_answer {
  public:
   using header_list = std::vector<std::pair<std::string, std::string>>;
 
-  /// \param headers  names in any case, values without blanks around them.
+  /// Parses the header fields of the response.
+  /// \param headers  names in upper or lower case; values without leading and trailing blanks.
   explicit ping_answer(const header_list& headers) {
     for (const auto& [name, value] : headers) {
       if (is(name, "api-version")) version_ = api_version::parse(value);
@@ -74,9 +74,11 @@ class ping_answer {
     }
   }
 
-  /// Returns the newest version that the daemon supports; no value if it sent none, or is not a Docker daemon.
+  /// Returns the newest API version that the daemon supports. No value if the response contains none, as for a server
+  /// that is not a Docker daemon.
   const std::optional<api_version>& version() const noexcept { return version_; }
-  /// Returns `linux` or `windows`; empty if the daemon sent none.
+  /// Returns the operating system of the daemon's containers: `linux` or `windows`; empty if the response does not
+  /// contain it.
   const std::string& operating_system() const noexcept { return operating_system_; }
   /// Returns true if the daemon prefers BuildKit for builds.
   bool has_buildkit() const noexcept { return has_buildkit_; }
@@ -95,12 +97,12 @@ class ping_answer {
   engine_kind kind_ = engine_kind::docker;
 };
 
-/// Returns the version to use with a daemon: the newest that both sides support.
-/// \param address         the daemon's address for error messages.
-/// \param pinned_version  the value of DOCKER_API_VERSION: if it is not empty, exactly this version.
-/// \throws                error{exec_errc::unsupported}: the daemon is too old, or runs Windows containers;
-///                        error{exec_errc::provider_failed}: it is not a Docker daemon;
-///                        error{exec_errc::invalid_argument} for an invalid DOCKER_API_VERSION.
+/// Returns the API version to use with a daemon: the newest version that both the daemon and this library support.
+/// \param address         the daemon's address, for error messages.
+/// \param pinned_version  the value of DOCKER_API_VERSION. If it is not empty, exactly this version is used.
+/// \throws                error{exec_errc::unsupported} if the daemon is too old or runs Windows containers;
+///                        error{exec_errc::provider_failed} if it is not a Docker daemon;
+///                        error{exec_errc::invalid_argument} if DOCKER_API_VERSION is invalid or not supported.
 inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view pinned_version = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);
   if (!ping.version())

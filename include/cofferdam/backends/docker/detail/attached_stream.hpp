@@ -20,17 +20,19 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The standard streams of a program in a container, as one stream: reads from its standard output, writes to its
-/// standard input. Messages on its error output, also those of the daemon, are kept for an error message. Models
-/// `coroutine_stream`.
+/// The standard streams of a program in a container, combined into one stream. Reading reads the program's standard
+/// output, and writing writes to its standard input. The program's error output and messages of the daemon are stored
+/// for an error message. Models `coroutine_stream`.
 class attached_stream {
  public:
-  /// \param whose  `the container x (unix:///var/run/docker.sock)`, for error messages.
+  /// Makes a stream from a connection of an attach or an exec.
+  /// \param whose  a description for error messages, such as `the container x (unix:///var/run/docker.sock)`.
   attached_stream(byte_stream raw, std::string whose)
       : raw_(std::move(raw)), state_(std::make_unique<state>()), whose_(std::move(whose)) {}
 
-  /// \throws error{exec_errc::provider_lost}: also at the end of the stream, because our containers do not end by
-  ///     themselves.
+  /// Reads some bytes of the program's standard output.
+  /// \throws error{exec_errc::provider_lost} if the connection fails, and also at the end of the stream, because the
+  ///     programs that use this class do not end by themselves.
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
     try {
       const std::size_t got = co_await next_output(into);
@@ -40,8 +42,8 @@ class attached_stream {
     }
   }
 
-  /// Waits until something can be read.
-  /// \throws as `read_some`.
+  /// Waits until a part of the stream has been received.
+  /// \throws the errors of `read_some`.
   awaitable<void> fill() {
     if (!state_->left.empty()) co_return;
     try {
@@ -61,7 +63,7 @@ class attached_stream {
   struct state {
     multiplexed_stream frames;
     std::array<std::byte, 64 * 1024> buffer;
-    std::string_view left;  // the unparsed part of the buffer
+    std::string_view left;  // the part of the buffer that was not parsed yet
     std::string said;
   };
 
@@ -96,10 +98,10 @@ class attached_stream {
     return error(exec_errc::provider_lost, "docker: lost " + whose_ + ": " + reason.what(), reason.cause());
   }
 
-  /// Returns the next piece, at most as long as the room.
+  /// Returns the next piece of at most `max_bytes` bytes, or no value if more data must be received.
   std::optional<stream_piece> next_piece(std::size_t max_bytes) {
     std::optional<stream_piece> piece;
-    while (!piece && !state_->left.empty()) {  // a head without content is no piece
+    while (!piece && !state_->left.empty()) {  // a frame without content results in no piece, so the loop continues
       std::string_view front = state_->left.substr(0, max_bytes);
       const std::size_t before = front.size();
       piece = state_->frames.next(front);

@@ -12,9 +12,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns the environment of every command, as `NAME=value`: the defaults of this library, replaced by the variables
-/// of the container, replaced by those of the options. Warns about forwarded variables that are not set on the host.
-/// \param of_container  the variables of its image or of its configuration.
+/// Returns the environment variables of every command, as `NAME=value`. The variables of the container override the
+/// defaults of this library, and the variables of the options override both. Warns about forwarded variables that are
+/// not set in this process.
+/// \param of_container  the variables of the image, or of the adopted container's configuration.
 inline std::vector<std::string> base_variables(const container_options& options,
                                                const std::vector<std::string>& of_container, const host_view& host) {
   std::vector<std::string> variables{"PATH=" + std::string(default_path), "LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp",

@@ -12,9 +12,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns true if only BuildKit can build a Dockerfile: it names a frontend (`# syntax=`), gives RUN, COPY or ADD an
-/// option that the classic builder does not have, or has a here-document. May be true for one that both can build.
-/// \par Source  Dockerfile reference, "Here-Documents", "RUN --mount", "COPY --link"; moby `builder/dockerfile`.
+/// Returns true if only BuildKit can build a Dockerfile. That is so if it selects a frontend (`# syntax=`), uses an
+/// option of RUN, COPY or ADD that the classic builder does not support, or contains a here-document. The result may
+/// also be true for some Dockerfiles that both builders support.
 inline bool needs_buildkit(std::string_view dockerfile) {
   const auto lower = [](std::string_view text) {
     std::string copy(text);
@@ -42,9 +42,9 @@ inline bool needs_buildkit(std::string_view dockerfile) {
     }
     return false;
   };
-  std::string instruction;    // of the continued line
-  bool in_options = false;    // only options so far
-  bool in_directives = true;  // only comments so far
+  std::string instruction;    // the instruction of the current line, which may begin on an earlier line
+  bool in_options = false;    // true while all words after the instruction were options
+  bool in_directives = true;  // true while all lines were comments, which may be parser directives
   while (!dockerfile.empty()) {
     const std::string_view line = dockerfile.substr(0, dockerfile.find('\n'));
     dockerfile.remove_prefix(std::min(line.size() + 1, dockerfile.size()));
@@ -85,12 +85,12 @@ inline bool needs_buildkit(std::string_view dockerfile) {
 
 /// The program that builds an image.
 enum class builder {
-  classic,   ///< the original builder of the daemon (2013); also Podman's own
-  buildkit,  ///< `version=2`
+  classic,   ///< the daemon's original builder; also Podman's only builder
+  buildkit,  ///< BuildKit, selected by the query parameter `version=2`
 };
 
-/// Chooses the builder: BuildKit if the daemon prefers it, or if the Dockerfile needs it. Each Docker daemon that is
-/// new enough for this library has BuildKit, though Docker 20.10 does not report it.
+/// Returns the builder to use: BuildKit if the daemon prefers it, or if the Dockerfile needs it. Each Docker daemon
+/// that is new enough for this library has BuildKit, although Docker 20.10 does not report it.
 inline builder builder_for(engine_kind kind, bool prefers_buildkit, bool is_needed) {
   if (kind == engine_kind::podman) return builder::classic;
   return prefers_buildkit || is_needed ? builder::buildkit : builder::classic;

@@ -16,7 +16,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// One field of a protobuf message: a number, or bytes.
+/// A field of a protobuf message. Its content is a number or bytes.
 class wire_field {
  public:
   std::uint32_t number = 0;
@@ -24,8 +24,7 @@ class wire_field {
   std::string_view content;
 };
 
-/// A parser of protobuf messages, field by field. Ends at the first invalid byte.
-/// \par Source  Protocol Buffers, "Encoding".
+/// A parser of a protobuf message, which returns one field after another. It stops at the first invalid byte.
 class wire_reader {
  public:
   explicit wire_reader(std::string_view message) : rest_(message) {}
@@ -79,12 +78,12 @@ class wire_reader {
   std::string_view rest_;
 };
 
-/// Converts BuildKit's progress to the events of the classic builder: a line at the start of each step, the output of
-/// steps, and the progress of downloads.
-/// \par Source  moby/buildkit `api/services/control/control.proto`, StatusResponse.
+/// A converter from BuildKit's progress messages to the events of the classic builder: a line of output at the start of
+/// each step, the output of the steps, and the progress of downloads.
 class build_trace {
  public:
-  /// \param message  a `StatusResponse`. Unknown parts are left out.
+  /// Returns the events of one message.
+  /// \param message  a serialized `StatusResponse`. Unknown fields are ignored.
   std::vector<progress_event> read(std::string_view message) {
     std::vector<progress_event> events;
     wire_reader fields(message);
@@ -111,7 +110,8 @@ class build_trace {
     events.push_back(std::move(event));
   }
 
-  // A step is reported again after each change.
+  // Adds a line at the start of a step, and a line for its failure. BuildKit sends a step again after each change, so a
+  // step that was reported before is skipped.
   void read_step(std::string_view message, std::vector<progress_event>& events) {
     std::string digest;
     std::string_view name;

@@ -14,15 +14,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-// Returns the folder of the docker command's configuration: DOCKER_CONFIG, else ~/.docker; empty if there is no home
-// either.
+// Returns the folder of the docker command's configuration: DOCKER_CONFIG if it is set, otherwise ~/.docker. Returns an
+// empty text if there is no home.
 inline std::string config_folder(const host_view& host) {
   std::string folder = host.said("DOCKER_CONFIG");
   if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
   return folder;
 }
 
-// config.json; no value if there is none.
+// Returns the content of the docker command's config.json; no value if the file does not exist or is empty.
 inline std::optional<boost::json::object> read_config(const host_view& host) {
   const std::string folder = config_folder(host);
   if (folder.empty()) return std::nullopt;

@@ -30,14 +30,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Begins the session of an adopted container by a warden.
-/// \return  false if no warden can be brought into it and the settings allow execs.
+/// Begins the session of an adopted container with a warden, which starts the commands.
+/// \return  false if no warden can be started in the container, and the settings allow execs instead.
 inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
                                          std::shared_ptr<const sandbox_settings> settings,
                                          std::shared_ptr<exec_place> place, adopted_container there, user_ids ids,
                                          std::vector<std::string> variables) {
   if (!takes_warden(settings->by, there.machine)) co_return false;
-  isolation_report isolation;  // no others: only the container's creator knows them
+  isolation_report isolation;  // other kinds of isolation depend on the container's creator and are not known here
   isolation.set(isolation_kind::process_tree, "everything the command started");
   isolation.set(isolation_kind::host_death, "everything the commands started");
   warden_settings for_warden = warden_settings_for(into, *settings, std::move(isolation));
@@ -52,7 +52,7 @@ inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
   co_return false;
 }
 
-/// Begins the session of an adopted container by execs.
+/// Begins the session of an adopted container with execs.
 inline void begin_with_execs(sandbox& into, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                              std::vector<std::string> variables) {
   isolation_report isolation;

@@ -23,18 +23,20 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The result of comparing the requested isolation with the real one.
+/// The result of comparing the requested settings of a container with the settings that the daemon has applied.
 class container_check {
  public:
   container_check(isolation_report isolation, std::vector<std::string> missing)
       : isolation_(std::move(isolation)), missing_(std::move(missing)) {}
 
-  /// Returns the isolation that exists. It does not include host death, which depends on the connection.
+  /// Returns the isolation that the applied settings provide. The kind `host_death` is not included, because it depends
+  /// on the connection.
   const isolation_report& isolation() const noexcept { return isolation_; }
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
-  /// \throws error{exec_errc::provider_failed} with the missing settings. The container must not be started then.
+  /// Throws if a setting is missing. The container must not be started then.
+  /// \throws error{exec_errc::provider_failed} with the missing settings.
   void require() const {
     if (missing_.empty()) return;
     std::string text = "docker: the daemon made the container, but not as it was asked to: ";
@@ -48,6 +50,7 @@ class container_check {
   std::vector<std::string> missing_;
 };
 
+// The comparison behind `check_container`.
 class container_checker {
  public:
   container_checker(const boost::json::object& asked, const boost::json::object& inspected, engine_kind kind)
@@ -88,7 +91,8 @@ class container_checker {
 
   static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
 
-  // Docker repeats the requested list. Podman lists each capability of its own default set that it removed.
+  // Returns true if all capabilities except the requested ones are dropped. Docker reports the requested list, ALL.
+  // Podman reports each capability that it has removed from Podman's default set.
   bool drops_all() const {
     const boost::json::array* const dropped = array_at(host_, "CapDrop");
     if (holds_text(dropped, "ALL")) return true;
@@ -139,8 +143,8 @@ class container_checker {
 
   void check_limits() {
     if (expect(same_number("Memory"), "the memory limit was not set")) {
-      // Kernels without swap accounting cannot limit swap, and the daemon then reports that: the limit is weaker, and
-      // reported as such.
+      // A kernel without swap accounting cannot limit swap, and the daemon then reports no swap limit. This is
+      // accepted, and the report mentions it.
       const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
       if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
         isolation_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
@@ -162,7 +166,8 @@ class container_checker {
            });
   }
 
-  // A namespace that is shared with the host or another container is shown as `host` or `container:x`.
+  // Returns true if a namespace is shared with the host or another container: the daemon reports `host` or
+  // `container:x`.
   bool is_shared(const char* key) const {
     const std::string_view mode = text_at(host_, key);
     if (mode == "shareable") return kind_ != engine_kind::podman;  // Podman reports `shareable` for `private`
@@ -213,7 +218,8 @@ class container_checker {
     isolation_.set(isolation_kind::files, words);
   }
 
-  // Reports writable memory besides the workspace and /tmp, and writable parts of the daemon's disk.
+  // Adds an in-memory file system or a writable folder on the daemon's disk to the report, except the workspace and
+  // /tmp.
   void describe_memory(const std::string& path, std::string_view how) {
     const std::size_t at = how.find("size=");
     if (at == std::string_view::npos) return;
@@ -221,8 +227,8 @@ class container_checker {
     volumes_.push_back(std::string(digits) + " bytes of memory at " + path);
   }
 
-  // Each requested mount exists, and no other: no folder of the host, and no VOLUME of the image, which would be a
-  // folder on the daemon's disk.
+  // Checks that each requested mount exists, and that there is no other mount: neither a folder of the host, nor a
+  // VOLUME of the image, which would be a folder on the daemon's disk.
   bool check_mounts(std::size_t& binds) {
     static const boost::json::array none;
     const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
@@ -241,7 +247,7 @@ class container_checker {
       fine &= expect(same, "the mount at " + target + " is not there, or another");
       if (!bind && !target.starts_with("/.cofferdam")) describe_volume(*want, target);
       if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
-      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // our own mount contains no files of the host
+      if (bind && !target.starts_with("/.cofferdam")) ++binds;  // the library's own mount contains no files of the host
     }
     for (const boost::json::value& entry : given == nullptr ? none : *given) {
       const boost::json::object* const have = entry.if_object();
@@ -308,12 +314,12 @@ class container_checker {
   std::vector<std::string> volumes_;
 };
 
-/// Compares the requested settings with those that the daemon has applied: both Docker and Podman ignore fields that
-/// they do not know.
-/// \param asked      `create_request::body()`.
+/// Compares the requested settings of a container with the settings that the daemon has applied. This is necessary
+/// because both Docker and Podman ignore unknown fields in a request.
+/// \param asked      the requested settings: `create_request::body()`.
 /// \param inspected  the response to `GET /containers/ID/json`, before the container is started.
 /// \return           the isolation that exists, and the missing settings. A setting that the response does not contain
-///                   is missing.
+///                   counts as missing.
 /// \par Source       Engine API, "Inspect a container".
 inline container_check check_container(const boost::json::object& asked, const boost::json::object& inspected,
                                        engine_kind kind = engine_kind::docker) {

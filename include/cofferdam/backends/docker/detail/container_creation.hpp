@@ -51,11 +51,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The creation of a container for a sandbox: its plan, its start, and the session in it. Lives while the sandbox is
-/// being opened.
+/// The creation of a container for a sandbox: its plan, its start, and the beginning of its command session. This
+/// object exists only while the sandbox is being opened.
 class container_creation {
  public:
-  /// Creates a container for the sandbox. On failure, `sandbox::discard` removes it.
+  /// Creates a container and begins the sandbox's session in it. After a failure, the caller calls `sandbox::discard`,
+  /// which removes the container.
   static awaitable<void> run(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
                              host_view host) {
     const owner here = owner::this_process();
@@ -109,8 +110,9 @@ class container_creation {
 
   // ---- the container ----
 
-  /// Creates and starts the container, with a host link if it can have one.
-  /// \return  the standard streams of its first program.
+  /// Creates and starts the container. It gets a host link (a direct socket between the warden and this program) if
+  /// that is possible.
+  /// \return  the standard streams of the container's first program.
   awaitable<byte_stream> raise_with_link() {
     link_ = open_link();
     std::optional<error> failure;
@@ -124,7 +126,8 @@ class container_creation {
     const bool is_over = container_->in_doubt() || failure->code() == exec_errc::cancelled ||
                          failure->code() == exec_errc::provider_lost;
     if (is_over) throw *failure;
-    // A daemon that runs elsewhere does not find the folder of the link. It gets a second request, without the link.
+    // A daemon on another machine does not find the folder of the link and refuses the request. A second request is
+    // made without the link.
     if (container_->may_exist()) co_await container_->remove();
     container_->forget();
     link_.reset();
@@ -134,7 +137,7 @@ class container_creation {
     co_return raw;
   }
 
-  /// Opens a direct link to the warden, if it may run on this machine, and adds the link to the request.
+  /// Opens a host link, if the warden may run on this machine, and adds the link to the request.
   /// \return  null if there can be no link.
   std::shared_ptr<host_link> open_link() {
     if (!plan_.has_warden || settings_->by == command_transport::attached) return nullptr;
@@ -144,12 +147,12 @@ class container_creation {
       std::shared_ptr<host_link> link = host_link::open(api_->executor(), here_);
       if (link) plan_.request.host_link(link->folder(), host_link::folder_at);
       return link;
-    } catch (const error&) {  // a folder that must not be mounted
+    } catch (const error&) {  // the temporary folder must not be mounted into containers
       return nullptr;
     }
   }
 
-  /// Creates the container, checks it, puts into it what it needs, and starts it.
+  /// Creates the container, checks its settings, copies the necessary files into it, and starts it.
   awaitable<byte_stream> raise() {
     asked_ = plan_.request.body(host_);
     std::string query = plan_.request.query();
@@ -182,7 +185,7 @@ class container_creation {
     }
   }
 
-  /// Checks the mounts of the running container, as the daemon and as the kernel report them.
+  /// Checks the mounts of the running container, as the daemon reports them and as the kernel reports them.
   awaitable<void> check_mounts() {
     const boost::json::object seen = co_await into_->inspect();
     check_container(asked_, seen, api_->kind()).require();
@@ -191,20 +194,21 @@ class container_creation {
     if (table.empty() && (plan_.has_warden || !plan_.volumes.empty())) {
       command look = argv("cat", "/proc/self/mountinfo").keep_output(std::size_t{1024} * 1024);
       command_result result = co_await sandbox::probe(into_, std::move(look));
-      if (result.ok()) table = result.out().text();  // without cat in the image, only the daemon's report is checked
+      if (result.ok()) table = result.out().text();  // if the image has no cat, only the daemon's report is checked
     }
     require_mounts(table, asked_, api_->kind());
   }
 
-  // ---- the session in it ----
+  // ---- the command session ----
 
+  /// Begins the session with the warden, which is the container's first program.
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
     isolation_.set(isolation_kind::process_tree, "everything the command started");
     warden_settings settings = warden_settings_for(into_, *settings_, std::move(isolation_));
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
       settings.gid = plan_.guest.gid();
-      settings.tracing = tracing_policy::allowed;  // the warden has another user, and no other program runs there
+      settings.tracing = tracing_policy::allowed;  // safe: the warden has another user, and runs alone there
     }
     attached_stream stream(std::move(raw), api_->container(container_->name()));
     unique_fd socket;
@@ -219,7 +223,7 @@ class container_creation {
     }
   }
 
-  /// Runs the commands as execs. The first program is the lease, and can end all of them.
+  /// Begins the session with execs. The first program runs `lease_script`, which can end all commands.
   void use_execs(byte_stream raw, std::vector<std::string> variables) {
     isolation_.set(isolation_kind::process_tree,
                    "the command's session; a time limit or a cancellation ends everything in the container");
@@ -236,8 +240,8 @@ class container_creation {
   owner here_;
   container_plan plan_;
   std::shared_ptr<owned_container> container_;
-  boost::json::object asked_;        // the body of the request
-  isolation_report isolation_;       // the isolation of the commands
+  boost::json::object asked_;        // the body of the request that created the container
+  isolation_report isolation_;       // the isolation that results of commands report
   std::shared_ptr<host_link> link_;  // null if all data passes through the daemon
 };
 

@@ -39,25 +39,26 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns the name of this machine.
+/// Returns the host name of this machine, or an empty text if it cannot be determined.
 inline std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return {};
   return name.data();
 }
 
-/// A container that is to be created: the request, and the facts behind it that its start needs.
+/// The plan of a container that is to be created: the request to the daemon, and the data that its start needs.
 class container_plan {
  public:
   image source;     ///< the image of the container
-  bool has_warden;  ///< its first program is a warden; otherwise the lease of `lease_script`
+  bool has_warden;  ///< true if the first program is a warden; otherwise it is the shell with `lease_script`
   create_request request;
-  user_ids guest;  ///< of the commands
+  user_ids guest;  ///< the user of the commands
+  /// The VOLUMEs of the image that are replaced by memory.
   std::vector<image_volume> volumes;
 };
 
-/// Begins the request: the first program, and the facts about the daemon.
-/// \param info  the answer of the daemon to `GET /info`.
+/// Makes the request to create the container, with its first program and the properties of the daemon.
+/// \param info  the response of the daemon to `GET /info`.
 inline create_request begin_request(const engine& api, const container_options& options, const image& from,
                                     bool has_warden, const boost::json::object& info, const owner& here) {
   constexpr std::string_view programs_at = "/.cofferdam";
@@ -74,10 +75,10 @@ inline create_request begin_request(const engine& api, const container_options& 
   return request;
 }
 
-/// Determines how a container of the image is to be created. Reads users and folders of the image by containers that
-/// are never started.
-/// \throws error{exec_errc::invalid_argument}: the options contradict each other, or name a folder that must not be
-/// mounted.
+/// Makes the plan for a container of an image. Reads users and folders of the image by means of containers that are
+/// never started.
+/// \throws error{exec_errc::invalid_argument} if the options contradict each other, or name a folder that must not be
+///     mounted.
 inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
                                                 std::shared_ptr<const sandbox_settings> settings, image from,
                                                 host_view host, owner here) {
@@ -86,13 +87,13 @@ inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
   const boost::json::object info = co_await api->get("/info", api->call("ask the daemon what it can do"));
   create_request request = begin_request(*api, options, from, has_warden, info, here);
   if (options.user().empty()) {
-    static_cast<void>(request.body(host));  // refuses forbidden mounts before anything else
+    static_cast<void>(request.body(host));  // throws for a forbidden mount, before its owner is looked up
     const std::optional<user_ids> owner_ids = co_await workspace_owner(api, from.id, options, here);
     if (owner_ids) request.workspace_owner(owner_ids->uid(), owner_ids->gid());
   }
   const std::string user = request.guest_user();
   user_ids ids = co_await ids_of(api, from, user, here);
-  // An image may give root another name. Only the options can choose root.
+  // An image may define another name for root. Commands run as root only if the options choose root.
   if (ids.is_root() && options.user().empty()) ids = user_ids(1000, 1000);
   request.guest_ids(ids.uid(), ids.gid());
   if (api->kind() == engine_kind::podman) request.unowned_memory();

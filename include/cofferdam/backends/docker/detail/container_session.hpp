@@ -25,11 +25,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-// The session of a container, created or adopted: by a warden, or by execs.
+// The start of the command session of a container that was created or adopted. A session starts commands by a warden (a
+// helper program in the container), or by execs of the daemon.
 
-/// Returns true if a warden starts the commands, false if each command is an exec.
-/// \param machine  of the container, as the daemon calls it.
-/// \throws error{exec_errc::unsupported}: `by` requires a warden, and there is none for this machine.
+/// Returns true if a warden is to start the commands, and false if each command is to be an exec.
+/// \param machine  the container's processor architecture, as the daemon names it.
+/// \throws error{exec_errc::unsupported} if `by` requires a warden, and there is none for this architecture.
 inline bool takes_warden(command_transport by, std::string_view machine) {
   if (by == command_transport::exec) return false;
   const bool there_is_one = !warden_image_for(machine).program().empty();
@@ -39,8 +40,9 @@ inline bool takes_warden(command_transport by, std::string_view machine) {
   return there_is_one;
 }
 
-/// Returns the settings of a warden in the container of a sandbox, which is told if the warden is silent.
-/// \param isolation  the isolation of the commands.
+/// Returns the settings of a warden in a sandbox's container. If the warden does not answer,
+/// `sandbox::on_silent_warden` is called.
+/// \param isolation  the isolation that results of commands report.
 inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, const sandbox_settings& settings,
                                            isolation_report isolation) {
   warden_settings result;
@@ -49,7 +51,7 @@ inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, c
   result.greeting_timeout = std::chrono::seconds(30);
   result.heartbeat = std::chrono::milliseconds(500);
   result.lease = settings.lease;
-  // weak: the sandbox owns the session, and the session these settings
+  // a weak pointer, because the sandbox owns the session, and the session owns these settings
   result.silent = [kept = std::weak_ptr<sandbox>(in)] {
     if (const std::shared_ptr<sandbox> self = kept.lock()) self->on_silent_warden();
   };
@@ -57,14 +59,14 @@ inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, c
   return result;
 }
 
-/// Begins the session of a sandbox whose commands a warden starts.
+/// Begins the session of a sandbox with a warden.
 inline void begin_session(sandbox& in, warden_session session, std::vector<std::string> variables) {
   std::shared_ptr<session_files> files = session.files();
   in.begin(std::move(session), std::move(files), std::move(variables));
 }
 
 /// Begins the session of a sandbox whose commands are execs.
-/// \param isolation  the isolation of the commands.
+/// \param isolation  the isolation that results of commands report.
 inline void begin_session(sandbox& in, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                           isolation_report isolation, std::vector<std::string> variables) {
   command_settings commands = settings.commands;

@@ -27,20 +27,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The user of a container's first program, and of its commands.
+/// The way in which the user of a container's commands is set.
 enum class command_user {
-  as_container,  ///< all programs run as the container's user
-  /// the first program is root without capabilities except SETUID, SETGID and KILL, and switches to the commands' user
-  /// for each command, so that no command can kill it or read its memory
+  as_container,  ///< all programs, including the first one, run as the commands' user
+  /// The first program runs as root, with no capabilities except SETUID, SETGID and KILL. It switches to the commands'
+  /// user for each command. So no command can kill it or read its memory.
   set_by_first,
 };
 
-/// Memory in place of a VOLUME that an image declares, with the mode and the owner of the image's folder.
+/// An in-memory file system that replaces a VOLUME of an image. It has the mode and the owner of the image's folder.
 class image_volume {
  public:
-  /// \param target       absolute in the container.
+  /// Makes the description of the file system.
+  /// \param target       absolute path in the container.
   /// \param bytes        maximum size in bytes.
-  /// \param has_content  true if the image has files there: the daemon then mounts the memory and copies them.
+  /// \param has_content  true if the image's folder contains files. The daemon then mounts the memory, and the library
+  ///                     copies the files into it.
   image_volume(std::string target, std::uint64_t bytes, unsigned mode, std::uint32_t uid, std::uint32_t gid,
                bool has_content)
       : target_(std::move(target)), bytes_(bytes), mode_(mode), uid_(uid), gid_(gid), has_content_(has_content) {}
@@ -61,17 +63,18 @@ class image_volume {
   bool has_content_;
 };
 
-/// The body of `POST /containers/create`, hardened: under all options there are no capabilities (see `command_user`),
-/// no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the daemon's disk, no
-/// health check, no devices and no namespace of the host. A value; it sends nothing.
-///
+/// A builder of the request `POST /containers/create`. With any options, the container has no capabilities (but see
+/// `command_user`), no new privileges, no swap, limits on memory, CPUs and processes, no core files, no log on the
+/// daemon's disk, no health check, no devices, and no namespace of the host. A value; it sends nothing.
 /// \par Source  Engine API 1.41, "Create a container"; each field was tried on a daemon.
 class create_request {
  public:
-  /// \param image    a name or an id that the daemon has.
-  /// \param name     of the container: letters, digits, `_`, `.`, `-`; unique.
-  /// \param entry    the first program and its arguments. Required: the image's own entry point is not started.
-  /// \throws         error{exec_errc::invalid_argument}.
+  /// Begins a request.
+  /// \param image    the name or id of an image that the daemon has.
+  /// \param name     the name of the new container: at least two letters, digits, `_`, `.` and `-`. It must be unique
+  ///                 in the daemon.
+  /// \param entry    the first program and its arguments. Required; the image's own entry point is not started.
+  /// \throws         error{exec_errc::invalid_argument} for a malformed argument.
   create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
       : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
     detail::require_text(image_, "the name of the image");
@@ -82,79 +85,88 @@ class create_request {
     for (const std::string& word : entry_) detail::require_text(word, "the container's first command");
   }
 
-  /// Declares that the first program reaps processes, like a warden: the daemon then adds no init program.
+  /// Declares that the first program reaps orphaned processes, as a warden does. Otherwise the daemon adds an init
+  /// program.
   create_request& reaps() & {
     reaps_ = true;
     return *this;
   }
+  /// Selects how the commands' user is set. Default: `command_user::as_container`.
   create_request& commands(command_user who) & {
     command_user_ = who;
     return *this;
   }
-  /// \param name  `Config.User` of the image, as inspected; may be empty.
+  /// Sets the user that the image is configured with.
+  /// \param name  `Config.User` of the image; may be empty.
   create_request& image_user(std::string_view name) & {
     image_user_ = std::string(name);
     return *this;
   }
-  /// Sets the owner of the folder that is mounted as the workspace; not root.
+  /// Sets the ids of the owner of the folder that is mounted as the workspace. Must not be root.
   create_request& workspace_owner(std::uint32_t uid, std::uint32_t gid) & {
     workspace_owner_ = std::to_string(uid) + ":" + std::to_string(gid);
     return *this;
   }
-  /// Sets the numeric ids of the commands, for memory that is mounted for them. Without them, if the user is given by
-  /// name, this memory is writable for everyone in the container.
+  /// Sets the numeric ids of the commands' user, which also become the owner of in-memory file systems. If these ids
+  /// are not set and the user is given by name, all users in the container may write to these file systems.
   create_request& guest_ids(std::uint32_t uid, std::uint32_t gid) & {
     guest_ids_.emplace(uid, gid);
     return *this;
   }
-  /// Declares that the daemon's memory mounts have no owner (Podman): memory mounted for the commands is then writable
-  /// for everyone in the container.
+  /// Declares that the daemon cannot set an owner of in-memory file systems (Podman). All users in the container may
+  /// then write to them.
   create_request& unowned_memory() & {
     unowned_memory_ = true;
     return *this;
   }
-  /// Mounts a volume with the library's own programs, read-only. No mount of the options may be at, above or beneath
-  /// it.
+  /// Mounts a volume with the library's own programs, read-only. No mount of the options may be at `target`, above it
+  /// or beneath it.
   create_request& programs(std::string volume, std::string_view target) & {
     programs_.emplace(mount::volume(volume, target).read_only());
     return *this;
   }
-  /// Mounts a folder of the host, read-only, that contains only the socket to which the first program connects.
+  /// Mounts a folder of the host, read-only. The folder contains only the socket to which the first program connects.
   create_request& host_link(std::string folder, std::string_view target) & {
     host_link_.emplace(mount::bind(std::move(folder), target).read_only());
     return *this;
   }
+  /// Removes the mount that `host_link` has added.
   create_request& no_host_link() & {
     host_link_.reset();
     return *this;
   }
-  /// Adds memory in place of a VOLUME of the image. Otherwise the daemon would mount a folder on its disk.
+  /// Adds an in-memory file system that replaces a VOLUME of the image. Otherwise the daemon would mount a folder on
+  /// its disk.
   create_request& add(image_volume volume) & {
     image_volumes_.push_back(std::move(volume));
     return *this;
   }
+  /// Sets the labels that identify this process as the owner of the container.
   create_request& owned_by(owner who, std::string host_name) & {
     owner_ = std::move(who);
     host_name_ = std::move(host_name);
     return *this;
   }
-  /// Sets the time after which any program may remove the container.
+  /// Sets the time after which any program may remove the container. It is stored in a label.
   create_request& deadline(std::chrono::system_clock::time_point when) & {
     deadline_ = when;
     return *this;
   }
-  /// Sets the daemon's number of CPUs (`/info`, NCPU): the daemon refuses higher limits.
+  /// Sets the number of CPUs of the daemon's machine (NCPU of `/info`). The CPU limit is lowered to this number,
+  /// because the daemon refuses a higher limit.
   create_request& host_cpus(unsigned count) & {
     host_cpus_ = count;
     return *this;
   }
-  /// Sets the path of the daemon's own socket, if it has one: no mount may bring it into the container.
+  /// Sets the path of the daemon's own socket. A mount that would make this socket accessible in the container is
+  /// refused.
   create_request& daemon_socket(std::string path) & {
     daemon_socket_ = std::move(path);
     return *this;
   }
 
-  /// Declares that the daemon is on this machine: mounts are checked here, including symbolic links.
+  /// Declares that the daemon runs on this machine. The sources of mounts are then checked on this machine, with
+  /// symbolic links resolved.
   create_request& local_daemon() & {
     is_local_ = true;
     return *this;
@@ -163,17 +175,18 @@ class create_request {
   const std::string& name() const noexcept { return name_; }
   const container_options& options() const noexcept { return options_; }
 
-  /// Returns the user of commands: that of the options; else the owner of the folder that is mounted as the workspace;
-  /// else the image's user, if that is not root; else 1000:1000.
+  /// Returns the user of the commands: the user of the options if it is set; otherwise the owner of the folder that is
+  /// mounted as the workspace; otherwise the image's user if it is not root; otherwise 1000:1000.
   std::string guest_user() const {
     if (!options_.user().empty()) return options_.user();
     if (!workspace_owner_.empty()) return workspace_owner_;
     return is_root(image_user_) ? "1000:1000" : image_user_;
   }
 
-  /// Returns the parameters of the request, percent-encoded, without `?`.
+  /// Returns the query parameters of the request, percent-encoded, without the `?`.
   std::string query() const {
-    std::string text = "name=" + name_;  // neither has characters that need encoding, except slashes
+    std::string text =
+        "name=" + name_;  // the name and the platform contain no characters that need encoding, except slashes
     if (!options_.platform().empty()) {
       text += "&platform=";
       for (const char c : options_.platform()) text += c == '/' ? std::string("%2F") : std::string(1, c);
@@ -181,10 +194,11 @@ class create_request {
     return text;
   }
 
-  /// Returns the body.
-  /// \param host     the source of forwarded variables.
-  /// \param missing  receives the names that are not set.
-  /// \throws         error{exec_errc::invalid_argument} for contradictory options.
+  /// Returns the JSON body of the request.
+  /// \param host     supplies the values of forwarded variables.
+  /// \param missing  receives the names of forwarded variables that are not set; may be null.
+  /// \throws         error{exec_errc::invalid_argument} if the options contradict each other or contain a forbidden
+  ///                 mount.
   boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
     check_mounts(host);
     boost::json::object body;
@@ -210,7 +224,8 @@ class create_request {
  private:
   static bool is_root(std::string_view user) {
     std::string_view name = user.substr(0, user.find(':'));
-    if (name.starts_with('+') || name.starts_with('-')) name.remove_prefix(1);  // the runtime parses "+0" as a number
+    if (name.starts_with('+') || name.starts_with('-'))
+      name.remove_prefix(1);  // the runtime accepts a sign, so "+0" means root too
     return name.empty() || name == "root" || name.find_first_not_of('0') == std::string_view::npos;
   }
 
@@ -267,8 +282,8 @@ class create_request {
   boost::json::object labels() const {
     boost::json::object labels;
     for (const auto& [key, value] : options_.labels()) labels[detail::json_view(key)] = detail::json_text(value);
-    // Last, so that no other label can replace them; and always set, because otherwise those of the image would be
-    // used.
+    // These labels are set last, so that no other label can replace them. They are set even if they are empty, because
+    // otherwise the labels of the image would apply.
     labels[detail::json_view(owner_label_key)] = detail::json_text(owner_ ? owner_label(*owner_, name_).text() : "");
     labels["cofferdam.host"] =
         detail::json_text(cofferdam::detail::is_valid_utf8(host_name_) ? host_name_ : std::string());
@@ -307,8 +322,8 @@ class create_request {
     limits.push_back(std::move(no_core));
     host["Ulimits"] = std::move(limits);
     host["OomScoreAdj"] = 500;
-    // Together with the workspace's half and /tmp's quarter this is less than all memory. Otherwise a guest that fills
-    // them would end everything.
+    // /dev/shm, the workspace and /tmp together are smaller than the memory limit (an eighth, a half and a quarter).
+    // Otherwise a command could use up all memory by filling them, and everything in the container would be killed.
     host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
     if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
     host["Tmpfs"] = tmpfs();
@@ -339,8 +354,8 @@ class create_request {
     };
     for (const image_volume& volume : image_volumes_) {
       if (is_daemons(volume)) continue;
-      // Podman does not report the mode of the folder either: its archive calls show an empty volume that it has put
-      // there.
+      // With Podman, the mode of the image's folder is unknown: its archive calls show the empty volume that Podman has
+      // mounted there.
       std::string owner = ",mode=1777";
       if (!unowned_memory_)
         owner = ",mode=" + octal(volume.mode()) + ",uid=" + std::to_string(volume.uid()) +
@@ -358,8 +373,8 @@ class create_request {
     return entries;
   }
 
-  // Returns the options of a tmpfs that give it to the commands' user. For a user name, only the daemon knows the
-  // number.
+  // Returns the options of a tmpfs that make the commands' user its owner. If the user is given by name, only the
+  // daemon knows the numeric id, so all users may write there.
   std::string guest_ids() const {
     if (unowned_memory_) return ",mode=1777";
     if (guest_ids_)
@@ -375,7 +390,8 @@ class create_request {
     return ",mode=0755,uid=" + std::string(uid) + ",gid=" + std::string(gid);
   }
 
-  // Podman itself copies the image's content into memory, and keeps the owner.
+  // Returns true if the daemon must mount the memory as a volume, so that the content can be copied into it. Podman
+  // copies the image's content into a tmpfs by itself, and keeps the owner.
   bool is_daemons(const image_volume& volume) const { return volume.has_content() && !unowned_memory_; }
 
   static std::string octal(unsigned mode) {
@@ -384,8 +400,8 @@ class create_request {
     return digits;
   }
 
-  // Memory that the daemon mounts, so that its archive calls reach it. A volume without a name is removed with the
-  // container.
+  // Returns a volume in memory. The daemon mounts it, so that the daemon's archive calls can access it. A volume
+  // without a name is removed with its container.
   static boost::json::object memory_object(const image_volume& declared) {
     boost::json::object how;
     how["type"] = "tmpfs";
@@ -397,12 +413,12 @@ class create_request {
     driver["Name"] = "local";
     driver["Options"] = std::move(how);
     boost::json::object volume;
-    volume["NoCopy"] = true;  // a copy made before the start would be lost at the start
+    volume["NoCopy"] = true;  // a copy that the daemon makes before the start would be lost at the start
     volume["DriverConfig"] = std::move(driver);
     return unnamed_volume(declared.target(), std::move(volume));
   }
 
-  // A folder on the daemon's disk, with the image's content of that path.
+  // Returns a volume on the daemon's disk, with the image's content of that path.
   static boost::json::object disk_object(const std::string& target) {
     boost::json::object volume;
     volume["NoCopy"] = false;

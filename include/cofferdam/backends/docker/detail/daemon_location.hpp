@@ -17,16 +17,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The transport to a daemon.
+/// The way to connect to a daemon.
 enum class daemon_transport {
   unix_socket,  ///< a socket of this machine
-  tcp,          ///< plain HTTP: every program that can connect to the port has root's rights there
+  tcp,          ///< plain HTTP: each program that can connect to the port can control the daemon's machine as root
   tls,          ///< HTTP over TLS
-  ssh,          ///< through the user's `ssh`
+  ssh,          ///< through the program `ssh`, with the user's configuration
 };
 
-/// The files with TLS keys. An empty name means no file: without `ca` the system's authorities are trusted; without the
-/// other two there is no client certificate.
+/// The paths of the PEM files for TLS. Without `ca`, the system's certificate authorities are trusted. Without
+/// `certificate` and `key`, no client certificate is sent.
 class tls_files {
  public:
   tls_files() = default;
@@ -43,7 +43,7 @@ class tls_files {
   std::string key_;
 };
 
-/// The address of one daemon. A value, made by `parse_daemon_address` and `find_daemon`, without any connection.
+/// The address of a daemon. A value, made by `parse_daemon_address` and `find_daemon`. It holds no connection.
 class daemon_location {
  public:
   using header_list = std::vector<std::pair<std::string, std::string>>;
@@ -66,15 +66,16 @@ class daemon_location {
 
   daemon_transport transport() const noexcept { return transport_; }
 
-  /// Returns, for unix_socket, the absolute path of the socket; for ssh, the socket on the other machine, or empty for
-  /// the usual one; for tcp and tls, the prefix of each request's path, `/base` or empty.
+  /// Returns the path in the address. Its meaning depends on the transport: for unix_socket, the absolute path of the
+  /// socket; for ssh, the path of the socket on the other machine, or empty for the default socket; for tcp and tls,
+  /// the prefix of each request's path, `/base` or empty.
   const std::string& path() const noexcept { return path_; }
   daemon_location& path(std::string text) & {
     path_ = std::move(text);
     return *this;
   }
 
-  /// Returns a name, an IPv4 address, or an IPv6 address without brackets; empty for a socket.
+  /// Returns the host: a name, an IPv4 address, or an IPv6 address without brackets. Empty for unix_socket.
   const std::string& host() const noexcept { return host_; }
 
   /// Returns the port. Default: 2375 for tcp, 2376 for tls, 22 for ssh; 0 for a socket.
@@ -88,10 +89,10 @@ class daemon_location {
     }
     return 0;
   }
-  /// Returns true if the address has a port. If not, ssh's own configuration may set one.
+  /// Returns true if the address contains a port. If it contains none, ssh's own configuration may set one.
   bool has_port() const noexcept { return port_.has_value(); }
 
-  /// Returns the user name for ssh; empty: from ssh's own configuration.
+  /// Returns the user name for ssh. If it is empty, ssh's own configuration determines the user.
   const std::string& user() const noexcept { return user_; }
   daemon_location& user(std::string name) & {
     user_ = std::move(name);
@@ -99,9 +100,9 @@ class daemon_location {
   }
 
   const tls_files& tls() const noexcept { return tls_; }
-  /// Returns true if the daemon must prove that it is `host()`.
+  /// Returns true if the daemon's certificate must be valid for `host()`.
   bool verifies() const noexcept { return verifies_; }
-  /// Switches to TLS.
+  /// Changes the transport to TLS.
   daemon_location& use_tls(tls_files files, bool verifies) & {
     transport_ = daemon_transport::tls;
     tls_ = std::move(files);
@@ -109,7 +110,8 @@ class daemon_location {
     return *this;
   }
 
-  /// Returns the headers that the user's configuration adds to every request (HttpHeaders). They may contain secrets.
+  /// Returns the header fields that the user's configuration adds to every request (HttpHeaders). They may contain
+  /// secrets.
   const header_list& headers() const noexcept { return headers_; }
   daemon_location& headers(header_list fields) & {
     headers_ = std::move(fields);
@@ -142,7 +144,7 @@ class daemon_location {
 /// The default socket of Docker.
 inline constexpr std::string_view default_socket = "/var/run/docker.sock";
 
-// Returns an address for an error message: the part before an `@`, which may be a password, is removed.
+// Returns an address for an error message. The part before an `@` is removed, because it may contain a password.
 inline std::string shown_address(std::string_view address) {
   std::string shown(address);
   const std::size_t from = shown.find("://") == std::string::npos ? 0 : shown.find("://") + 3;
@@ -151,7 +153,7 @@ inline std::string shown_address(std::string_view address) {
   return "\"" + one_line(shown, 120) + "\"";
 }
 
-// Parses one address, and remembers its source for error messages.
+// A parser of one address. Its error messages name the source of the address.
 class address_parser {
  public:
   address_parser(std::string_view address, std::string_view said_by) : address_(address), said_by_(said_by) {}
@@ -172,7 +174,7 @@ class address_parser {
   }
 
  private:
-  static constexpr std::size_t max_socket = 107;  // sun_path without its NUL, unix(7)
+  static constexpr std::size_t max_socket = 107;  // the size of sun_path without its NUL, see unix(7)
 
   error wrong(const std::string& what) const {
     return error(exec_errc::invalid_argument,
@@ -228,7 +230,7 @@ class address_parser {
       const std::size_t colon = std::min(authority.find(':'), authority.size());
       name = authority.substr(0, colon);
       port = authority.substr(colon);
-      // Words passed to ssh must not look like options.
+      // The name is passed to ssh as an argument, so it must not look like an option.
       if (!is_name(name, ".-_") || name.size() > 253) throw wrong("has no valid host name");
     }
     if (port.empty()) return {name, std::nullopt};
@@ -258,10 +260,10 @@ class address_parser {
 ///           / "ssh://" [user "@"] host [":" port] [absolute path of the socket there]
 /// host      = 1*(letter / digit / "." / "-" / "_") / "[" IPv6 "]"    ; never starts with "-"
 /// ```
-/// `https` is `tcp` with TLS. A password, a query or a fragment is refused, and so is a path alone, which the docker
-/// command would take for a host.
+/// `https` means `tcp` with TLS. A password, a query and a fragment are refused. A path without a scheme is refused
+/// too, because the docker command would interpret it as a host name.
 /// \param  said_by  the source of the address, for the error message.
-/// \throws          error{exec_errc::invalid_argument}, with the accepted forms and without a password.
+/// \throws          error{exec_errc::invalid_argument}. The message contains the accepted forms, but no password.
 /// \par Source      docker(1), "-H".
 inline daemon_location parse_daemon_address(std::string_view address, std::string_view said_by = "the options") {
   return detail::address_parser(address, said_by).parse();

@@ -17,21 +17,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-// A compiled pattern. It needs one pass over a path, with any number of stars.
+// A compiled pattern. Matching passes over the path once, however many stars the pattern has.
 class ignore_pattern {
  public:
   ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
 
   bool brings_back() const noexcept { return brings_back_; }
 
-  // Returns true if the rule matches the path, or a directory above it.
+  // Returns true if the pattern matches the path, or a directory above the path.
   bool matches_path_or_above(const std::vector<char32_t>& path) const {
     std::vector<char> now(tokens_.size() + 1, 0);
     std::vector<char> next(tokens_.size() + 1, 0);
     now[0] = 1;
     for (std::size_t at = 0;; ++at) {
       bool alive = false;
-      for (std::size_t i = 0; i < tokens_.size(); ++i) {  // tokens that may match nothing only lead forward
+      for (std::size_t i = 0; i < tokens_.size();
+           ++i) {  // a token that may match nothing only activates later tokens, so one pass suffices
         if (!now[i]) continue;
         alive = true;
         const kind what = tokens_[i].what;
@@ -47,7 +48,7 @@ class ignore_pattern {
     }
   }
 
-  static constexpr char32_t raw_byte = 0x110000;  // above all code points: a byte that is not UTF-8
+  static constexpr char32_t raw_byte = 0x110000;  // added to a byte that is not UTF-8; larger than every code point
 
   static std::vector<char32_t> characters_of(std::string_view text) {
     std::vector<char32_t> characters;
@@ -67,13 +68,13 @@ class ignore_pattern {
 
  private:
   enum class kind {
-    literal,      // one character
+    literal,      // exactly one given character
     any,          // one character except a slash
-    set,          // one of some characters
+    set,          // one character that is in a set, or is not in a negated set
     star,         // any number of characters except slashes
     anything,     // any number of characters
-    directories,  // nothing, or a path up to the next token
-    inside,       // characters up to a slash, any number of times
+    directories,  // makes the following `inside` optional
+    inside,       // any characters, and then a slash
   };
   struct token {
     kind what = kind::literal;
@@ -114,7 +115,8 @@ class ignore_pattern {
 
   void compile(std::string_view pattern) {
     const std::vector<char32_t> text = characters_of(pattern);
-    // `**.log` matches an ending, in any folder, if the rest has no special character.
+    // A pattern such as `**.log` matches every path that ends in `.log`, if the rest of the pattern has no special
+    // character.
     const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
     for (std::size_t at = 0; at < text.size();) {
       const char32_t c = text[at++];
@@ -143,7 +145,7 @@ class ignore_pattern {
     }
   }
 
-  // Parses a set after its `[`. Returns the position after the `]`.
+  // Parses a set. `at` is the position after the `[`. Returns the position after the `]`.
   std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
     token set;
     set.what = kind::set;
@@ -180,7 +182,7 @@ class ignore_pattern {
   bool brings_back_;
 };
 
-// Removes white space as defined by Go, in UTF-8, from both ends.
+// Returns the text without white space at both ends. White space is defined as in Go, because Docker is written in Go.
 inline std::string_view trimmed(std::string_view text) {
   constexpr std::array<std::string_view, 25> blanks{" ",
                                                     "\t",
@@ -217,7 +219,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Returns the normalized path: `./a/./b/../1.txt` becomes `a/1.txt`, without reading any file.
+// Returns the normalized path without reading any file: `./a/./b/../1.txt` becomes `a/1.txt`.
 inline std::string cleaned_path(std::string_view path) {
   const bool rooted = path.starts_with('/');
   std::vector<std::string_view> parts;
@@ -241,33 +243,38 @@ inline std::string cleaned_path(std::string_view path) {
   return clean.empty() ? "." : clean;
 }
 
-/// The rules of a `.dockerignore`: which files of a context folder are not sent to the builder. The daemon does not
-/// apply them: the sender of the context must.
+/// The rules of a `.dockerignore`, which select the files of a context folder that are not sent to the builder. The
+/// sender of the context must apply them, because the daemon does not.
 ///
-/// One pattern per line. The last pattern that matches a path, or a directory above it, decides. A line whose first
-/// character is `#` is a comment. Blanks around a pattern are removed. `!` before a pattern includes again what an
-/// earlier pattern excluded. `./a//b/../c/` is `a/c`, and so is `/a/c`.
+/// Each line contains one pattern. The last pattern that matches a path, or a directory above it, decides whether the
+/// path is excluded. A line that begins with `#` is a comment. Blanks around a pattern are removed. A pattern with a
+/// `!` before it includes files that an earlier pattern has excluded. Patterns are normalized: `./a//b/../c/` and
+/// `/a/c` mean `a/c`.
 ///
 /// ```
-/// "*"    any characters of one name        "?"   one of them        "\x"  x itself
-/// "**"   at the end: everything; before "/" or a name: any number of folders, also none;
-///        first, and all behind it plain: any start
-/// "[...]", "[^...]"   one character (not) listed, "a-z" a range, "\]" and "\-" themselves
+/// "*"    any number of characters except "/"      "?"   one character except "/"      "\x"  the character x
+/// "**"   at the end of a pattern: everything
+///        before "/" or a name: any number of folders, or none
+///        at the start of a pattern that has no other special character: any characters
+/// "[...]", "[^...]"   one character that is, or is not, in the list; "a-z" is a range; "\]" and "\-" are escapes
 /// ```
-/// Case-sensitive. Dots are not special. There is no "[!...]" and no "[:alpha:]".
-/// \par Cost    `ignored`: the product of the path's length and that of all patterns, at most.
+/// Matching is case-sensitive. A dot at the start of a name has no special meaning. "[!...]" and "[:alpha:]" are not
+/// supported.
+/// \par Cost    `ignored`: at most the product of the path's length and the total length of all patterns.
 /// \par Source  moby/patternmatcher and its `ignorefile`; docs.docker.com, "dockerignore".
 class docker_ignore {
  public:
-  /// The maximum size of the file: 1 MiB. The maximum size of a pattern: 4095 bytes.
+  /// The maximum size of the file in bytes: 1 MiB. A single pattern may have at most 4095 bytes.
   static constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
 
-  /// Excludes nothing.
+  /// Makes rules that exclude nothing.
   docker_ignore() = default;
 
-  /// \param  text  the file.
-  /// \throws       error{exec_errc::invalid_argument}, with the line's number: a `!` alone, a `[` without its end, a
-  ///               backslash at the end, a pattern or a file that is too long.
+  /// Parses the rules.
+  /// \param  text  the content of the file.
+  /// \throws       error{exec_errc::invalid_argument}, with the line's number, for a `!` without a pattern, a `[`
+  ///               without its end, a backslash at the end, or a pattern that is too long; also for a file that is too
+  ///               long.
   explicit docker_ignore(std::string_view text) {
     if (text.size() > max_bytes)
       throw error(exec_errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
@@ -288,8 +295,9 @@ class docker_ignore {
     }
   }
 
-  /// Returns true if a file or directory is left out.
-  /// \param path  relative to the context, `/`-separated, clean: neither `.` nor `..`, no slash at either end.
+  /// Returns true if the rules exclude a file or directory.
+  /// \param path  relative to the context, with `/` as separator, without `.` and `..`, and without a slash at either
+  ///              end.
   bool ignored(std::string_view path) const {
     const std::vector<char32_t> characters = detail::ignore_pattern::characters_of(path);
     bool out = false;
@@ -298,7 +306,7 @@ class docker_ignore {
     return out;
   }
 
-  /// Returns true if a directory is left out with all its contents, so that it need not be read.
+  /// Returns true if the rules exclude a directory with all its contents, so that it need not be read.
   bool ignores_all_of(std::string_view directory) const { return !brings_back_ && ignored(directory); }
 
  private:

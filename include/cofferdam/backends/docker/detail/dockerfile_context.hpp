@@ -24,19 +24,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// One file, folder or symbolic link of a build's context.
+/// A file, folder or symbolic link of a build's context.
 class context_entry {
  public:
   context_entry(directory_entry what, std::string target) : what_(std::move(what)), target_(std::move(target)) {}
 
-  /// Relative to the context, on the host and in the archive; any bytes but NUL.
+  /// Returns the path relative to the context, which is the same on the host and in the archive. It may contain any
+  /// bytes but NUL.
   const std::string& path() const noexcept { return what_.path(); }
-  /// regular, directory or symlink.
+  /// Returns the type: regular, directory or symlink.
   file_type type() const noexcept { return what_.type(); }
   /// Returns the size in bytes at the time of the listing; the file may have grown since.
   std::uint64_t size() const noexcept { return what_.size(); }
   unsigned mode() const noexcept { return what_.mode(); }
-  /// Returns the target of a symbolic link. It may lead anywhere, because it is sent as a link.
+  /// Returns the target of a symbolic link. The target may be any path, because the link is sent as a link and not
+  /// followed.
   const std::string& target() const noexcept { return target_; }
 
  private:
@@ -44,16 +46,18 @@ class context_entry {
   std::string target_;
 };
 
-/// The maximum size of a context.
+/// The limits on the size of a build's context.
 class context_limit {
  public:
   context_limit() = default;
-  /// \param bytes  maximum size of all files together. Default 16 GiB.
+  /// Sets the maximum total size of all files.
+  /// \param count  in bytes. Default: 16 GiB.
   context_limit& bytes(std::uint64_t count) {
     bytes_ = count;
     return *this;
   }
-  /// \param count  maximum number of listed names. Default 1,000,000.
+  /// Sets the maximum number of listed files and folders.
+  /// \param count  Default: 1,000,000.
   context_limit& files(std::size_t count) {
     files_ = count;
     return *this;
@@ -67,24 +71,25 @@ class context_limit {
   std::size_t files_ = 1'000'000;
 };
 
-/// Selects the files of a context folder for a build, in steps. Reads only the file with the rules.
+/// The selection of the files that are sent to the daemon for a build. The context folder is listed in steps. Of its
+/// files, only the Dockerfile and the file with the exclusion rules are read.
 ///
-/// The rules are those of `<Dockerfile>.dockerignore` next to the Dockerfile, else of `.dockerignore` in the context.
-/// The Dockerfile and the file with the rules are always among the entries: the daemon itself leaves them out of the
-/// image if the rules exclude them. A Dockerfile outside the context is not an entry; its content comes with
+/// The rules come from `<Dockerfile>.dockerignore` next to the Dockerfile if it exists, otherwise from `.dockerignore`
+/// in the context. The Dockerfile and the file with the rules are always sent, even if the rules exclude them; the
+/// daemon then leaves them out of the image. A Dockerfile outside the context is not an entry, but is returned by
 /// `extra_content()`.
 ///
-/// Symbolic links are entries of their own and never followed; sockets, FIFOs and devices are left out.
-/// \par Threads  one at a time. All members are synchronous; `step` does a bounded piece of the work.
+/// Symbolic links are entries and are never followed. Sockets, FIFOs and devices are left out.
+/// \par Threads  one thread at a time. All members are synchronous; `step` executes a bounded part of the work.
 /// \par Source   docker/cli `cli/command/image/build`.
 class dockerfile_context {
  public:
+  /// Opens the context folder and reads the exclusion rules.
   /// \param context     a folder of this machine.
-  /// \param dockerfile  its path on this machine, inside or outside of the context; empty for `Dockerfile` in the
-  ///                    context.
+  /// \param dockerfile  the path of the Dockerfile on this machine, inside or outside the context; empty for
+  ///                    `Dockerfile` in the context.
   /// \throws            error{exec_errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
-  ///                    error{exec_errc::invalid_argument} for rules that cannot be read; error{exec_errc::too_large}
-  ///                    for a
+  ///                    error{exec_errc::invalid_argument} for malformed rules; error{exec_errc::too_large} for a
   ///                    Dockerfile or rules of more than 1 MiB.
   explicit dockerfile_context(const std::filesystem::path& context, const std::filesystem::path& dockerfile = {},
                               context_limit limit = context_limit())
@@ -104,9 +109,9 @@ class dockerfile_context {
     walk_.emplace(folder_.walk(".", list_options().entries(limit.files())));
   }
 
-  /// Lists about `count` more names. Returns true at the end; then `entries` is complete.
-  /// \throws error{exec_errc::too_large} at the limit; permission_denied for a folder that cannot be read and is not
-  ///     excluded; not_found if the Dockerfile has vanished.
+  /// Lists about `count` more files and folders. Returns true at the end of the list; `entries()` is then complete.
+  /// \throws error{exec_errc::too_large} at the limit; error{exec_errc::permission_denied} for a folder that is not
+  ///     excluded and cannot be read; error{exec_errc::not_found} if the Dockerfile does not exist any more.
   bool step(std::size_t count = 1024) {
     if (!walk_) return true;
     for (std::size_t done = 0; done < count; ++done) {
@@ -120,21 +125,24 @@ class dockerfile_context {
     return false;
   }
 
-  /// Returns the open folder. Open files beneath it with `link_policy::refuse`.
+  /// Returns the open context folder. Open the files in it with `link_policy::refuse`, so that a file that was replaced
+  /// by a symbolic link is not followed.
   const directory& folder() const noexcept { return folder_; }
-  /// Returns the entries to send, in byte order of the paths, so that the same files give the same archive. An excluded
-  /// folder has no entry, even if a file in it has one.
+  /// Returns the entries to send, sorted by the bytes of their paths, so that the same files result in the same
+  /// archive. An excluded folder has no entry, even if a file in it has one.
   const std::vector<context_entry>& entries() const noexcept { return entries_; }
-  /// Returns the size of all files in bytes.
+  /// Returns the total size of all files in bytes.
   std::uint64_t total_bytes() const noexcept { return total_; }
-  /// Returns the name of the Dockerfile for the daemon, relative to the archive.
+  /// Returns the path of the Dockerfile in the archive.
   const std::string& dockerfile() const noexcept { return name_; }
-  /// Returns the content of a Dockerfile from outside the context, to be sent under the name `dockerfile()`.
+  /// Returns the content of a Dockerfile that is outside the context. It must be sent under the name `dockerfile()`. No
+  /// value if the Dockerfile is inside the context.
   const std::optional<std::string>& extra_content() const noexcept { return extra_; }
   /// Returns the text of the Dockerfile.
   /// \throws error{exec_errc::too_large} for more than 1 MiB.
   std::string dockerfile_text() const { return extra_ ? *extra_ : text_of(folder_.open_file(name_)); }
-  /// Returns the path of the applied rules, relative to the context; empty if they are not in it.
+  /// Returns the path of the file with the applied rules, relative to the context; empty if that file is not in the
+  /// context.
   const std::string& rules() const noexcept { return rules_name_; }
 
  private:

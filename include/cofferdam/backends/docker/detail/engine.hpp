@@ -51,11 +51,13 @@ inline cofferdam::detail::connector connector_for(const daemon_location& where, 
   return cofferdam::detail::tls_connector(where.host(), where.port(), settings);
 }
 
-/// A connection to one daemon, its version agreed upon. One executor; many calls at once.
+/// A client of one daemon, with an agreed API version. All calls must be made on one executor, and many calls may be
+/// under way at once.
 class engine {
  public:
-  /// \throws error{exec_errc::provider_failed, permission_denied, unsupported}: no usable daemon; the sentence has the
-  ///     addresses that were tried, and a remedy.
+  /// Connects to the first usable daemon of the candidates, and agrees on an API version.
+  /// \throws error{exec_errc::provider_failed, permission_denied, unsupported} if there is no usable daemon. The
+  ///     message contains the addresses that were tried, and advice.
   static awaitable<std::shared_ptr<engine>> connect(asio::any_io_executor executor, daemon_choice choice,
                                                     host_view host) {
     const daemon_search search = find_daemon(host, choice);
@@ -84,35 +86,36 @@ class engine {
 
   const daemon_location& location() const noexcept { return where_; }
   std::string address() const { return where_.address(); }
-  /// Returns a container's name for error messages.
+  /// Returns a description of a container for error messages.
   std::string container(const std::string& name) const { return "the container " + name + " (" + address() + ")"; }
   engine_kind kind() const noexcept { return kind_; }
-  /// Returns true if the daemon prefers BuildKit, according to its answer to the ping.
+  /// Returns true if the daemon prefers BuildKit for builds, according to its response to the ping.
   bool prefers_buildkit() const noexcept { return prefers_buildkit_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
-  /// Describes a call for its error message.
-  /// \param subject  a name; may be empty.
+  /// Returns a description of a call for its error message.
+  /// \param doing    the purpose of the call, such as `create the container`.
+  /// \param subject  the name of the image or container; may be empty.
   api_call call(std::string doing, std::string subject = {}) const {
     return api_call(std::move(doing), std::move(subject), address());
   }
 
-  /// Makes a request for a path of the agreed API version.
+  /// Makes a request for a path, with the prefix of the agreed API version and the configured header fields.
   http_request request(std::string method, std::string_view path) const {
     http_request result(std::move(method), where_base() + version_.path_prefix() + std::string(path));
     for (const auto& [name, value] : where_.headers()) result.field(name, value);
     return result;
   }
 
-  /// Sends a request. A status below 300, and each one in `fine`, is a success.
-  /// \throws error made by `api_error`; for a failed connection, error{exec_errc::provider_lost}.
+  /// Sends a request and returns the response. A status below 300 and each status in `fine` is a success.
+  /// \throws the error made by `api_error` for another status; error{exec_errc::provider_lost} if the connection fails.
   awaitable<http_response> ask(http_request what, api_call doing, std::vector<int> fine = {}) {
     http_response answer = co_await exchange(std::move(what), cofferdam::detail::http_limits(), doing);
     check(answer, doing, fine);
     co_return answer;
   }
 
-  /// Does the same with other time limits.
+  /// Sends a request as `ask` does, but with these time limits.
   awaitable<http_response> ask_within(http_request what, api_call doing, cofferdam::detail::http_limits limits,
                                       std::vector<int> fine) {
     http_response answer = co_await exchange(std::move(what), std::move(limits), doing);
@@ -120,7 +123,7 @@ class engine {
     co_return answer;
   }
 
-  /// Sends a GET request and parses the response as an object.
+  /// Sends a GET request, and returns the JSON object in the response.
   awaitable<boost::json::object> get(std::string path, api_call doing) {
     http_request what = request("GET", path);
     http_response answer = co_await ask(std::move(what), doing);
@@ -131,7 +134,9 @@ class engine {
     return parse_object(answer.text(), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   }
 
-  /// Sends a request whose response is read in pieces. Checks the status.
+  /// Sends a request, and returns the exchange when the head of the response has arrived. The caller reads the body in
+  /// pieces.
+  /// \throws the errors of `ask`.
   awaitable<cofferdam::detail::http_exchange> stream(http_request what, api_call doing,
                                                      cofferdam::detail::http_limits limits) {
     cofferdam::detail::http_exchange answer;
@@ -147,7 +152,7 @@ class engine {
     co_return answer;
   }
 
-  /// Sends a request for a raw stream.
+  /// Sends a request that turns the connection into a raw stream in both directions, and returns the stream.
   awaitable<byte_stream> upgrade(http_request what, api_call doing) {
     cofferdam::detail::http_upgrade answer;
     try {
@@ -162,7 +167,7 @@ class engine {
 
   awaitable<void> close() { return client_.close(); }
 
-  /// Converts the failure of a call's connection to the error of this backend.
+  /// Converts an exception of the HTTP client: a failed connection becomes error{exec_errc::provider_lost}.
   static error lost(const error& reason, const api_call& doing) {
     if (reason.code() != exec_errc::io_error) return reason;
     return error(exec_errc::provider_lost, doing.failed() + ": " + reason.what(), reason.cause());
@@ -192,6 +197,7 @@ class engine {
     throw api_error(static_cast<unsigned>(answer.status()), answer.text().substr(0, max_error), doing);
   }
 
+  /// Pings the daemon, and agrees on the API version.
   awaitable<void> meet(std::string pinned_version) {
     http_request ping("GET", where_base() + "/_ping");
     for (const auto& [name, value] : where_.headers()) ping.field(name, value);

@@ -36,13 +36,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A command that runs as a separate exec.
+/// A command that runs as an exec of the Docker daemon.
 ///
-/// The events in marks (see `exec_script`) are known at once. The end of the stream comes from the daemon, and takes 2
-/// s if a process outside the command's session still has an output open.
+/// The script around the command writes marks into the outputs (see `exec_script`), which report its start and its end
+/// at once. The daemon reports the end of the stream. That takes 2 s if a process outside the command's session still
+/// has an output open.
 class exec_command final : public cofferdam::detail::tracked_command {
  public:
-  /// \param tag      `NAME=value`, a variable of all its processes; or empty.
+  /// Makes a command that has not been started.
+  /// \param tag      `NAME=value`, a variable that identifies all processes of the command; may be empty.
   /// \param program  the program's name for error messages.
   exec_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<exec_place> place, exec_order order, const std::string& mark, std::string tag,
@@ -73,7 +75,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
   static awaitable<void> run(std::shared_ptr<exec_command> self) {
     co_await exec_place::until_may_begin(self->place_);
     if (self->concluded()) co_return;
-    if (self->ending() != ender::none) {  // it was ended before it began
+    if (self->ending() != ender::none) {  // the command was ended before it was started
       self->stream_ended();
       co_await self->until_ended();
       self->command().conclude();
@@ -110,7 +112,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
     self->command().conclude();
   }
 
-  /// Reads the output as fast as it is consumed.
+  /// Reads the command's output as fast as it is consumed.
   awaitable<void> carry() {
     const auto buffer = std::make_unique<std::array<std::byte, 64 * 1024>>();
     while (!has_ended() && ending() != ender::done) {
@@ -137,7 +139,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
       filter(piece->channel() == stream_channel::output ? 0 : 1, piece->content());
   }
 
-  /// The stream has ended without a mark of the command's end.
+  /// Determines the result of a command whose stream has ended without the mark of the end.
   awaitable<void> ask_daemon() {
     const std::optional<boost::json::object> seen = co_await exec_place::inspect(place_, exec_);
     if (concluded()) co_return;
@@ -160,7 +162,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
     }
   }
 
-  /// The daemon could not start it; its output has the reason.
+  /// Sets the result of a command that the daemon could not start. `said()` contains the daemon's reason.
   void refuse(std::int64_t code) {
     if (said().find("argument list too long") != std::string::npos) return unstarted("l");
     const std::string why = said().empty() ? "exit code " + std::to_string(code) : one_line(said(), 400);
@@ -169,7 +171,8 @@ class exec_command final : public cofferdam::detail::tracked_command {
                  no_shell ? "Without a warden, commands need a /bin/sh in the container." : "");
   }
 
-  /// USR1 ends all commands.
+  /// Sets the result of a command that was killed because all commands of the container were ended by
+  /// `exec_place::end_everything`.
   void ended_with_another() {
     command().status_known();
     command_result& result = command().mutable_result();
@@ -182,7 +185,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
 
   static awaitable<void> end_all(std::shared_ptr<exec_command> self) {
     while (!self->has_begun() && !self->stream_over() && !self->concluded()) {
-      if (!self->has_left_) co_return;  // it still waits for its turn, and gives it up
+      if (!self->has_left_) co_return;  // the command has not been sent to the daemon yet
       co_await self->moved_.wait();
     }
     if (!self->has_begun() || self->concluded()) co_return;
@@ -213,7 +216,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
   void resize(terminal_size size) override {
     if (exec_.empty() || concluded()) return;
     const auto self = shared();
-    auto resized = [self](std::exception_ptr) {};  // treated as one that came too late
+    auto resized = [self](std::exception_ptr) {};  // a failure is ignored, as if the command had already ended
     asio::co_spawn(executor(), exec_place::resize(place_, exec_, size.rows(), size.columns()), std::move(resized));
   }
 
@@ -224,7 +227,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
   byte_stream stream_;
   std::string exec_;
   int ends_before_ = 0;
-  bool has_left_ = false;  // the request was sent to the daemon
+  bool has_left_ = false;  // true once the request may have been sent to the daemon
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -24,13 +24,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Starts commands as execs.
+/// A launcher of commands as execs of the Docker daemon.
 class exec_launcher final : public cofferdam::detail::command_launcher {
  public:
   exec_launcher(std::shared_ptr<exec_place> place, command_settings settings)
       : cofferdam::detail::command_launcher(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
 
-  /// Watches the container, whose end ends all commands. Must be called first after construction.
+  /// Makes all commands fail when the container is lost. Must be called once, directly after the construction, because
+  /// it needs `weak_from_this`.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<exec_launcher>(weak.lock());
@@ -40,7 +41,8 @@ class exec_launcher final : public cofferdam::detail::command_launcher {
 
   void lose(const error& reason) noexcept override {
     const auto kept = shared_from_this();
-    if (!place_->has_lease()) fail_unfinished(reason);  // the container goes on, so each command is ended on its own
+    if (!place_->has_lease())
+      fail_unfinished(reason);  // an adopted container continues to run, so each command is ended separately
     basic_command_launcher::abandon();
     if (!place_->has_lease()) return;
     lose_commands(reason);
@@ -95,8 +97,8 @@ class exec_launcher final : public cofferdam::detail::command_launcher {
   }
 
   std::shared_ptr<exec_place> place_;
-  const error closed_{exec_errc::environment_closed,
-                      "the environment is closed"};  // made in advance, while there is memory
+  // Made in advance, so that abandon() does not have to allocate memory.
+  const error closed_{exec_errc::environment_closed, "the environment is closed"};
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -38,10 +38,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A container in which commands are execs: makes execs, and ends all of them. Shared by their coroutines.
+/// A container in which commands are execs. It makes execs, and can end all of them. It is shared by the coroutines of
+/// the commands.
+///
+/// In a container that this library has made, the first program runs `lease_script`. The connection to its standard
+/// input and output is called the lease: it keeps the container running, and is used to end all commands.
 class exec_place : public std::enable_shared_from_this<exec_place> {
  public:
-  /// \param user  the user of execs; empty: the container's own.
+  /// Makes the object for a running container.
+  /// \param user  the user of execs; empty for the container's own user.
   exec_place(std::shared_ptr<engine> api, std::string id, std::string name, std::string user)
       : api_(std::move(api)),
         id_(std::move(id)),
@@ -54,15 +59,15 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   const std::shared_ptr<engine>& api() const noexcept { return api_; }
   const std::string& name() const noexcept { return name_; }
-  /// Sets a function that is called once if the container is lost.
+  /// Sets a function that is called once, with the reason, when the container is lost.
   void on_lost(std::function<void(const error&)> tell) { tell_ = std::move(tell); }
   const std::optional<error>& lost() const noexcept { return lost_; }
-  /// Returns how many times everything was ended.
+  /// Returns how often all commands were ended by `end_everything`.
   int ends() const noexcept { return ends_; }
-  /// Returns true if the first program is ours and can end everything.
+  /// Returns true if the first program runs `lease_script`, so that it can end all commands.
   bool has_lease() const noexcept { return static_cast<bool>(lease_); }
 
-  /// Keeps the container running by its first program's input and output, until `close`.
+  /// Takes over the connection to the first program, the lease, which keeps the container running until `close`.
   void hold(byte_stream raw) {
     lease_.emplace(std::move(raw), api_->container(name_));
     const auto self = shared_from_this();
@@ -88,17 +93,19 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
   }
 
-  /// Sends a sign of life. In shells whose `read` signals interrupt, the first program counts the failures since the
-  /// last one.
+  /// Sends an empty line to the first program. This resets the number of failed reads that it counts; see
+  /// `lease_script`.
   void nudge() {
     if (!lease_ || closed_ || lost_ || std::exchange(writing_, true)) return;
     const auto self = shared_from_this();
-    auto written = [self](std::exception_ptr) { self->writing_ = false; };  // the listener gets the failure too
+    auto written = [self](std::exception_ptr) {
+      self->writing_ = false;
+    };  // a failure also ends `listen`, which reports it
     asio::co_spawn(api_->executor(), self->lease_->write(as_bytes(std::string_view("\n"))), std::move(written));
   }
 
-  /// Makes an exec.
-  /// \return  its id.
+  /// Creates an exec, without starting it.
+  /// \return  the id of the exec.
   static awaitable<std::string> create(std::shared_ptr<exec_place> self, std::vector<std::string> words,
                                        std::vector<std::string> variables, bool has_input, bool has_terminal) {
     boost::json::object body;
@@ -120,7 +127,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_return id;
   }
 
-  /// Starts the exec and returns its streams. A successful answer does not prove that it runs.
+  /// Starts an exec and returns its streams. A successful response does not prove that the program runs.
   static awaitable<byte_stream> start(std::shared_ptr<exec_place> self, std::string exec, bool has_terminal) {
     boost::json::object body;
     body["Detach"] = false;
@@ -132,7 +139,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_return stream;
   }
 
-  /// Returns the state of an exec whose stream has ended; no value if the daemon does not know it any more.
+  /// Returns the daemon's description of an exec whose stream has ended. Returns no value if the daemon does not have
+  /// the exec any more.
   static awaitable<std::optional<boost::json::object>> inspect(std::shared_ptr<exec_place> self, std::string exec) {
     static const std::vector<int> absent{404};
     const api_call doing = self->api_->call("look at a command of the container", self->name_);
@@ -149,7 +157,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   }
 
   static awaitable<void> resize(std::shared_ptr<exec_place> self, std::string exec, unsigned rows, unsigned columns) {
-    static const std::vector<int> fine{404, 409, 500};  // it has ended
+    static const std::vector<int> fine{404, 409, 500};  // the exec has already ended
     http_request what = self->api_->request("POST", "/exec/" + cofferdam::detail::percent_encoded(exec) + "/resize?h=" +
                                                         std::to_string(rows) + "&w=" + std::to_string(columns));
     co_await self->api_->ask(std::move(what), self->api_->call("resize a terminal", self->name_), fine);
@@ -178,14 +186,15 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     }
   }
 
-  /// Does the same with input, and returns true on success.
+  /// Runs a small command of this library with input to its end, and discards its output.
+  /// \return  true if the command exited with status 0.
   static awaitable<bool> try_out(std::shared_ptr<exec_place> self, std::vector<std::string> words, bytes input) {
     std::string exec = co_await create(self, std::move(words), std::vector<std::string>(), true, false);
     byte_stream stream = co_await start(self, exec, false);
     try {
       co_await stream.write(input);
       co_await stream.shutdown_send();
-    } catch (const error& failure) {  // it has not read all of it
+    } catch (const error& failure) {  // the command ended before it had read all input
       if (failure.code() == exec_errc::cancelled) throw;
     }
     std::array<std::byte, 512> ignored;
@@ -197,6 +206,10 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_return seen&& number_at(*seen, "ExitCode") == 0;
   }
 
+  /// Sends a signal to the processes of a command by `signal_script`.
+  /// \param process  the process id of the command's `exec_script`.
+  /// \param scope    the processes to signal; as for `signal_script`.
+  /// \param tag      `NAME=value`, the variable that identifies the command's processes.
   static awaitable<void> signal(std::shared_ptr<exec_place> self, int number, long process, char scope,
                                 std::string tag) {
     std::vector<std::string> words{"/bin/sh",
@@ -210,7 +223,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_await do_quietly(std::move(self), std::move(words));
   }
 
-  /// Announces that everything will be ended: no command is started until then.
+  /// Announces a call of `end_everything`. No command is started until `end_expected` is called.
   void expect_end() noexcept { ++expected_; }
   void end_expected() noexcept {
     --expected_;
@@ -220,8 +233,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     while (self->expected_ > 0 && !self->closed_ && !self->lost_) co_await self->changed_.wait();
   }
 
-  /// Kills everything in the container except its first program, and waits for the confirmation.
-  /// \throws error{exec_errc::provider_lost} if there is none.
+  /// Kills all processes in the container except the first program, and waits for the confirmation. If no confirmation
+  /// arrives within 30 s, the container is treated as lost.
   static awaitable<void> end_everything(std::shared_ptr<exec_place> self) {
     static const std::vector<int> gone{404, 409};
     while (self->ending_) co_await self->changed_.wait();
@@ -264,7 +277,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     return array;
   }
 
-  /// Reads the lines of the first program: each line is a confirmation.
+  /// Reads the output of the first program. Each line confirms that all other processes were killed.
   static awaitable<void> listen(std::shared_ptr<exec_place> self) {
     std::array<std::byte, 256> piece;
     for (;;) {
@@ -301,7 +314,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   std::string name_;
   std::string user_;
   asio::steady_timer heartbeat_;
-  cofferdam::detail::async_event changed_;  // notified of changes of the members below
+  cofferdam::detail::async_event changed_;  // notified when one of the following members changes
   std::optional<attached_stream> lease_;
   std::function<void(const error&)> tell_;
   std::optional<error> lost_;

@@ -8,11 +8,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The first program of a container whose commands are execs. It reads its input, which is the lease: if the input
-/// ends, the program ends, and the container with it. On USR1 it kills everything else, and confirms that by a line.
+/// The first program of a container whose commands are execs. It keeps the container running while its standard input
+/// is open. If this library's connection to that input ends, the program ends, and the container ends with it. On the
+/// signal USR1, it kills all other processes of the container, and then writes a line as a confirmation.
 ///
-/// A signal makes `read` fail too in some shells, so only very many failures in a row are the end; each line that comes
-/// begins the count again.
+/// In some shells, a signal makes `read` fail. Therefore the program ends only after 50000 failures in a row, and each
+/// line of input resets the count.
 inline constexpr std::string_view lease_script =
     "n=0; trap 'kill -9 -1 2>/dev/null; echo' USR1; trap '' CHLD; "
     "while [ $n -lt 50000 ]; do if read -r x; then n=0; else n=$((n+1)); fi; done";

@@ -31,10 +31,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The files of a container without a warden, by commands. A value, kept by the coroutines that use it.
+/// The file operations of a container without a warden. Each operation runs one or more commands, which are execs. A
+/// value, which the coroutines of the operations keep.
 ///
-/// Each operation is an exec or more. A path is looked at before it is used, and not held: a command that changes it
-/// meanwhile is not noticed. It could not reach more by that than it can itself.
+/// A path is checked before its use, but not kept open, so a change by a running command in between is not detected.
+/// Such a command gains no access by that, because the file operations have the same rights as the command.
 class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
  public:
   exec_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
@@ -42,7 +43,8 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
 
   const std::string& root() const noexcept { return root_; }
 
-  /// The end of another command ends these too; what they do can be done again.
+  /// Runs one of the commands of the file operations. A time limit or a cancellation of another command may end this
+  /// command too. The command is then run again, which is safe because all these commands can be repeated.
   awaitable<command_result> run_command(command c) {
     if (!c.timeout()) c.timeout(no_timeout);
     for (int turn = 0;; ++turn) {
@@ -84,7 +86,8 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
     check(result, "write", clean, 0);
   }
 
-  /// \throws as an environment does for a working directory.
+  /// Checks that a path is a directory of the workspace, and returns its absolute path.
+  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory}.
   awaitable<std::string> directory_path(std::string path) {
     const std::string clean = workspace_path_or_root(path, root_);
     if (clean == ".") co_return root_;
@@ -101,7 +104,7 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
   static constexpr int max_turns = 5;
   static constexpr std::size_t max_size = std::size_t{1} << 60U;
 
-  // The exit statuses with which each script reports a failure.
+  // The exit statuses by which the scripts below report the kind of failure.
   static constexpr int is_missing = 41;
   static constexpr int is_outside = 42;
   static constexpr int is_no_file = 43;
@@ -110,6 +113,7 @@ class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
   static constexpr int is_no_directory = 46;
   static constexpr int is_incomplete = 47;
 
+  /// A shell script that prints the content of a file. The arguments: $1 is the path, $2 the maximum size in bytes.
   static constexpr std::string_view read_script = R"sh(r=$(pwd -P); r=${r%/}
 if [ ! -e "$1" ]; then [ -L "$1" ] && [ "$(readlink -f "$1")" = "" ] && exit 42; fi
 t=$(readlink -f "$1") || exit 41
@@ -122,6 +126,8 @@ s=$(stat -L -c %s "$1") || exit 45
 [ "$s" -gt "$2" ] && exit 44
 exec cat "$1")sh";
 
+  /// A shell script that writes its standard input to a file. The arguments: $1 is the path, $2 the name of a temporary
+  /// file in the same folder, $3 the expected size.
   static constexpr std::string_view write_script = R"sh(r=$(pwd -P); r=${r%/}
 p=${1%/*}
 g=$p
@@ -139,6 +145,7 @@ cat >"$f" || { rm -f "$f"; exit 1; }
 [ "$m" ] && chmod "$m" "$f"
 mv -f -T "$f" "$1" || { rm -f "$f"; exit 1; })sh";
 
+  /// A shell script that checks that a path is an accessible directory of the workspace. The argument $1 is the path.
   static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); r=${r%/}
 [ -e "$1" ] || { [ -L "$1" ] && [ ! -e "$1" ] && exit 41; exit 41; }
 [ -d "$1" ] || exit 46
@@ -171,7 +178,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   std::vector<std::string> variables_;
 };
 
-/// A source that has its own files.
+/// A source of the requested files, which owns a copy of the file operations.
 class exec_file_source final : public file_source {
  public:
   exec_file_source(exec_files files, std::vector<file_request> requests)
@@ -189,7 +196,7 @@ inline awaitable<std::unique_ptr<file_source>> exec_files::get_files(std::vector
   co_return source;
 }
 
-/// The files of a container without a warden, for as long as its session is open.
+/// The file operations of a container without a warden, which throw after the end of the session.
 class exec_session_files final : public cofferdam::detail::session_files_adaptor<exec_session_files> {
  public:
   exec_session_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
@@ -210,7 +217,8 @@ class exec_session_files final : public cofferdam::detail::session_files_adaptor
   std::vector<std::string> variables_;
 };
 
-/// A session whose commands are execs in a container: for one without a warden.
+/// A command session (the object that starts and tracks commands) for a container without a warden. Its commands are
+/// execs.
 class exec_session : public command_session {
  public:
   exec_session(std::shared_ptr<exec_place> place, command_settings settings)
@@ -218,8 +226,9 @@ class exec_session : public command_session {
     execs()->watch();
   }
 
-  /// \param root       the workspace in the container
-  /// \param variables  the environment of the commands that the files are made of
+  /// Returns the file operations of the workspace.
+  /// \param root       the absolute path of the workspace in the container.
+  /// \param variables  the environment variables of the commands that the file operations run.
   std::shared_ptr<session_files> files(std::string root, std::vector<std::string> variables) const {
     return std::make_shared<exec_session_files>(execs(), std::move(root), std::move(variables));
   }

@@ -24,17 +24,18 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The possible addresses of the daemon.
+/// The result of `find_daemon`: the possible addresses of the daemon.
 class daemon_search {
  public:
   daemon_search(std::vector<daemon_location> candidates, std::vector<std::string> tried)
       : candidates_(std::move(candidates)), tried_(std::move(tried)) {}
 
-  /// Returns the candidates, at least one: the selected daemon; or, if none was selected, each usual socket that
-  /// exists, in the order in which to try them; or, if none exists, `default_socket`.
+  /// Returns the addresses to try, in order; at least one. If a daemon was selected, this is its address. Otherwise
+  /// these are the usual sockets that exist, or `default_socket` if none exists.
   const std::vector<daemon_location>& candidates() const noexcept { return candidates_; }
 
-  /// Returns the sources that were checked, in order, for an error message: `DOCKER_HOST is not set`.
+  /// Returns the sources that were checked, in order, for an error message. An element is a text such as `DOCKER_HOST
+  /// is not set`.
   const std::vector<std::string>& tried() const noexcept { return tried_; }
 
  private:
@@ -42,6 +43,7 @@ class daemon_search {
   std::vector<std::string> tried_;
 };
 
+// The search behind `find_daemon`.
 class daemon_finder {
  public:
   daemon_finder(const host_view& host, const daemon_choice& choice)
@@ -103,7 +105,7 @@ class daemon_finder {
   }
 
   daemon_search named_context(const std::string& name, const std::string& said_by) {
-    if (name == "default") {  // has no files: means the settings without a context
+    if (name == "default") {  // the context "default" has no files; it means that no context is selected
       tried_.push_back("the context \"default\" (from " + said_by + ")");
       return usual_sockets();
     }
@@ -134,8 +136,9 @@ class daemon_finder {
     return one(std::move(location));
   }
 
-  // For the docker command any text means yes, even "0". Where it would use TLS without verification, this library
-  // still verifies: only the program may switch that off, not a variable.
+  // Switches an address to TLS if the options or the variables require it. As for the docker command, any value of a
+  // variable counts as yes, even "0". The docker command uses TLS without verification for some variables; this library
+  // always verifies, because only the program may switch that off, not a variable.
   daemon_location with_tls(daemon_location location, const std::string& said_by) const {
     const bool is_tls = location.transport() == daemon_transport::tls;
     if (!is_tls && location.transport() != daemon_transport::tcp) return location;
@@ -212,16 +215,23 @@ class daemon_finder {
 
 /// Finds the daemon's address, without connecting.
 ///
-/// In this order: `choice`; DOCKER_HOST; DOCKER_CONTEXT; `currentContext` of Docker's `config.json` (in DOCKER_CONFIG,
-/// else ~/.docker); the usual sockets: /var/run/docker.sock, the rootless ones ($XDG_RUNTIME_DIR/docker.sock,
-/// ~/.docker/run/docker.sock), and Podman's ($XDG_RUNTIME_DIR/podman/podman.sock, /run/podman/podman.sock). There is
-/// more than one candidate only if no daemon was selected.
+/// The following sources are checked in this order:
+/// * `choice`;
+/// * DOCKER_HOST;
+/// * DOCKER_CONTEXT;
+/// * `currentContext` in Docker's `config.json`, which is in the folder DOCKER_CONFIG, or in ~/.docker;
+/// * the usual sockets: /var/run/docker.sock, the sockets of rootless Docker ($XDG_RUNTIME_DIR/docker.sock,
+///   ~/.docker/run/docker.sock), and the sockets of Podman ($XDG_RUNTIME_DIR/podman/podman.sock,
+///   /run/podman/podman.sock).
 ///
-/// TCP becomes TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if `choice`
-/// requires it. The daemon is then verified, unless `choice` or the context (SkipTLSVerify) switches that off.
-/// \throws     error{exec_errc::invalid_argument} for an address, a header or a folder of keys that cannot be used;
-///             error{exec_errc::provider_failed} for a context or a configuration that is missing or broken. No
-///             secrets.
+/// The result has more than one candidate only if no daemon was selected.
+///
+/// TCP is used with TLS if DOCKER_TLS_VERIFY, DOCKER_TLS or DOCKER_CERT_PATH is set, if the context has keys, or if
+/// `choice` requires it. The daemon's certificate is then verified, unless `choice` or the context (SkipTLSVerify)
+/// switches that off.
+/// \throws     error{exec_errc::invalid_argument} for an unusable address, header or folder of keys;
+///             error{exec_errc::provider_failed} for a missing or broken context or configuration. The messages contain
+///             no secrets.
 /// \par Source docker(1); docker/cli `cli/config`, `cli/context/store`.
 inline daemon_search find_daemon(const host_view& host, const daemon_choice& choice = daemon_choice()) {
   return detail::daemon_finder(host, choice).find();

@@ -44,6 +44,7 @@ class user_ids {
   std::uint32_t gid_;
 };
 
+/// Parses a user or group id. Returns no value if the text is not a number, or is the reserved id 4294967295.
 inline std::optional<std::uint32_t> id_number(std::string_view text) {
   std::uint32_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -62,12 +63,13 @@ inline std::vector<std::string_view> account_fields(std::string_view line) {
   }
 }
 
-/// Finds a user as the daemon does: by name or by number; with the user's group, unless a group is given.
-/// \param user    `app`, `app:staff`, `1000`, `1000:1000`.
-/// \param passwd  /etc/passwd of the image; empty if it has none.
-/// \param group   /etc/group of the image.
-/// \throws error{exec_errc::invalid_argument} for an unknown name.
-/// \par Source  moby `libcontainer/user`: a number needs no line; without one its group is 0.
+/// Returns the ids of a user, determined as the daemon determines them. If no group is given, the user's line in
+/// /etc/passwd determines the group.
+/// \param user    `app`, `app:staff`, `1000` or `1000:1000`.
+/// \param passwd  the content of /etc/passwd of the image; empty if the image has none.
+/// \param group   the content of /etc/group of the image.
+/// \throws error{exec_errc::invalid_argument} if a name does not exist.
+/// \par Source  moby `libcontainer/user`: a numeric user needs no line; without a line, the group is 0.
 inline user_ids resolve_user(std::string_view user, std::string_view passwd, std::string_view group) {
   const auto missing = [user](const char* what) {
     return error(exec_errc::invalid_argument, "docker: the image has no " + std::string(what) + " for \"" +
@@ -105,8 +107,8 @@ inline user_ids resolve_user(std::string_view user, std::string_view passwd, std
   return user_ids(*uid, *gid);
 }
 
-/// Reads a small file of a container; empty if it does not exist, or is not a regular file.
-/// \throws error{exec_errc::io_error}: its archive is incomplete or damaged.
+/// Reads a small file of a container. Returns an empty text if the file does not exist or is not a regular file.
+/// \throws error{exec_errc::io_error} if the archive from the daemon is incomplete or damaged.
 inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::string id, std::string path) {
   constexpr std::size_t max_bytes = 1024 * 1024;
   static const std::vector<int> absent{404};
@@ -128,7 +130,8 @@ inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::strin
       if (event == cofferdam::detail::tar_event::data && is_file) content += as_text(reader.data());
       if (event == cofferdam::detail::tar_event::end_of_entry && is_file) co_return content;
     }
-    // A daemon that aborts has already sent status 200, and half a file would contain other users.
+    // If the daemon fails in the middle, it has already sent status 200. An incomplete archive must not be accepted,
+    // because users could be missing in half a file.
     reader.finish();
   } catch (const error& reason) {
     throw error(static_cast<exec_errc>(reason.code().value()), doing.failed() + ": " + reason.what());
@@ -136,7 +139,7 @@ inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::strin
   co_return content;
 }
 
-/// Returns the ids of a user of an image. Determined once for each image in this process.
+/// Returns the ids of a user of an image. The result is cached in this process for each image and user.
 inline awaitable<user_ids> ids_of(std::shared_ptr<engine> api, const image& from, std::string user, owner here) {
   const std::size_t colon = user.find(':');
   if (colon != std::string::npos) {
@@ -166,8 +169,7 @@ inline awaitable<user_ids> ids_of(std::shared_ptr<engine> api, const image& from
   co_return found;
 }
 
-/// Makes the workspace in a container that has not been started, unless something is mounted there. It belongs to the
-/// commands' user.
+/// Makes the workspace folder in a container that has not been started. The folder belongs to the commands' user.
 inline awaitable<void> give_workspace(std::shared_ptr<engine> api, std::string id, std::string path, user_ids ids) {
   cofferdam::detail::tar_entry folder(path.substr(1), cofferdam::detail::tar_type::directory);
   folder.mode(0755).owner(ids.uid(), ids.gid());

@@ -33,19 +33,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A socket of this program to which the warden of one container connects, if both are on one machine. Then no data
-/// passes through the daemon, and the commands' pipes can be passed on.
+/// A socket of this program to which the warden of one container connects, if both run on the same machine. The data
+/// then does not pass through the daemon, and the pipes of the commands can be passed over the socket as descriptors.
 ///
-/// It is in a folder that only this user can enter, and that is mounted read-only into that one container. The first
-/// connection is accepted; it is the warden's, because nothing else runs there yet. Then socket and folder are removed.
-/// The warden gets only pipes over it: a guest could modify anything else.
+/// The socket is in a folder that only this user can enter, and that is mounted read-only into the container. The first
+/// connection is accepted. It comes from the warden, because no other program runs in the container yet. Afterwards the
+/// socket and the folder are removed. Only descriptors of pipes are passed to the warden, because a command in the
+/// container could modify any other kind of file.
 class host_link {
  public:
   /// The path of the folder in the container.
   static constexpr std::string_view folder_at = "/.cofferdam-host";
+  /// The path of the socket in the container.
   static constexpr std::string_view socket_at = "/.cofferdam-host/socket";
 
-  /// \return  null on failure: the link makes commands faster, but is not required.
+  /// Makes the folder and the socket, and listens.
+  /// \return  null on failure. The link makes commands faster, but it is not required.
   static std::shared_ptr<host_link> open(const asio::any_io_executor& executor, const owner& here) {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
@@ -61,14 +64,14 @@ class host_link {
   host_link& operator=(const host_link&) = delete;
   ~host_link() { remove(home_); }
 
-  /// Returns the folder on this machine.
+  /// Returns the path of the folder on this machine.
   std::string folder() const { return home_ + "/link"; }
 
-  /// Waits for the connection of the warden, which may use its standard streams instead.
-  /// \param stream  of the container, kept by the caller; it is closed if the warden connects.
-  /// \return        the connection, non-blocking; no value if the stream is to be used.
+  /// Waits until the warden connects to the socket, or sends data on its standard output instead.
+  /// \param stream  the standard streams of the container. The caller keeps it; it is closed if the warden connects.
+  /// \return        the connection, in non-blocking mode; no value if the warden uses the standard streams.
   /// \throws        the exceptions of the stream; error{exec_errc::provider_failed} if nothing arrives within
-  /// `patience`.
+  ///                `patience`.
   static awaitable<unique_fd> meet(std::shared_ptr<host_link> self, attached_stream& stream,
                                    std::chrono::milliseconds patience) {
     self->waits_for_ = &stream;
@@ -87,7 +90,7 @@ class host_link {
     }
     const bool in_time = self->waits_for_ != nullptr || self->met_;
     self->waits_for_ = nullptr;
-    std::error_code ignored;  // an acceptor of a path
+    std::error_code ignored;  // a failed close is ignored: nothing uses the acceptor after this
     self->listener_.close(ignored);
     self->patience_.cancel();
     remove(self->home_);
@@ -100,7 +103,7 @@ class host_link {
     co_return unique_fd();
   }
 
-  /// Removes the folders of dead processes of this host.
+  /// Removes the folders that dead processes of this host have left behind.
   static void sweep(const owner& here) {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
@@ -117,7 +120,7 @@ class host_link {
            std::to_string(identity.pid()) + "-" + std::to_string(identity.start_time());
   }
 
-  /// Returns true if the name belongs to a process that this process could see, and that does not exist.
+  /// Returns true if the name of a folder identifies a dead process of this PID namespace.
   static bool is_left_over(std::string_view name, const owner& here) {
     if (!name.starts_with(start_of_name)) return false;
     name.remove_prefix(start_of_name.size());
@@ -133,8 +136,9 @@ class host_link {
     return seen.what() == process_view::state::gone || seen.start_time() != numbers[2];
   }
 
-  // Removes nothing that another program has put under such a name: follows no link, leaves files of other users alone,
-  // and removes only these three.
+  // Removes the folder, the inner folder and the socket. It is careful because another program may have put something
+  // under the same name: it follows no symbolic link, leaves folders of other users unchanged, and removes nothing
+  // else.
   static void remove(const std::string& home) noexcept {
     constexpr int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     const unique_fd door(::open(home.c_str(), flags));
@@ -146,12 +150,12 @@ class host_link {
   }
 
   bool listen() {
-    // The container may have any user, so the inner folder is open to all users, inside a folder that only this user
-    // and the daemon can enter.
+    // The warden may run as any user, so all users may enter the inner folder. The outer folder protects it: only this
+    // user and the daemon can enter that one.
     if (::mkdir(home_.c_str(), 0700) != 0) return false;
     if (::mkdir(folder().c_str(), 0700) != 0 || ::chmod(folder().c_str(), 0755) != 0) return false;
-    // The name is short and does not reveal anything about this machine, because the container can read it in
-    // /proc/net/unix.
+    // The container can read the name of the socket in /proc/net/unix. A name in /proc/self/fd reveals nothing about
+    // this machine, and is short enough for a socket address.
     const unique_fd inside(::open(folder().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!inside) return false;
     const std::string name = "/proc/self/fd/" + std::to_string(inside.get()) + "/socket";
@@ -175,7 +179,7 @@ class host_link {
   std::string home_;
   asio::local::stream_protocol::acceptor listener_;
   asio::steady_timer patience_;
-  attached_stream* waits_for_ = nullptr;  // set while `meet` awaits it
+  attached_stream* waits_for_ = nullptr;  // the stream that `meet` awaits, or null
   unique_fd met_;
 };
 

@@ -13,12 +13,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Places of a machine that give control over it: those of the kernel, and those with the sockets or the state of
-/// services that run programs as root.
+/// Folders and sockets of a machine that give control over it. They belong to the kernel, or contain the sockets or the
+/// state of services that run programs as root.
 inline constexpr std::array<std::string_view, 54> powerful_places{
-    // the kernel's
+    // file systems of the kernel
     "/proc", "/sys", "/dev",
-    // sockets
+    // sockets of services
     "/run/docker.sock", "/run/docker", "/run/podman", "/run/containerd", "/run/crio", "/run/cri-dockerd.sock",
     "/run/dockershim.sock", "/run/k3s", "/run/k0s", "/run/flannel", "/run/buildkit", "/run/nerdctl", "/run/user",
     "/run/systemd", "/run/dbus", "/run/udev", "/run/libvirt", "/run/lxd", "/run/incus", "/run/snapd.socket",
@@ -26,15 +26,15 @@ inline constexpr std::array<std::string_view, 54> powerful_places{
     "/run/balena-engine", "/run/guest-services", "/run/host-services", "/mnt/wsl/docker-desktop",
     // secrets of services
     "/run/secrets", "/run/credentials",
-    // state, including sockets
+    // state of services, including sockets
     "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/crio", "/var/lib/cri-dockerd",
     "/var/lib/kubelet", "/var/lib/rancher", "/var/lib/k0s", "/var/lib/etcd", "/var/lib/buildkit", "/var/lib/nerdctl",
     "/var/lib/lxd", "/var/lib/incus", "/var/lib/libvirt", "/var/snap/docker", "/var/snap/lxd", "/var/snap/microk8s",
     "/etc/kubernetes",
-    // the homes of all users, which contain those of the next list
+    // the homes of all users, which contain the paths of the next list
     "/home", "/Users"};
 
-/// Places in a user's home with such sockets.
+/// Folders in a user's home that contain the sockets or the state of services that run programs as root.
 inline constexpr std::array<std::string_view, 12> powerful_places_at_home{"/.docker/run",
                                                                           "/.docker/desktop",
                                                                           "/.docker/machine",
@@ -48,12 +48,13 @@ inline constexpr std::array<std::string_view, 12> powerful_places_at_home{"/.doc
                                                                           "/.local/share/rancher",
                                                                           "/.local/share/buildkit"};
 
-/// Names of sockets that give control in any place.
+/// Names of sockets that give control over the machine, in whatever folder they are.
 inline constexpr std::array<std::string_view, 12> powerful_names{
     "docker.sock", "docker.raw.sock", "docker.sock.raw", "docker.proxy.sock", "docker-cli.sock", "balena-engine.sock",
     "podman.sock", "containerd.sock", "crio.sock",       "cri-dockerd.sock",  "buildkitd.sock",  "system_bus_socket"};
 
-/// Returns the usual spelling of an absolute path: without `/private` (macOS), and `/run` for `/var/run`.
+/// Returns an absolute path in the spelling of the lists above: without `/private` (macOS), and with `/run` instead of
+/// `/var/run`.
 inline std::string usual_spelling(std::string_view path) {
   std::string clean(path);
   if (cofferdam::detail::is_beneath(clean, "/private/var") || cofferdam::detail::is_beneath(clean, "/private/etc"))
@@ -62,20 +63,22 @@ inline std::string usual_spelling(std::string_view path) {
   return clean;
 }
 
-/// Returns true if a container with this folder or file of the daemon's machine could control that machine: the path is
-/// one of the places above, or is beneath or above one.
+/// Returns true if a container that can access this folder or file of the daemon's machine could control that machine.
+/// That is so if the path is in one of the lists above, is beneath a listed path, or contains one.
 /// \param path  absolute, without `.`, `..` and double slashes; empty for `/`.
 inline bool gives_power(std::string_view path) {
   using cofferdam::detail::is_beneath;
   const std::string clean = usual_spelling(path);
   if (clean.empty() || clean == "/") return true;
-  if (clean == "/var" || clean == "/private") return true;  // contains /var/run
+  if (clean == "/var" || clean == "/private")
+    return true;  // /var contains /var/run, and /private contains /private/var
   for (const std::string_view place : powerful_places) {
-    const bool is_homes = place == "/home" || place == "/Users";  // a folder in a user's home is allowed
+    const bool is_homes =
+        place == "/home" || place == "/Users";  // a folder in a user's home is allowed, but not all homes
     if ((!is_homes && is_beneath(clean, place)) || is_beneath(place, clean)) return true;
   }
-  // At any depth, because homes may be anywhere on that machine. A path that ends inside one of these places contains
-  // the rest of it.
+  // Homes may be anywhere on that machine, so these folders are searched at any depth. A path that ends in the first
+  // part of such a folder contains the folder.
   for (const std::string_view place : powerful_places_at_home) {
     for (std::size_t at = clean.find(place); at != std::string::npos; at = clean.find(place, at + 1))
       if (is_beneath(std::string_view(clean).substr(at), place)) return true;

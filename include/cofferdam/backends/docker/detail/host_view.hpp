@@ -22,28 +22,30 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The type of the file at a path of the host.
+/// The type of the file at a path of this machine. `nothing` means that there is no file.
 enum class path_kind { nothing, file, socket, other };
 
-/// The parts of the host that the Docker backend reads: variables, a home folder, small files. A value, so that tests
-/// can provide their own.
+/// The parts of this machine that the Docker backend reads: environment variables, the user's home, and small files. A
+/// value, so that tests can construct their own.
 ///
-/// \par Threads  const members from any thread, as far as the two functions allow that; those of `of_this_process` do.
+/// \par Threads  const members may be used from any thread if the functions allow it. The functions of
+///               `of_this_process` do.
 class host_view {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
-  /// Reads a whole small file; no value if it does not exist.
-  /// \throws error, if it exists and cannot be read, or is longer than `max_bytes`.
+  /// The type of a function that reads a whole file. It returns no value if the file does not exist.
+  /// \throws error if the file cannot be read, or is longer than `max_bytes`.
   using read_function = std::function<std::optional<std::string>(const std::string& path)>;
-  /// Returns the type of the file at a path; symbolic links are followed.
+  /// The type of a function that returns the type of the file at a path. It follows symbolic links.
   using look_function = std::function<path_kind(const std::string& path)>;
-  /// Returns a path with its symbolic links resolved, as far as it exists.
+  /// The type of a function that returns a path with symbolic links resolved, as far as the path exists.
   using real_function = std::function<std::string(const std::string& path)>;
 
-  /// The maximum size of a file: 4 MiB.
+  /// The maximum size in bytes of a file that is read: 4 MiB.
   static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
-  /// \param real  default: no path has a symbolic link in it.
+  /// Makes a view from its parts.
+  /// \param real  default: a function that returns each path unchanged, as if there were no symbolic links.
   host_view(variable_map variables, std::string home, unsigned user_id, read_function read, look_function look,
             real_function real = {})
       : variables_(std::move(variables)),
@@ -53,7 +55,7 @@ class host_view {
         look_(std::move(look)),
         real_(std::move(real)) {}
 
-  /// Returns the view of this process. The variables are copied now. Files are read on demand, by blocking calls.
+  /// Returns the view of this process. The variables are copied now. Files are read later, by blocking calls.
   static host_view of_this_process() {
     variable_map variables;
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -66,18 +68,19 @@ class host_view {
                      &real_host_path);
   }
 
-  /// Returns a variable's value; no value if it is not set. Docker treats an empty variable as not set; use `said` for
-  /// that.
+  /// Returns the value of a variable, or no value if it is not set. Docker treats an empty variable as not set; to do
+  /// the same, call `said` instead.
   std::optional<std::string> variable(std::string_view name) const {
     const auto found = variables_.find(name);
     if (found == variables_.end()) return std::nullopt;
     return found->second;
   }
 
-  /// Returns a variable's value, empty if it is not set.
+  /// Returns the value of a variable, or an empty text if it is not set.
   std::string said(std::string_view name) const { return variable(name).value_or(std::string()); }
 
-  /// Returns the user's home: HOME, else the home in the system's user database; empty if both are missing.
+  /// Returns the user's home: the value of HOME, otherwise the home in the system's user database. Empty if both are
+  /// missing.
   std::string home() const {
     const std::string home = said("HOME");
     return home.empty() ? home_ : home;
@@ -86,7 +89,7 @@ class host_view {
   /// Returns the real user id of the process.
   unsigned user_id() const noexcept { return user_id_; }
 
-  /// Returns all variables, as `NAME=value`: for a helper program that needs the same view.
+  /// Returns all variables as `NAME=value`, for a helper program that is started with the same environment.
   std::vector<std::string> settings() const {
     std::vector<std::string> assignments;
     for (const auto& [name, value] : variables_) assignments.push_back(name + "=" + value);
@@ -127,7 +130,7 @@ class host_view {
   static std::string real_host_path(const std::string& path) {
     std::error_code failure;
     const std::filesystem::path found = std::filesystem::weakly_canonical(path, failure);
-    return failure ? path : found.string();  // a cycle of links, or an inaccessible folder
+    return failure ? path : found.string();  // the path has a cycle of symbolic links, or an inaccessible folder
   }
 
   variable_map variables_;

@@ -33,13 +33,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The context of a build as an archive, made piece by piece while it is sent. Files that change meanwhile are sent
-/// with their new content, but with their old size: a file that has shrunk fails the build.
+/// The context of a build as a tar archive, which is made piece by piece while it is sent. A file that changes in the
+/// meantime is sent with its new content, but with the size that the archive has announced. If a file becomes shorter,
+/// the build fails.
 class context_archive {
  public:
   explicit context_archive(std::shared_ptr<dockerfile_context> context) : context_(std::move(context)) {}
 
-  /// Returns the next piece; empty at the end.
+  /// Returns the next piece of the archive; empty at the end.
   awaitable<bytes> next() {
     bytes piece;
     while (piece.size() < piece_size && !ended_) {
@@ -93,7 +94,7 @@ class context_archive {
       if (content.empty())
         throw error(exec_errc::io_error,
                     "docker: '" + reader_->path() + "' became shorter while it was sent to the build");
-      if (content.size() > left_) content.resize(left_);  // it has grown: only the original size is sent
+      if (content.size() > left_) content.resize(left_);  // the file has grown; only the announced size is sent
       left_ -= content.size();
       writer_.data(content.size());
       append(piece, content);
@@ -123,8 +124,8 @@ class context_archive {
   bool ended_ = false;
 };
 
-/// Sends a context to a builder and reads its progress reports.
-/// \return  the id of the image; may be empty.
+/// Sends a context to the builder, and reports its progress.
+/// \return  the id of the new image; empty if the daemon did not send it.
 inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::string path, builder choice,
                                          std::shared_ptr<dockerfile_context> context, api_call doing,
                                          progress_function tell) {
@@ -134,13 +135,14 @@ inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::strin
   http_body::source pieces = [archive] { return archive->next(); };
   what.field("Content-Type", "application/x-tar").body(http_body(std::move(pieces)));
   cofferdam::detail::http_limits limits = patient();
-  limits.idle(std::nullopt);  // a line of the Dockerfile may be without output for any time
+  limits.idle(std::nullopt);  // a RUN command may run for any time without output
   cofferdam::detail::http_exchange answer = co_await api->stream(std::move(what), doing, limits);
   std::string id = co_await follow_progress(std::move(answer), doing, std::move(tell));
   co_return id;
 }
 
-/// Adds a remedy to BuildKit's message, if it has none.
+/// Returns the error for a failed build, with advice if BuildKit's message contains none.
+/// \param asks_client  true if the build failed because BuildKit needed something from its client.
 inline error build_error(const error& reason, builder choice, bool asks_client) {
   if (choice != builder::buildkit) return reason;
   const std::string_view message = reason.what();
@@ -157,10 +159,10 @@ inline error build_error(const error& reason, builder choice, bool asks_client) 
   return error(static_cast<exec_errc>(reason.code().value()), std::string(message) + advice, reason.cause());
 }
 
-/// Builds an image; if nothing has changed, the daemon's cache makes this fast.
+/// Builds an image. If nothing has changed since an earlier build, the daemon's cache makes this fast.
 /// \return  the image.
-/// \throws  the exceptions of `dockerfile_context`; error{exec_errc::provider_failed} if a line of the Dockerfile
-///          fails, with the daemon's message.
+/// \throws  the exceptions of `dockerfile_context`; error{exec_errc::provider_failed}, with the daemon's message, if a
+///          line of the Dockerfile fails.
 inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_request request, container_options options,
                                          progress_function tell) {
   request = request.with_folder();
@@ -168,7 +170,7 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   while (!context->step()) co_await cofferdam::detail::yield_turn("docker: looking at the build's context");
   boost::json::object arguments;
   for (const auto& [name, value] : request.arguments()) arguments[json_view(name)] = json_text(value);
-  // One name per recipe, so that a new build replaces the old one.
+  // The image's name is derived from the settings of the build, so that a new build replaces the old image.
   std::string key = request.context().string() + "\n" + request.dockerfile().string() + "\n" + request.target();
   key += "\n" + boost::json::serialize(arguments);
   const std::string name = "cofferdam-build:" + cofferdam::detail::sha256_digits(key).substr(0, 32);
@@ -189,7 +191,8 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   } catch (const error& reason) {
     failure = reason;
   }
-  // BuildKit requests the password of a registry from its client, over a connection that this library does not keep.
+  // BuildKit requests the password of a registry from its client over a separate connection, which this library does
+  // not provide. The classic builder does not need that connection.
   const bool asks_client =
       failure && std::string_view(failure->what()).find("no active session") != std::string_view::npos;
   if (failure && choice == builder::buildkit && asks_client && !is_needed) {
@@ -205,14 +208,15 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   co_return std::move(*built);
 }
 
-/// Builds an image; of all that want the image of the same recipe at the same time, one builds it.
+/// Builds an image. If several coroutines of this process build the same image at the same time, only one of them
+/// builds, and the others then get the result from the daemon's cache.
 inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request request, container_options options,
                                     progress_function tell) {
   const std::string key = "build " + api->address() + " " + request.context().string() + " " +
                           request.dockerfile().string() + " " + request.target();
   for (;;) {
     shared_round::turn turn = co_await shared_round::join(key, "building an image");
-    if (!turn.is_mine()) continue;  // then the daemon has it, and building it again is fast
+    if (!turn.is_mine()) continue;  // the image was just built, so building it again is fast
     image built = co_await build_image_once(api, request, options, tell);
     turn.done();
     co_return built;

@@ -17,18 +17,20 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 ///
 /// ```
 /// reference = [registry "/"] path [":" tag] ["@" digest] / id
-/// registry  = host [":" port]          ; has a "." or a ":" in it, or is "localhost"; else it is part of the path
-/// path      = part *("/" part)         ; "busybox" is docker.io/library/busybox
+/// registry  = host [":" port]          ; contains a "." or a ":", or is "localhost"; otherwise it belongs to the path
+/// path      = part *("/" part)         ; "busybox" means docker.io/library/busybox
 /// part      = alnum *(sep alnum)       ; alnum = 1*(a-z / 0-9), sep = "." / "_" / "__" / 1*"-"
-/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")       ; "latest" where there is no digest
-/// digest    = "sha256:" 64hex / "sha384:" 96hex / "sha512:" 128hex                 ; lower case
-/// id        = ["sha256:"] 64hex        ; an image that the daemon has already; cannot be pulled
+/// tag       = (letter / digit / "_") 0*127(letter / digit / "_" / "." / "-")   ; default: "latest", if no digest
+/// digest    = "sha256:" 64hex / "sha384:" 96hex / "sha512:" 128hex             ; lower case
+/// id        = ["sha256:"] 64hex        ; an image that the daemon already has; an id cannot be pulled
 /// ```
 /// \par Source  distribution/reference (grammar and normalisation); opencontainers/go-digest; `docker run` for ids.
 class image_name {
  public:
-  /// \param  text  as above; at most 1024 bytes.
-  /// \throws       error{exec_errc::invalid_argument} with the mistake and, if possible, the correct spelling.
+  /// Parses a name.
+  /// \param  text  a `reference` of the grammar above; at most 1024 bytes.
+  /// \throws       error{exec_errc::invalid_argument}. The message names the mistake and, if possible, the correct
+  ///               spelling.
   explicit image_name(std::string_view text) {
     if (text.empty()) throw wrong(text, "is empty: write a name such as busybox:latest");
     if (text.size() > 1024) throw wrong(text.substr(0, 80), "is longer than 1024 bytes");
@@ -61,24 +63,26 @@ class image_name {
     if (registry_.size() + 1 + path_.size() > 255) throw wrong(text, "is longer than 255 characters without its tag");
   }
 
-  /// The default registry.
+  /// The default registry, Docker Hub.
   static constexpr std::string_view hub = "docker.io";
 
-  /// Returns true if it is the id of an image and not a name; then only `digest` is set.
+  /// Returns true if this is the id of an image and not a name. Only `digest()` is set then.
   bool is_id() const noexcept { return path_.empty(); }
-  /// Returns the host, with a port if it has one.
+  /// Returns the host of the registry, followed by a port if the name contains one.
   const std::string& registry() const noexcept { return registry_; }
-  /// Returns the path at the registry: `library/busybox`.
+  /// Returns the path of the image in the registry, such as `library/busybox`.
   const std::string& path() const noexcept { return path_; }
-  /// Returns the tag; empty only if there is a digest.
+  /// Returns the tag. It is empty only if there is a digest.
   const std::string& tag() const noexcept { return tag_; }
-  /// Returns `sha256:...`, or an empty text. It fixes the image, whatever the tag refers to.
+  /// Returns the digest, such as `sha256:...`, or an empty text. With a digest, the image is fixed, no matter what the
+  /// tag refers to.
   const std::string& digest() const noexcept { return digest_; }
 
-  /// Returns `docker.io/library/busybox`.
+  /// Returns the registry and the path, such as `docker.io/library/busybox`; empty for an id.
   std::string repository() const { return is_id() ? std::string() : registry_ + "/" + path_; }
 
-  /// Returns the complete name: two spellings of one name give the same text. For the daemon, and as a key.
+  /// Returns the complete name, for the daemon and as a key. Different spellings of the same name result in the same
+  /// text.
   std::string text() const {
     if (is_id()) return digest_;
     std::string name = repository();
@@ -87,9 +91,10 @@ class image_name {
     return name;
   }
 
-  /// Return the two parameters of a pull. Without a tag the daemon would pull all tags, so one of the two always has a
-  /// tag or a digest.
+  /// Returns the parameter `fromImage` of a pull: the repository, and the digest if there is one. Without a tag and a
+  /// digest the daemon would pull all tags, but `pull_from` or `pull_tag` always contains one of them.
   std::string pull_from() const { return digest_.empty() ? repository() : repository() + "@" + digest_; }
+  /// Returns the parameter `tag` of a pull; empty if there is a digest.
   std::string pull_tag() const { return digest_.empty() ? tag_ : std::string(); }
 
   friend bool operator==(const image_name& a, const image_name& b) = default;
@@ -146,7 +151,7 @@ class image_name {
     return true;
   }
 
-  // Takes the part before the first slash, if it is a host.
+  // Sets the registry to the part before the first slash, if that part is a host; otherwise to `hub`.
   void take_registry(std::string_view text, std::string_view& rest) {
     registry_ = hub;
     const std::size_t slash = rest.find('/');

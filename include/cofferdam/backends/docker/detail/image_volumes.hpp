@@ -34,7 +34,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The properties of an image's folder that the memory in its place must copy.
+/// The properties of an image's folder that is replaced by memory. The memory gets the same properties.
 class volume_folder {
  public:
   unsigned mode = 0755;
@@ -43,8 +43,8 @@ class volume_folder {
   bool has_content = false;
 };
 
-/// Returns the path of a `VOLUME` of an image, as a path of the container.
-/// \throws error{exec_errc::unsupported} for a path that cannot be given to commands.
+/// Returns the path in the container of a `VOLUME` of an image.
+/// \throws error{exec_errc::unsupported} for a path at which nothing may be mounted, such as /proc.
 inline std::string volume_path(const std::string& declared) {
   try {
     return guest_path(declared.starts_with('/') ? declared : "/" + declared, "a VOLUME of the image,");
@@ -53,8 +53,8 @@ inline std::string volume_path(const std::string& declared) {
   }
 }
 
-/// Returns the VOLUMEs of an image without a mount in the options: the daemon would mount folders of its own disk
-/// there.
+/// Returns the paths of the VOLUMEs of an image for which the options contain no mount. The daemon would mount folders
+/// of its own disk at these paths.
 inline std::vector<std::string> uncovered_volumes(const image& from, const container_options& options) {
   std::vector<std::string> paths;
   for (const std::string& declared : from.volumes) {
@@ -66,7 +66,7 @@ inline std::vector<std::string> uncovered_volumes(const image& from, const conta
   return paths;
 }
 
-/// Begins to read a folder of a container as an archive with names relative to the folder.
+/// Begins to read a folder of a container as a tar archive, with names relative to the folder.
 inline awaitable<cofferdam::detail::http_exchange> read_folder(std::shared_ptr<engine> api, std::string id,
                                                                std::string path) {
   http_request what =
@@ -76,7 +76,7 @@ inline awaitable<cofferdam::detail::http_exchange> read_folder(std::shared_ptr<e
   co_return answer;
 }
 
-/// Examines a folder of a container that was never started.
+/// Returns the properties of a folder of a container that was never started.
 inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std::string id, std::string path) {
   cofferdam::detail::http_exchange answer = co_await read_folder(api, id, path);
   volume_folder found;
@@ -86,7 +86,8 @@ inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std:
   while (entries < 2) {
     const std::size_t got = co_await answer.read_some(piece);
     if (got == 0) {
-      reader.finish();  // a daemon that aborts has already sent status 200, and the folder is not empty
+      // Throws for an incomplete archive: a daemon that fails in the middle has already sent status 200.
+      reader.finish();
       break;
     }
     reader.feed(bytes_view(piece.data(), got));
@@ -104,8 +105,8 @@ inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std:
   co_return found;
 }
 
-/// Returns memory for the VOLUMEs without a mount, each like the image's own folder. Determined once for each image in
-/// this process.
+/// Returns the in-memory file systems that replace the VOLUMEs without a mount. Each has the properties of the image's
+/// folder. The properties are cached in this process for each image.
 inline awaitable<std::vector<image_volume>> memory_for_volumes(std::shared_ptr<engine> api, image from,
                                                                container_options options, user_ids ids, owner here) {
   const std::vector<std::string> paths = uncovered_volumes(from, options);
@@ -135,7 +136,8 @@ inline awaitable<std::vector<image_volume>> memory_for_volumes(std::shared_ptr<e
   for (const std::string& path : paths) {
     volume_folder folder = known.at(from.id + " " + path);
     std::uint64_t size = each;
-    if (path == options.working_directory()) {  // belongs to the commands, whatever its owner in the image
+    if (path == options.working_directory()) {
+      // The workspace belongs to the commands' user, whatever its owner is in the image.
       folder.uid = ids.uid();
       folder.gid = ids.gid();
       folder.has_content = false;  // a new workspace is empty
@@ -146,9 +148,9 @@ inline awaitable<std::vector<image_volume>> memory_for_volumes(std::shared_ptr<e
   co_return volumes;
 }
 
-/// Copies the image's content of its VOLUMEs into the memory in their place.
+/// Copies the image's content of its VOLUMEs into the memory that replaces them.
 /// \param id  a container that has been started and in which no command has run.
-/// \throws    error{exec_errc::too_large} if the memory is too small.
+/// \throws    error{exec_errc::too_large} if the content does not fit into the memory.
 inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id, std::string image,
                                     std::vector<image_volume> volumes, owner here) {
   std::erase_if(volumes, [](const image_volume& volume) { return !volume.has_content(); });

@@ -37,7 +37,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 using progress_function = std::function<void(const progress_event&)>;
 
-/// The needed facts about an image that the daemon has.
+/// The properties of an image that the daemon has, as far as this library needs them.
 class image {
  public:
   explicit image(const boost::json::object& inspected) : id(text_at(inspected, "Id")) {
@@ -54,10 +54,10 @@ class image {
   std::string architecture;
   std::string user;
   std::vector<std::string> variables;
-  std::vector<std::string> volumes;  ///< the paths of its VOLUMEs
+  std::vector<std::string> volumes;  ///< the paths that the image declares as VOLUME
 };
 
-/// Returns the image, if the daemon has it.
+/// Returns the properties of an image, or no value if the daemon does not have it.
 inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
   const api_call doing = api->call("look at the image", name);
@@ -68,9 +68,10 @@ inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, s
   co_return found;
 }
 
-/// Reads a response with progress reports to its end.
-/// \return  the id of the new image; empty if the reports have none.
-/// \throws  error made by `stream_error`, if the operation failed.
+/// Reads the response to a pull or a build to its end, and reports its events.
+/// \param tell  called with each event; may be empty.
+/// \return  the id of the new image; empty if the response does not contain it.
+/// \throws  the error made by `stream_error` if the operation failed.
 inline awaitable<std::string> follow_progress(cofferdam::detail::http_exchange answer, api_call doing,
                                               progress_function tell) {
   progress_stream report;
@@ -102,7 +103,7 @@ inline awaitable<std::string> follow_progress(cofferdam::detail::http_exchange a
   co_return id;
 }
 
-/// Returns the credentials for a registry; runs a helper program if Docker's configuration requires one.
+/// Returns the credentials for a registry. Runs a credential helper program if Docker's configuration requires one.
 inline awaitable<registry_credentials> login_for(asio::any_io_executor executor, host_view host, std::string registry) {
   const registry_login login = find_registry_login(host, registry);
   if (!login.needs_helper()) co_return login.credentials();
@@ -112,14 +113,16 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
   child_processes children(std::move(executor));
   command_result result = co_await children.run(std::move(ask), std::move(request));
   co_await children.close();
-  if (result.kind() == error_kind::execution_error) co_return registry_credentials();  // the helper does not exist
+  if (result.kind() == error_kind::execution_error)
+    co_return registry_credentials();  // the helper does not exist, so there are no credentials
   if (result.kind() == error_kind::timeout)
     throw error(exec_errc::provider_failed,
                 "docker: " + login.helper() + " did not answer within a minute; does it wait for somebody to type?");
   co_return read_helper_answer(login, result.exit_code(), result.out().text());
 }
 
-/// Time limits for a stalled transfer. A daemon that retries an interrupted download sends nothing for 75 s.
+/// Returns time limits for transfers that may stall. A daemon that retries an interrupted download sends nothing for 75
+/// s.
 inline cofferdam::detail::http_limits patient() {
   return cofferdam::detail::http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5));
 }
@@ -137,9 +140,11 @@ inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, 
   co_await follow_progress(std::move(answer), doing, std::move(tell));
 }
 
-/// Makes sure that the daemon has the image. Of all in this process that want it at the same time, one pulls it.
-/// \throws error{exec_errc::not_found}: it does not exist, and must not be pulled, or the registry has none; the errors
-///     of `api_error` and `stream_error`; error{exec_errc::cancelled}: the image is then not pulled.
+/// Returns an image, and pulls it first if necessary. Of all coroutines of this process that need the image at the same
+/// time, one pulls it.
+/// \throws error{exec_errc::not_found} if the image does not exist in the registry, or does not exist in the daemon and
+///     must not be pulled; the errors of `api_error` and `stream_error`; error{exec_errc::cancelled}, and the image is
+///     then not pulled.
 inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name name, container_options options,
                                      host_view host, progress_function tell) {
   const std::string text = name.text();
@@ -164,7 +169,7 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
     std::optional<error> failure;
     try {
       bool is_there = false;
-      if (options.pull() != pull_policy::always) {  // it may have been pulled between our check and our turn
+      if (options.pull() != pull_policy::always) {  // another coroutine may have pulled the image after the first check
         const std::optional<image> now = co_await find_image(api, text);
         is_there = now.has_value();
       }

@@ -24,8 +24,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Removes only the containers that dead processes of this host have left: by their label, never by their name alone.
-/// \return  their number.
+/// Removes the containers that dead processes of this host have left behind. They are recognized by their label, never
+/// by their name alone.
+/// \return  the number of removed containers.
 inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   static const std::vector<int> gone{404, 409};
   boost::json::object filters;
@@ -58,14 +59,15 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
     try {
       co_await api->ask(std::move(drop), api->call("remove the container", std::string(name)), gone);
       ++removed;
-    } catch (const error& reason) {  // continues with the next container
+    } catch (const error& reason) {  // if the daemon refuses to remove one container, the others are still removed
       if (reason.cause().category() != docker::detail::http_status_category()) throw;
     }
   }
   co_return removed;
 }
 
-/// Does this at the first use of a daemon in this process; a forked process counts as a new one.
+/// Removes containers and folders that dead processes have left behind, at the first use of a daemon in this process. A
+/// forked process counts as a new process.
 inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
   static std::mutex mutex;
   static std::set<std::pair<std::int64_t, std::string>> swept;
@@ -80,9 +82,10 @@ inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
   } catch (const error& failure) {
     {
       const std::lock_guard lock(mutex);
-      swept.erase({me, api->address()});  // the next call tries again
+      swept.erase({me, api->address()});  // the next call repeats the attempt
     }
-    // A failed removal of leftovers is no reason to stop; a lost daemon is reported by the next call.
+    // Other failures are ignored, because an environment can be opened nevertheless. If the daemon is lost, the next
+    // call reports that.
     if (failure.code() == exec_errc::cancelled) throw;
   }
 }

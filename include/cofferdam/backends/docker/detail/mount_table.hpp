@@ -20,14 +20,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// One line of /proc/PID/mountinfo.
+/// A mount: one line of /proc/PID/mountinfo.
 class mounted_place {
  public:
   std::string target;
-  std::string type;  ///< type of the file system
+  std::string type;  ///< the type of the file system, such as `tmpfs`
 };
 
-/// Unescapes a path of /proc/PID/mountinfo, in which a blank is `\040`.
+/// Returns a path of /proc/PID/mountinfo without escapes. In that file, a blank is written as `\040`.
 inline std::string unescaped_mount_path(std::string_view text) {
   std::string path;
   const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
@@ -44,8 +44,7 @@ inline std::string unescaped_mount_path(std::string_view text) {
   return path;
 }
 
-/// Parses /proc/PID/mountinfo. An invalid line gives a place without a type.
-/// \par Source  proc_pid_mountinfo(5).
+/// Parses /proc/PID/mountinfo. A malformed line results in a mount without a type.
 inline std::vector<mounted_place> read_mount_table(std::string_view table) {
   std::vector<mounted_place> places;
   while (!table.empty()) {
@@ -66,12 +65,13 @@ inline std::vector<mounted_place> read_mount_table(std::string_view table) {
   return places;
 }
 
-/// Compares the mounts of a container with the requested ones.
-/// \param table  the content of /proc/PID/mountinfo of a process in the container.
-/// \param asked  `create_request::body()`.
-/// \param kind   Podman puts memory at /run, /tmp and /var/tmp of a container whose root is read-only.
-/// \return       a short description of each mount that was not requested, and of memory that is something else; empty
-///               if all is correct. An empty table is not an error.
+/// Compares the mounts of a container with the requested mounts.
+/// \param table  the content of /proc/PID/mountinfo of a process in the container. An empty table is accepted without
+///               checks.
+/// \param asked  the requested settings: `create_request::body()`.
+/// \param kind   the product. Podman mounts memory at /run, /tmp and /var/tmp of a container with a read-only root.
+/// \return       a short description of each mount that was not requested, and of each mount that should be memory but
+///               is not; empty if all mounts are correct.
 inline std::vector<std::string> unexpected_mounts(std::string_view table, const boost::json::object& asked,
                                                   engine_kind kind = engine_kind::docker) {
   using cofferdam::detail::is_beneath;
@@ -79,7 +79,7 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
                                                     "devpts", "mqueue", "tmpfs",  "devtmpfs"};
   constexpr std::array<std::string_view, 5> engines{"/etc/resolv.conf", "/etc/hostname", "/etc/hosts",
                                                     "/run/.containerenv", "/run/secrets"};
-  std::vector<std::pair<std::string, bool>> requested;  // second: true for memory
+  std::vector<std::pair<std::string, bool>> requested;  // pairs of the path, and true if memory was requested
   const boost::json::object* const host = object_at(asked, "HostConfig");
   if (host == nullptr) return {};
   if (const boost::json::object* const tmpfs = object_at(*host, "Tmpfs"))
@@ -93,7 +93,8 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
       requested.emplace_back(std::string(text_at(*mount, "Target")), is_memory);
     }
   const std::vector<mounted_place> places = read_mount_table(table);
-  // The kernel shows the real path of a place; an option may have used a link in the image.
+  // The kernel reports the real path of a mount. A requested path may contain a symbolic link of the image, and then
+  // does not occur in the table.
   const auto is_at_its_name = [&](const auto& entry) {
     return std::any_of(places.begin(), places.end(),
                        [&](const mounted_place& place) { return place.target == entry.first; });
@@ -116,7 +117,8 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
     }
     const bool is_kernels =
         is_beneath(place.target, "/proc") || is_beneath(place.target, "/sys") || is_beneath(place.target, "/dev");
-    // The host's own /dev, with its disks. A daemon that is not root mounts single devices of it instead.
+    // A mount of type devtmpfs at /dev would be the host's own /dev, including its disks. A daemon that does not run as
+    // root mounts single devices of it instead, which is allowed.
     const bool is_hosts_devices = place.target == "/dev" && place.type == "devtmpfs";
     if (is_kernels && !is_hosts_devices && std::find(kernels.begin(), kernels.end(), place.type) != kernels.end())
       continue;

@@ -14,20 +14,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The output to which a piece of an attach or exec stream belongs.
+/// The channel of a piece of output in the stream of a container or an exec.
 enum class stream_channel : std::uint8_t {
-  input = 0,   ///< the echoed input; daemons define it and do not send it
+  input = 0,   ///< the echoed input; daemons define this channel, but do not use it
   output = 1,  ///< standard output
   error = 2,   ///< standard error
-  system = 3,  ///< a message of the daemon: the reason for the end
+  system = 3,  ///< a message of the daemon with the reason for the end
 };
 
-/// A part of a container's output. Refers to the input of `multiplexed_stream::next`.
+/// A piece of a container's output. It refers to the input of `multiplexed_stream::next`, so it is valid only as long
+/// as that input.
 class stream_piece {
  public:
   stream_piece(stream_channel channel, std::string_view content) : channel_(channel), content_(content) {}
   stream_channel channel() const noexcept { return channel_; }
-  /// Returns the content, at least one byte. It may be any bytes, not only text.
+  /// Returns the bytes of the piece; at least one. They need not be text.
   std::string_view content() const noexcept { return content_; }
 
  private:
@@ -35,21 +36,23 @@ class stream_piece {
   std::string_view content_;
 };
 
-/// A parser of the stream of a container or an exec without a terminal. Sans-I/O. It copies and keeps only a head of 8
-/// bytes: a frame is returned in as many pieces as it was cut into.
+/// A parser of the stream of a container or an exec without a terminal. It does no I/O: the caller passes received
+/// bytes to `next`. It stores only the head of a frame (8 bytes), and returns the content of a frame in the pieces in
+/// which it was received.
 ///
 /// ```
 /// frame = channel(1) zero(3) length(4, big-endian) content(length)      ; a length of 0 is allowed
 /// ```
-/// A stream with a terminal has no frames; do not use this class for it.
-/// \par Cost    no allocation; a frame may be up to 4 GiB long, since it is never held.
+/// A stream with a terminal has no frames, and must not be parsed by this class.
+/// \par Cost    no allocation. A frame may be up to 4 GiB long, because its content is not stored.
 /// \par Source  Engine API, "Attach to a container", "Stream format".
 class multiplexed_stream {
  public:
-  /// Takes the next piece from the front of `input`; no value once `input` is used up.
-  /// \param  input  received bytes, cut anywhere. On return it has the unused rest, which must be passed in again,
+  /// Removes the next piece from the front of `input` and returns it. Returns no value when `input` is used up.
+  /// \param  input  received bytes, cut anywhere. On return it contains the unused rest, which must be passed in again
   ///                before later bytes.
-  /// \throws        error{exec_errc::provider_failed}: an invalid head. The stream must not be used after that.
+  /// \throws        error{exec_errc::provider_failed} if the head of a frame is invalid. The stream must not be used
+  ///                after that.
   std::optional<stream_piece> next(std::string_view& input) {
     while (!input.empty()) {
       if (left_ == 0) {
@@ -68,12 +71,12 @@ class multiplexed_stream {
     return std::nullopt;
   }
 
-  /// Returns true if the stream is not inside a frame.
+  /// Returns true if the stream is between two frames, so that it may end here.
   bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
 
-  /// Declares the end of the stream.
-  /// \throws error{exec_errc::provider_lost} if it ended inside a frame. An end between two frames does not prove
-  /// success.
+  /// Checks that the stream may end here. Call this when it has ended.
+  /// \throws error{exec_errc::provider_lost} if the stream ended inside a frame. An end between two frames does not
+  ///     prove that the program has succeeded.
   void finish() const {
     if (!may_end())
       throw error(exec_errc::provider_lost,

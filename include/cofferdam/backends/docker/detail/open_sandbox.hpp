@@ -18,7 +18,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Opens a sandbox in a container: in the one that the settings name, or in a new one. A failure leaves nothing behind.
+/// Opens a container for an environment: adopts the running container that the settings name, or makes a new one. After
+/// a failure, nothing is left behind.
 inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor executor,
                                                         std::shared_ptr<const sandbox_settings> settings) {
   host_view host = host_view::of_this_process();

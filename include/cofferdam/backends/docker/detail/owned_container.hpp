@@ -23,33 +23,35 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A container that this library creates, starts and removes; the opposite of an adopted container.
+/// A container that this library creates, starts and removes, unlike an adopted container.
 class owned_container {
  public:
   owned_container(std::shared_ptr<engine> api, std::string name) : api_(std::move(api)), name_(std::move(name)) {}
   owned_container(const owned_container&) = delete;
   owned_container& operator=(const owned_container&) = delete;
 
-  /// Returns the id; empty before `create` and after `forget`.
+  /// Returns the container's id; empty before `create` and after `forget`.
   const std::string& id() const noexcept { return id_; }
   const std::string& name() const noexcept { return name_; }
-  /// Returns true if the answer to `create` was lost: the daemon may have created the container, and only its name is
-  /// known.
+  /// Returns true if the response to `create` was lost. The daemon may have created the container, but its id is
+  /// unknown.
   bool in_doubt() const noexcept { return in_doubt_; }
-  /// Returns true if there may be a container to remove.
+  /// Returns true if the container exists or may exist, so that it must be removed.
   bool may_exist() const noexcept { return in_doubt_ || !id_.empty(); }
 
-  /// Creates it. Not cancelled: the daemon would create it anyway, and its id would be lost.
-  /// \param query  the parameters of the request.
-  /// \param body   JSON.
-  /// \param image  the id of its image, for error messages.
+  /// Creates the container. The call is shielded from cancellation, because the daemon would create the container
+  /// anyway, and its id would be lost.
+  /// \param query  the query parameters of the request.
+  /// \param body   the JSON body of the request.
+  /// \param image  the id of the image, for error messages.
   static awaitable<void> create(std::shared_ptr<owned_container> self, std::string query, std::string body,
                                 std::string image) {
     const auto creates = [&] { return send_create(self, query, body, image); };
     co_await cofferdam::detail::shielded(std::ref(creates));
   }
 
-  /// Returns the standard streams of its first program. Called before `start`, so that no output is missed.
+  /// Returns the standard streams of the container's first program. Call this before `start`, so that no output is
+  /// missed.
   awaitable<byte_stream> attach() const {
     http_request request = api_->request("POST", "/containers/" + id_ + "/attach?stream=1&stdin=1&stdout=1&stderr=1");
     return api_->upgrade(std::move(request), api_->call("attach to the container", name_));
@@ -61,10 +63,10 @@ class owned_container {
     co_await api_->ask_within(std::move(request), api_->call("start the container", name_), limits, std::vector<int>());
   }
 
-  /// Removes it with everything that runs in it. Its id stays readable.
+  /// Removes the container and ends everything that runs in it. `id()` stays unchanged.
   awaitable<void> remove() const { return remove_container(api_, in_doubt_ ? name_ : id_, name_, in_doubt_); }
 
-  /// Clears the id after a removal: a container of the same name can be created again.
+  /// Clears the id after a removal, so that a container with the same name can be created again.
   void forget() noexcept { id_.clear(); }
 
  private:

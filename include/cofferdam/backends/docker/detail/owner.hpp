@@ -27,13 +27,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The known facts about one process of this machine.
+/// The state of a process of this machine.
 class process_view {
  public:
   enum class state {
     gone,     ///< the process does not exist
     running,  ///< the process exists, and `start_time` is known
-    unknown,  ///< not known
+    unknown,  ///< the state cannot be determined
   };
 
   static process_view gone() { return process_view(state::gone, 0); }
@@ -41,7 +41,7 @@ class process_view {
   static process_view running(std::uint64_t start_time) { return process_view(state::running, start_time); }
 
   state what() const noexcept { return what_; }
-  /// Returns the start time in clock ticks since the machine was started.
+  /// Returns the start time of the process, in clock ticks since the boot of the machine.
   std::uint64_t start_time() const noexcept { return start_time_; }
 
  private:
@@ -50,9 +50,9 @@ class process_view {
   std::uint64_t start_time_;
 };
 
-/// Parses `/proc/PID/stat`. A zombie counts as gone: it has ended, and only waits to be reaped.
-/// \param text  the file. The program's name in it may have any bytes, also blanks and brackets.
-/// \return      unknown for anything else.
+/// Parses `/proc/PID/stat`. A zombie counts as gone, because it has ended and is only waiting to be reaped.
+/// \param text  the content of the file. The program's name in it may contain any bytes, including blanks and brackets.
+/// \return      `unknown` if the text is malformed.
 /// \par Source  proc(5): fields 3 (state), 20 (number of threads) and 22 (start time), counted after the last `)`.
 inline process_view read_process_stat(std::string_view text) {
   const std::size_t close = text.rfind(')');
@@ -77,13 +77,13 @@ inline process_view read_process_stat(std::string_view text) {
   const std::optional<std::uint64_t> start = number(fields[19]);
   if (fields[0].size() != 1 || !threads || !start) return process_view::unknown();
   const char state = fields[0].front();
-  // A first thread that ended before the others is shown as a zombie too.
+  // If the first thread of a process has ended before the others, the state is also Z, but the process still runs.
   if (state == 'X' || (state == 'Z' && *threads <= 1)) return process_view::gone();
   return process_view::running(*start);
 }
 
-/// Returns the state of a process of this machine. A process that is not accessible is unknown, never gone: /proc may
-/// hide processes of other users.
+/// Returns the state of a process of this machine. A process that is not accessible is `unknown`, never `gone`, because
+/// /proc may hide processes of other users.
 inline process_view look_at_process(std::int64_t pid) {
   if (pid <= 0 || pid > 0x7fffffff) return process_view::unknown();
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return process_view::gone();
@@ -97,24 +97,26 @@ inline process_view look_at_process(std::int64_t pid) {
   }
 }
 
-/// The identity of a process, by which other processes on the same machine can find out if it still exists: the boot,
-/// the PID namespace, the process id, and the start time, because ids are reused.
+/// The identity of the process that made a container, a volume or an image. Other processes on the same machine use it
+/// to find out whether that process still exists. It consists of the boot id, the PID namespace, the process id, and
+/// the start time; the last is needed because process ids are reused.
 ///
-/// Another boot or another PID namespace counts as another host. Its processes are not visible here, so their objects
-/// are never treated as left over. Two containers that share a daemon do not remove each other's objects.
+/// A process of another boot or another PID namespace counts as a process of another host. It is not visible here, so
+/// its containers are never treated as left behind. Therefore, if programs in two containers use the same daemon, they
+/// do not remove each other's containers.
 class owner {
  public:
   owner(std::string boot, std::uint64_t pid_namespace, std::int64_t pid, std::uint64_t start_time)
       : boot_(std::move(boot)), pid_namespace_(pid_namespace), pid_(pid), start_time_(start_time) {}
 
-  /// Returns the owner for this process.
-  /// \throws error{exec_errc::provider_failed} if /proc lacks the data.
+  /// Returns the identity of this process.
+  /// \throws error{exec_errc::provider_failed} if /proc does not contain the necessary data.
   static owner this_process() {
     const std::string boot = line_of("/proc/sys/kernel/random/boot_id");
     struct stat status {};
     const process_view self = look_at_process(::getpid());
     std::error_code failure;
-    const bool is_ours =  // false in another PID namespace, where our process numbers belong to other processes
+    const bool is_ours =  // false if /proc belongs to another PID namespace, where our process ids mean other processes
         std::filesystem::read_symlink("/proc/self", failure) == std::to_string(::getpid());
     if (!is_ours || !is_boot(boot) || ::stat("/proc/self/ns/pid", &status) != 0 ||
         self.what() != process_view::state::running)
@@ -124,20 +126,20 @@ class owner {
     return owner(boot, status.st_ino, ::getpid(), self.start_time());
   }
 
-  /// Returns the kernel's random id of this boot, a UUID.
+  /// Returns the random id that the kernel has generated at its boot, a UUID.
   const std::string& boot() const noexcept { return boot_; }
   std::uint64_t pid_namespace() const noexcept { return pid_namespace_; }
   std::int64_t pid() const noexcept { return pid_; }
   std::uint64_t start_time() const noexcept { return start_time_; }
 
-  /// Returns true if both can see each other's processes.
+  /// Returns true if both processes have the same boot and PID namespace, so that they can see each other.
   bool same_host(const owner& other) const noexcept {
     return boot_ == other.boot_ && pid_namespace_ == other.pid_namespace_;
   }
 
   friend bool operator==(const owner& a, const owner& b) = default;
 
-  /// Returns true if a text has the form of the kernel's boot id.
+  /// Returns true if a text has the form of a boot id.
   static bool is_boot(std::string_view text) {
     return text.size() == 36 && std::all_of(text.begin(), text.end(), [](char c) {
              return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-';
@@ -162,14 +164,15 @@ class owner {
   std::uint64_t start_time_;
 };
 
-/// The label with the process that made a container, a volume or an image, and with its name.
+/// The key of the label that identifies the process that has made a container, a volume or an image; see `owner_label`.
 inline constexpr std::string_view owner_label_key = "cofferdam.owner";
-/// The prefix of the library's labels, which users must not use.
+/// The prefix of this library's labels. Users must not set labels with this prefix.
 inline constexpr std::string_view own_label_prefix = "cofferdam.";
 
-/// The value of the label: the owner, and the name of the labelled object. The name is included because labels are
-/// inherited: an image that was committed from a container has the container's labels, and so has each container that
-/// is started from that image. Such a container has another name.
+/// The value of the label `cofferdam.owner`: the identity of the owner, and the name of the labelled object. The name
+/// is needed because labels are inherited: an image that was committed from a container has the labels of the
+/// container, and so has each container that is started from that image. Such a container has another name than the
+/// label contains, and is therefore not treated as one of this library's containers.
 ///
 /// ```
 /// label = "1:" boot ":" pid-namespace ":" pid ":" start-time ":" name
@@ -186,7 +189,8 @@ class owner_label {
            std::to_string(who_.start_time()) + ":" + name_;
   }
 
-  /// Parses a label. No value for any text that `text` would not write exactly: such a label is foreign.
+  /// Parses a label. Returns no value if the text is not exactly in the form that `text` writes, because such a label
+  /// was made by another program.
   static std::optional<owner_label> parse(std::string_view text) {
     if (text.size() > 512) return std::nullopt;
     std::array<std::string_view, 5> parts;
@@ -203,7 +207,7 @@ class owner_label {
     if (parts[0] != "1" || !owner::is_boot(parts[1]) || rest.empty()) return std::nullopt;
     if (!read(parts[2], pid_namespace) || !read(parts[3], pid) || !read(parts[4], start_time)) return std::nullopt;
     owner_label label(owner(std::string(parts[1]), pid_namespace, pid, start_time), std::string(rest));
-    if (pid <= 0 || label.text() != text) return std::nullopt;  // no leading zeros, no signs
+    if (pid <= 0 || label.text() != text) return std::nullopt;  // rejects leading zeros and signs
     return label;
   }
 
@@ -219,10 +223,10 @@ class owner_label {
 };
 
 /// Returns true if a labelled object was left behind by a dead process of this host. Only such objects may be removed.
-/// \param label  the value of `owner_label_key`; untrusted.
-/// \param name   the daemon's current name of the object; for a container without the `/` before it.
-/// \param here   this process: `owner::this_process()`.
-/// \param look   `process_view(std::int64_t pid)`; `look_at_process` except in tests.
+/// \param label  the value of the label `owner_label_key`; untrusted.
+/// \param name   the current name of the object in the daemon; the name of a container without the `/` before it.
+/// \param here   the identity of this process: `owner::this_process()`.
+/// \param look   returns the state of a process; `look_at_process` except in tests.
 /// \return       false in case of doubt.
 inline bool is_left_over(std::string_view label, std::string_view name, const owner& here,
                          const std::function<process_view(std::int64_t)>& look = &look_at_process) {
@@ -233,10 +237,11 @@ inline bool is_left_over(std::string_view label, std::string_view name, const ow
   return now.what() == process_view::state::running && now.start_time() != found->who().start_time();
 }
 
-/// Returns true if the deadline that the owner gave an object has passed, so that any process on any host may remove
-/// it.
-/// \param deadline  the value of its label `cofferdam.deadline`, seconds since 1970; untrusted.
-/// \param label     as for `is_left_over`: an object with inherited labels has no deadline.
+/// Returns true if the deadline in an object's labels has passed, so that any process on any host may remove the
+/// object.
+/// \param deadline  the value of the label `cofferdam.deadline`, in seconds since 1970; untrusted.
+/// \param label     the value of the label `owner_label_key`. If the name in it is not `name`, the labels are
+///                  inherited, and the deadline is ignored.
 /// \return          false in case of doubt.
 inline bool is_past_deadline(std::string_view deadline, std::string_view label, std::string_view name,
                              std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) {

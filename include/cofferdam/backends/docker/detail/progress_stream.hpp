@@ -23,19 +23,24 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A parser of the daemon's response to a pull, a load or a build: JSON objects one after another, with or without line
-/// ends between them. Sans-I/O: `feed` received bytes, cut anywhere; take events with `next`; call `finish` at the end.
+/// A parser of the daemon's response to a pull, a load or a build. The response is a sequence of JSON objects, with or
+/// without line ends between them. The parser does no I/O: pass received bytes, cut anywhere, to `feed`, get events
+/// from `next`, and call `finish` at the end.
 ///
-/// The status of such a response is 200 even after a failure; the events then include a `failure`. Without one, the
-/// operation has succeeded only if `finish` does not throw, because a dying daemon ends its stream normally.
-/// \par Memory   one object, at most `max_object` bytes as text, and the events of what was fed and not yet taken.
+/// The HTTP status of such a response is 200 even if the operation fails; the events then include a `failure`. If there
+/// is no such event, the operation has succeeded only if `finish` does not throw, because a daemon that dies may end
+/// its response in the regular way.
+/// \par Memory   at most one object of `max_object` bytes, and the events that `next` has not returned yet.
 /// \par Source   moby `pkg/jsonmessage`.
 class progress_stream {
  public:
-  /// \param max_object  maximum size of an object in bytes.
+  /// Makes a parser.
+  /// \param max_object  maximum size of one object in bytes. Default: 1 MiB.
   explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
 
-  /// \throws error{exec_errc::provider_failed}: not JSON, not an object, or too long. Nothing can be read after that.
+  /// Parses the next piece of the response.
+  /// \throws error{exec_errc::provider_failed} if it is not JSON, not an object, or too long. Every later call then
+  ///     throws too.
   void feed(std::string_view piece) {
     if (failed_) throw bad("is not read any further");
     while (!piece.empty()) {
@@ -45,7 +50,7 @@ class progress_stream {
         piece.remove_prefix(begin);
         if (piece.front() != '{') throw bad("is not a JSON object");
       }
-      // Scans no more than the object may still have.
+      // Parses at most the number of bytes that the object may still have.
       const std::string_view part = piece.substr(0, most_ - size_);
       if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
       std::error_code failure;
@@ -61,7 +66,7 @@ class progress_stream {
     }
   }
 
-  /// Returns the next event; no value until more is fed.
+  /// Returns the next event, or no value if more input is needed.
   std::optional<progress_event> next() {
     if (events_.empty()) return std::nullopt;
     std::optional<progress_event> event(std::move(events_.front()));
@@ -69,8 +74,8 @@ class progress_stream {
     return event;
   }
 
-  /// Declares the end of the stream.
-  /// \throws error{exec_errc::provider_lost}: it ended inside an object.
+  /// Checks that the response may end here. Call this when it has ended.
+  /// \throws error{exec_errc::provider_lost} if the response ended inside an object.
   void finish() const {
     if (size_ > 0)
       throw error(exec_errc::provider_lost,
@@ -127,7 +132,7 @@ class progress_stream {
 
   boost::json::stream_parser parser_;
   std::size_t most_;
-  std::size_t size_ = 0;  // size of the object that is being read
+  std::size_t size_ = 0;  // size in bytes of the part of the current object that was parsed
   bool failed_ = false;
   std::deque<progress_event> events_;
 };

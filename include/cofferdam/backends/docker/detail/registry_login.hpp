@@ -25,12 +25,14 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The credentials for a registry. Never printed; they leave this object only in the headers it makes.
+/// The credentials for a registry. They are never printed, and leave this object only in the header fields that it
+/// makes.
 class registry_credentials {
  public:
-  /// No credentials: for public images.
+  /// Makes an object without credentials, for public images.
   registry_credentials() = default;
 
+  /// Makes credentials of a user name and a password.
   /// \param server  the registry's name in Docker's configuration; see `registry_server`.
   static registry_credentials password(std::string server, std::string user, std::string secret) {
     registry_credentials credentials;
@@ -40,7 +42,8 @@ class registry_credentials {
     return credentials;
   }
 
-  /// \param token  from an earlier login at the registry (an OAuth2 refresh token).
+  /// Makes credentials of a token.
+  /// \param token  an OAuth2 refresh token from an earlier login at the registry.
   static registry_credentials identity_token(std::string server, std::string token) {
     registry_credentials credentials;
     credentials.server_ = std::move(server);
@@ -54,14 +57,17 @@ class registry_credentials {
   const std::string& server() const noexcept { return server_; }
   const std::string& user() const noexcept { return user_; }
 
-  /// Returns the value of X-Registry-Auth. The header is sent with every pull; without credentials it is `e30=`, an
-  /// empty object.
+  /// Returns the value of the header field X-Registry-Auth, which is sent with every pull. Without credentials it is
+  /// `e30=`, an empty JSON object.
   ///
-  /// Base64 of the URL alphabet, with padding: the daemon silently ignores credentials in the other alphabet.
-  /// \throws error{exec_errc::invalid_argument} for a name or secret that is not UTF-8: JSON cannot carry it.
+  /// The value is base64 in the URL alphabet, with padding. The daemon would silently ignore credentials in the other
+  /// alphabet.
+  /// \throws error{exec_errc::invalid_argument} for a user name or a secret that is not UTF-8, because JSON cannot
+  ///     contain it.
   std::string header() const { return encoded(object(true)); }
 
-  /// Returns the value of X-Registry-Config, with which the classic builder pulls the base images of a Dockerfile.
+  /// Returns the value of the header field X-Registry-Config. The classic builder uses it to pull the base images of a
+  /// Dockerfile.
   static std::string build_header(const std::vector<registry_credentials>& logins) {
     boost::json::object servers;
     for (const registry_credentials& login : logins)
@@ -97,25 +103,28 @@ class registry_credentials {
   bool is_token_ = false;
 };
 
-/// Returns the name of a registry in Docker's configuration and for its helpers: Docker Hub has a special name there.
+/// Returns the name of a registry as Docker's configuration and credential helpers use it. Only Docker Hub has a
+/// special name there.
 inline std::string registry_server(std::string_view registry) {
   if (registry == image_name::hub) return "https://index.docker.io/v1/";
   return std::string(registry);
 }
 
-/// The source of the credentials for a registry: they are known, or a helper program has them.
+/// The source of the credentials for a registry: either the credentials themselves, or a helper program that prints
+/// them.
 class registry_login {
  public:
   explicit registry_login(registry_credentials credentials) : credentials_(std::move(credentials)) {}
   registry_login(std::string helper, std::string server) : helper_(std::move(helper)), server_(std::move(server)) {}
 
   bool needs_helper() const noexcept { return !helper_.empty(); }
-  /// Returns the credentials, if no helper is needed; otherwise none.
+  /// Returns the credentials. If a helper is needed, they are empty.
   const registry_credentials& credentials() const noexcept { return credentials_; }
 
-  /// Returns the program to run, with the one argument `get`: `docker-credential-pass`. Searched in PATH.
+  /// Returns the name of the helper program, such as `docker-credential-pass`. It is searched in PATH, and is run with
+  /// one argument, `get`.
   const std::string& helper() const noexcept { return helper_; }
-  /// Returns the helper's standard input, without a line end. The input is then closed.
+  /// Returns the text for the helper's standard input, without a line end. The input must be closed after it.
   const std::string& helper_input() const noexcept { return server_; }
 
  private:
@@ -124,7 +133,7 @@ class registry_login {
   std::string server_;
 };
 
-// `http://host/v2/` becomes `host`.
+// Returns the host of a server name: `http://host/v2/` becomes `host`.
 inline std::string_view host_of_server(std::string_view server) {
   if (const std::size_t scheme = server.find("://"); scheme != std::string_view::npos) server.remove_prefix(scheme + 3);
   return server.substr(0, server.find('/'));
@@ -137,7 +146,7 @@ inline bool is_helper_name(std::string_view name) {
   });
 }
 
-// Returns the entry under `auths` for a server, or no credentials.
+// Returns the credentials under `auths` for a server, or an object without credentials.
 inline registry_credentials stored_credentials(const boost::json::object& config, const std::string& server) {
   const boost::json::object* const auths = object_at(config, "auths");
   if (auths == nullptr) return registry_credentials();
@@ -168,11 +177,11 @@ inline registry_credentials stored_credentials(const boost::json::object& config
   return registry_credentials::password(server, std::move(user), std::move(secret));
 }
 
-/// Finds the source of the credentials for a registry in Docker's `config.json`: `credHelpers` of the registry, else
-/// `credsStore`, else `auths`. Without a configuration or an entry: no credentials.
+/// Finds the source of the credentials for a registry in Docker's `config.json`. It is the helper of the registry in
+/// `credHelpers`, otherwise the helper `credsStore`, otherwise the entry in `auths`. Without a configuration or an
+/// entry, there are no credentials.
 /// \param registry  from `image_name::registry()`.
-/// \throws          error{exec_errc::provider_failed} for an unusable configuration; the sentence has nothing of its
-///                  content.
+/// \throws          error{exec_errc::provider_failed} for an unusable configuration. The message contains no secret.
 /// \par Source      docker/cli `cli/config/configfile`.
 inline registry_login find_registry_login(const host_view& host, std::string_view registry) {
   const std::optional<boost::json::object> config = detail::read_config(host);
@@ -193,14 +202,13 @@ inline registry_login find_registry_login(const host_view& host, std::string_vie
   return registry_login("docker-credential-" + helper, server);
 }
 
-/// Parses a helper's answer to `get`.
-///
-/// If the helper does not exist, there are no credentials, as for the docker command; do not call this then.
-/// \param exit_code  of the helper.
-/// \param output     its whole standard output; keep at most 64 KiB.
-/// \return           no credentials, if the helper has none for this registry.
-/// \throws           error{exec_errc::provider_failed}: it failed, or its answer is invalid. The sentence has nothing
-///                   of the answer.
+/// Parses the output of a credential helper. If the helper does not exist, do not call this: there are no credentials
+/// then, as for the docker command.
+/// \param exit_code  the exit code of the helper.
+/// \param output     the helper's whole standard output; at most 64 KiB.
+/// \return           an object without credentials if the helper has none for this registry.
+/// \throws           error{exec_errc::provider_failed} if the helper failed, or its output is invalid. The message
+///                   contains nothing of the output.
 /// \par Source       docker/docker-credential-helpers, "Development".
 inline registry_credentials read_helper_answer(const registry_login& login, int exit_code, std::string_view output) {
   const std::string what = "docker: the credential helper \"" + one_line(login.helper(), 100) +

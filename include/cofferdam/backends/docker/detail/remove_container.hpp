@@ -18,18 +18,20 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns true if a container may have been made although the request failed with this error: the connection was lost,
-/// or the response could not be read. If the daemon has refused, there is none.
+/// Returns true if a failed request to create a container may have created it, because the connection was lost or the
+/// response could not be read. If the daemon has refused the request, there is no container.
 inline bool leaves_in_doubt(const error& reason) {
   return reason.cause().category() != docker::detail::http_status_category();
 }
 
-/// Returns true if a daemon has failed because the container ended by itself while the daemon was about to kill it.
+/// Returns true if a removal failed because the container ended by itself while the daemon was about to kill it.
 inline bool ended_meanwhile(const error& reason) {
   return !leaves_in_doubt(reason) && reason.cause().value() == 500 && holds(reason.what(), "is not running");
 }
 
-/// Requests a removal, up to three times if the connection is lost, and longer if the container's own end interferes.
+/// Requests the removal of a container. Sends the request up to three times if the connection is lost, and more often
+/// if the container ends by itself at the same time.
+/// \return  the HTTP status of the response.
 inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string path, api_call doing) {
   static const std::vector<int> gone{404, 409};
   int broken = 0;
@@ -50,10 +52,11 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
   }
 }
 
-/// Removes a container, even a running one, and waits until it is gone.
-/// \param which     its id or its name.
-/// \param name      its name for error messages.
-/// \param in_doubt  true: the daemon may be about to make it, so wait some seconds for it to appear.
+/// Removes a container, even a running one, and waits until the container does not exist any more.
+/// \param which     the container's id or name.
+/// \param name      the container's name, for error messages.
+/// \param in_doubt  true if the daemon may be about to create the container. The function then waits up to 3 s for it
+///                  to appear.
 inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string which, std::string name,
                                         bool in_doubt = false) {
   const std::string path = "/containers/" + cofferdam::detail::percent_encoded(which);
@@ -67,7 +70,7 @@ inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string
   }
   if (status != 409) co_return;
   static const std::vector<int> gone{404};
-  for (int i = 0; i < 200; ++i) {  // "removal in progress": waits for its end
+  for (int i = 0; i < 200; ++i) {  // status 409: another removal is in progress, so this waits for its end
     http_request look = api->request("GET", path + "/json");
     http_response seen = co_await api->ask(std::move(look), api->call("look at the container", name), gone);
     if (seen.status() == 404) co_return;

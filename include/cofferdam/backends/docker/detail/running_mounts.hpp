@@ -18,17 +18,18 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns true for a runtime without own mounts. Other runtimes have their own kernel, or their own mount table.
-/// \param seen  the answer to an inspection.
+/// Returns true if the container's runtime makes no mounts of its own, so that its mount table can be checked. Other
+/// runtimes use a separate kernel or a separate mount table.
+/// \param seen  the daemon's description of the container.
 inline bool has_usual_runtime(const boost::json::object& seen) {
   const boost::json::object* const settings = object_at(seen, "HostConfig");
   const std::string_view runtime = settings == nullptr ? std::string_view() : text_at(*settings, "Runtime");
   return runtime.empty() || runtime.find("runc") != std::string_view::npos || runtime == "crun" || runtime == "oci";
 }
 
-/// Returns the kernel's mount table of a running container; empty if it is not readable from here.
-/// \param id    of the container.
-/// \param seen  the answer to an inspection after the start.
+/// Returns the kernel's mount table of a running container; empty if this process cannot read it.
+/// \param id    the container's id.
+/// \param seen  the daemon's description of the container after its start.
 inline std::string mount_table_here(const engine& api, const host_view& host, const std::string& id,
                                     const boost::json::object& seen) {
   if (api.location().transport() != daemon_transport::unix_socket) return {};
@@ -37,14 +38,16 @@ inline std::string mount_table_here(const engine& api, const host_view& host, co
   if (number <= 0) return {};
   try {
     std::string table = host.read("/proc/" + std::to_string(number) + "/mountinfo").value_or(std::string());
-    // A daemon behind the socket may be on another machine; Docker's own mounts name the container.
+    // The daemon behind the socket may run on another machine, where this process id means another process. Docker's
+    // own mounts contain the container's id, so a table without the id belongs to another process.
     return table.find(id) == std::string::npos ? std::string() : table;
-  } catch (const error&) {  // not readable for this user
+  } catch (const error&) {  // this user may not read the file
     return {};
   }
 }
 
-/// \throws error{exec_errc::provider_failed} with a list of the mounts that were not requested.
+/// Throws if a container has a mount that was not requested.
+/// \throws error{exec_errc::provider_failed} with a list of such mounts.
 inline void require_mounts(std::string_view table, const boost::json::object& asked, engine_kind kind) {
   const std::vector<std::string> more = unexpected_mounts(table, asked, kind);
   if (more.empty()) return;

@@ -30,10 +30,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// An open container: its commands, its files, and its end. The coroutines of its commands share it.
+/// The state behind a `docker::environment`: an open container, its commands and its files. It is shared by the
+/// coroutines of all operations.
 ///
-/// `open_sandbox` makes it before there is a container. So `discard` can clean up after a failure of any step, and a
-/// warden can report its silence while the sandbox is still being opened.
+/// `open_sandbox` makes this object before the container exists. So `discard` can clean up after a failure of any step,
+/// and a warden that does not answer can be reported while the sandbox is still being opened.
 class sandbox : public std::enable_shared_from_this<sandbox> {
  public:
   explicit sandbox(std::shared_ptr<engine> api) : api_(std::move(api)), ended_(api_->executor()) {}
@@ -48,18 +49,19 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   const std::string& name() const noexcept { return owned_ ? owned_->name() : adopted_name_; }
   const std::string& id() const noexcept { return owned_ ? owned_->id() : adopted_id_; }
 
-  // ---- the opening: these functions, in this order; `discard` after a failure of any step ----
+  // ---- opening: these functions are called in this order; `discard` is called after a failure of any step ----
 
-  /// Sets a container that `close` and `discard` remove, from its creation on.
+  /// Sets the container of this sandbox, which `close` and `discard` remove. Called before the container is created, so
+  /// that a failure during the creation is covered.
   void own(std::shared_ptr<owned_container> container) noexcept { owned_ = std::move(container); }
-  /// Sets a container that continues to run after `close` and `discard`.
+  /// Sets an adopted container, which continues to run after `close` and `discard`.
   void adopt(std::string id, std::string name) {
     adopted_id_ = std::move(id);
     adopted_name_ = std::move(name);
   }
 
   /// Sets the session that runs the commands.
-  /// \param variables  the environment of every command.
+  /// \param variables  the environment variables of every command.
   void begin(command_session session, std::shared_ptr<session_files> files, std::vector<std::string> variables) {
     files_ = std::move(files);
     session_ = std::move(session);
@@ -67,7 +69,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   /// Runs a command of this library in the root directory.
-  /// \param c  words, not a shell line: the shell is not known yet.
+  /// \param c  a command of separate words, not a shell line, because the shell has not been determined yet.
   static awaitable<command_result> probe(std::shared_ptr<sandbox> self, command c) {
     spawn_request request = request_for(c, self->shell_, self->variables_);
     request.directory_path = "/";
@@ -75,21 +77,21 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_return result;
   }
 
-  /// Sets the shell of the commands that are shell lines.
+  /// Sets the shell for commands that are shell lines.
   void shell(std::string path) noexcept { shell_ = std::move(path); }
 
-  /// Removes everything after a failure of the opening.
+  /// Removes the container, unless it is adopted, and closes all connections after a failure of the opening.
   awaitable<void> discard() {
     closing_ = closed_ = true;
     try {
       session_.abandon();
       if (owned_ && owned_->may_exist()) co_await owned_->remove();
       co_await api_->close();
-    } catch (const error&) {  // the opening reports its own failure; leftovers are removed by the next sweep
+    } catch (const error&) {  // the failure of the opening is reported instead; a later `sweep` removes the rest
     }
   }
 
-  // ---- use ----
+  // ---- operations ----
 
   /// Returns the session that runs the commands.
   /// \throws error{exec_errc::environment_closed}.
@@ -127,8 +129,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     return api_->get("/containers/" + id() + "/json", api_->call("look at the container", name()));
   }
 
-  /// Called when the warden does not answer: asks the daemon whether the container is gone or paused, and gives the
-  /// session up if so. Otherwise the machine is only busy, and the session waits. One such call at a time.
+  /// Finds out why the warden does not answer. Queries the daemon, and ends the session if the container does not exist
+  /// any more or is paused. Otherwise the machine is only busy, and the session continues to wait. Does nothing while
+  /// an earlier call is under way.
   void on_silent_warden() {
     if (std::exchange(examines_, true)) return;
     const auto self = shared_from_this();
@@ -136,15 +139,16 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     asio::co_spawn(api_->executor(), examine(self), std::move(examined));
   }
 
-  // ---- end ----
+  // ---- closing ----
 
-  /// Ends the connection to the container. A container of ours ends with it.
+  /// Ends the connection to the container without waiting. A container that this library has made ends with its
+  /// connection.
   void abandon() noexcept {
     closing_ = true;
     session_.abandon();
   }
 
-  /// Ends everything. A container of ours has been removed when this completes; an adopted one continues to run. A
+  /// Ends all commands. Removes the container if this library has made it; an adopted container continues to run. A
   /// second call waits for the first.
   static awaitable<void> close(std::shared_ptr<sandbox> self) {
     while (self->closing_ && !self->closed_) co_await self->ended_.wait();
@@ -153,7 +157,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::exception_ptr failure;
     try {
       if (self->owned_) {
-        // Commands get no time to end by themselves, because the removal ends everything in the container.
+        // The commands get no grace period, because the removal ends everything in the container.
         self->session_.abandon();
         co_await self->owned_->remove();
       } else if (self->session_) {

@@ -18,18 +18,21 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// The settings of a docker provider.
 class sandbox_settings {
  public:
-  std::optional<image_name> name;  ///< empty if `build` is set
+  std::optional<image_name> name;  ///< the image to use; no value if the image is built, or a container is adopted
+  /// The image to build; no value if `name` is set, or a container is adopted.
   std::optional<build_request> build;
   container_options options;
   daemon_choice daemon;
   command_settings commands;
+  /// The absolute path of the shell in the container; empty to choose it by `find_shell`.
   std::string shell;
   progress_function progress;
-  /// The maximum time for which the container may be without contact to this program. If the daemon itself is killed,
-  /// the warden does not get the end of its stream.
+  /// The maximum time for which a container's warden (the helper program in the container) may be without contact to
+  /// this program. After that time, the warden ends all commands and itself. The time limit is needed because the
+  /// warden does not notice the end of its connection if the daemon itself is killed.
   std::chrono::milliseconds lease{std::chrono::minutes(2)};
   command_transport by = command_transport::automatic;
-  std::string adopted;  ///< an adopted container, instead of `name` or `build`
+  std::string adopted;  ///< name or id of a container to adopt; empty if a new container is made
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

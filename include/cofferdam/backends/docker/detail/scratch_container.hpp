@@ -23,9 +23,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Makes a container that is never started, and removes it: to access files by the archive calls.
-/// \param host_config  its mounts.
-/// \param work         gets its id.
+/// Creates a container that is never started, calls `work`, and removes the container. The daemon's archive calls
+/// (which read and write files as tar archives) also work on such a container.
+/// \param host_config  the member HostConfig of the request; it may contain mounts.
+/// \param work         called with the id of the container.
 inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::string image, owner here,
                                               boost::json::object host_config,
                                               std::function<awaitable<void>(std::string)> work) {
@@ -44,7 +45,8 @@ inline awaitable<void> with_scratch_container(std::shared_ptr<engine> api, std::
   what.content("application/json", boost::json::serialize(body));
   const api_call doing = api->call("create a container of the image", image);
   http_response answer;
-  // Not cancelled: the daemon would make the container anyway, and its id would be lost.
+  // The call is shielded from cancellation, because the daemon would create the container anyway, and its id would be
+  // lost.
   const auto create = [&]() -> awaitable<void> { answer = co_await api->ask(std::move(what), doing); };
   std::string id;
   bool in_doubt = false;

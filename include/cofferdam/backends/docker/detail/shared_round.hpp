@@ -21,15 +21,18 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// An operation that is done once for all coroutines that want it at the same time: pulling or building an image. Works
-/// across executors and threads of this process.
+/// An operation that one coroutine executes for all coroutines that need it at the same time, such as pulling an image.
+/// The coroutines may run on different executors and threads of this process.
 class shared_round {
  public:
-  /// The turn of the coroutine that does the work, or of one that waited for it.
+  /// The result of `join`: either the right to execute the operation, or the outcome of another coroutine that has
+  /// executed it.
   class turn {
    public:
-    /// The turn of a coroutine that waited.
+    /// Makes the result for a coroutine that has waited for another.
+    /// \param was_done  true if the other coroutine has succeeded.
     explicit turn(bool was_done) : done_(was_done) {}
+    /// Makes the result for the coroutine that must execute the operation.
     explicit turn(std::string key) : key_(std::move(key)) {}
     turn(turn&& other) noexcept
         : key_(std::exchange(other.key_, std::nullopt)), done_(other.done_), failure_(std::move(other.failure_)) {}
@@ -37,15 +40,17 @@ class shared_round {
     ~turn() {
       if (key_) end(*key_, done_, failure_);
     }
-    /// Returns true if this coroutine must do the work. It must then report the result; otherwise the next coroutine
-    /// gets the turn.
+    /// Returns true if this coroutine must execute the operation. It must then call `done` or `failed`. If it calls
+    /// neither, the waiting coroutines continue, and one of them may execute the operation.
     bool is_mine() const noexcept { return key_.has_value(); }
+    /// Records that the operation has succeeded.
     void done() noexcept { done_ = true; }
-    /// Passes the failure on to the waiting coroutines, unless only this coroutine was cancelled.
+    /// Records that the operation has failed. The waiting coroutines get the same error, unless this coroutine was
+    /// cancelled.
     void failed(const error& reason) {
       if (reason.code() != exec_errc::cancelled) failure_ = reason;
     }
-    /// Returns true if another coroutine has done the work.
+    /// Returns true if another coroutine has executed the operation successfully.
     bool was_done() const noexcept { return done_; }
 
    private:
@@ -54,9 +59,11 @@ class shared_round {
     std::optional<error> failure_;
   };
 
-  /// Takes the turn if it is free; otherwise waits for the end of the current one.
-  /// \param doing  the operation, for the error message.
-  /// \throws error{exec_errc::cancelled}; the failure of the coroutine that had the turn.
+  /// Returns the right to execute the operation if no other coroutine is executing it. Otherwise waits until the other
+  /// coroutine has finished.
+  /// \param key    identifies the operation.
+  /// \param doing  the name of the operation, for the error message.
+  /// \throws error{exec_errc::cancelled}; the error of the other coroutine if it has failed.
   static awaitable<turn> join(std::string key, const char* doing) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     const std::shared_ptr<waiter> mine = enter(key, executor);
@@ -75,7 +82,7 @@ class shared_round {
   struct waiter {
     explicit waiter(const asio::any_io_executor& executor) : ended(executor) {}
     cofferdam::detail::async_event ended;
-    bool over = false;  // this and the following members belong to its own executor
+    bool over = false;  // this and the following members are used on the waiting coroutine's executor only
     bool done = false;
     std::optional<error> failure;
   };

@@ -10,10 +10,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A few entries as an archive in memory.
+/// A builder of a tar archive in memory, for a few small files.
 class small_archive {
  public:
-  /// \param entry  its size is set here.
+  /// Adds an entry.
+  /// \param entry  the head of the entry; its size is set to the size of `content`.
   [[nodiscard]] small_archive add(cofferdam::detail::tar_entry entry, bytes_view content = {}) && {
     entry.size(content.size());
     append(writer_.head(entry));
@@ -22,6 +23,7 @@ class small_archive {
     append(writer_.padding());
     return std::move(*this);
   }
+  /// Completes the archive and returns its bytes.
   bytes take() && {
     append(writer_.end());
     return std::move(all_);

@@ -33,8 +33,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns the words of the `ssh` that connects to the daemon, through its standard input and output.
-/// \par Source  docker/cli `cli/connhelper`.
+/// Returns the command line of an `ssh` whose standard input and output are a connection to the daemon.
 inline std::vector<std::string> ssh_words(const daemon_location& where) {
   std::vector<std::string> words{"ssh"};
   if (!where.user().empty()) {
@@ -45,7 +44,7 @@ inline std::vector<std::string> ssh_words(const daemon_location& where) {
     words.push_back("-p");
     words.push_back(std::to_string(where.port()));
   }
-  // BatchMode: ssh must not prompt, because there is no user to answer.
+  // BatchMode prevents ssh from prompting, because there is no user to answer.
   for (const char* word : {"-o", "ConnectTimeout=30", "-o", "BatchMode=yes", "-T", "--"}) words.emplace_back(word);
   words.push_back(where.host());
   std::string remote = "docker";
@@ -58,7 +57,7 @@ inline std::vector<std::string> ssh_words(const daemon_location& where) {
   return words;
 }
 
-/// A child process `ssh`. It ends with this object.
+/// A child process that runs `ssh`. The destructor kills it.
 class ssh_process {
  public:
   ssh_process(unique_fd pidfd, unique_fd errors) : pidfd_(std::move(pidfd)), errors_(std::move(errors)) {}
@@ -70,7 +69,7 @@ class ssh_process {
     cofferdam::detail::reaper::instance().adopt(std::move(pidfd_));
   }
 
-  /// Returns the error output so far, as one line.
+  /// Returns the process's error output so far, as one line.
   std::string said() const {
     char text[2048];
     ssize_t got = 0;
@@ -85,7 +84,8 @@ class ssh_process {
   unique_fd errors_;
 };
 
-/// A stream through `ssh`. If it ends before the first byte, the error output of ssh is the error.
+/// A stream through an `ssh` process. If the stream ends before the first byte, reading throws an error with the error
+/// output of ssh.
 class ssh_stream final : public byte_stream::implementation {
  public:
   ssh_stream(byte_stream inner, ssh_process process, std::string address)
@@ -116,6 +116,7 @@ class ssh_stream final : public byte_stream::implementation {
   bool received_ = false;
 };
 
+/// Starts `ssh` and returns its standard input and output as a stream to the daemon.
 inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_location& where,
                             const host_view& host) {
   cofferdam::detail::reaper::instance().sweep();
@@ -125,7 +126,8 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) cofferdam::detail::set_nonblocking(*ours);
   spawn_request request;
   request.words = ssh_words(where);
-  // It needs the same variables as the user's own ssh: HOME, the agent, and PATH for programs in its configuration.
+  // The process gets all variables of the user: it needs HOME, the address of the ssh agent, and PATH for programs in
+  // its configuration.
   request.variables = host.settings();
   const std::string path = host.said("PATH");
   request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));
@@ -150,7 +152,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
 }
 
-/// Makes a connector with one `ssh` per connection.
+/// Returns a connector that starts an `ssh` process for each connection.
 inline cofferdam::detail::connector ssh_connector(daemon_location where, host_view host) {
   const std::string name = where.address();
   return cofferdam::detail::connector(

@@ -10,8 +10,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The daemons behind a socket of this machine that do not find a folder of this machine, because they run elsewhere.
-/// Their containers get no `host_link`. Known for the life of this process.
+/// The addresses of daemons that cannot mount a folder of this machine although they are reached by a socket of this
+/// machine, because they run on another one. Containers of these daemons get no `host_link`. The list is kept until
+/// this process ends.
 class unlinked_daemons {
  public:
   static bool contains(const std::string& address) {

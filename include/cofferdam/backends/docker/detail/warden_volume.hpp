@@ -26,13 +26,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The volume with one version of the warden. Its name is derived from its content, so that any process may fill it.
+/// Returns the name of the volume that contains one version of the warden program. The name is derived from the
+/// program's content, so that any process may fill the volume.
 inline std::string warden_volume_name(const warden_image& warden) {
   return "cofferdam-warden-" + std::string(warden.sha256().substr(0, 16));
 }
 
-/// Returns the daemon's information about a path in a container; no value if the path does not exist.
-/// \par Source  Engine API, "Get information about files in a container".
+/// Returns the daemon's description of the file at a path in a container, or no value if the path does not exist.
 inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shared_ptr<engine> api, std::string id,
                                                                        std::string path) {
   static const std::vector<int> absent{404};
@@ -49,7 +49,7 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
   co_return found;
 }
 
-/// Unpacks an archive in a container.
+/// Unpacks a tar archive into a folder of a container.
 inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, std::string path, bytes archive) {
   http_request what = api->request(
       "PUT", "/containers/" + id + "/archive?noOverwriteDirNonDir=1&path=" + cofferdam::detail::percent_encoded(path));
@@ -57,15 +57,18 @@ inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, 
   co_await api->ask(std::move(what), api->call("put files into a container", path));
 }
 
+/// Returns true if the volume, mounted in a container, contains the complete warden program.
 inline awaitable<bool> holds_warden(std::shared_ptr<engine> api, std::string id, warden_image warden) {
   const std::optional<boost::json::object> found = co_await stat_in_container(api, id, "/.cofferdam/warden");
-  // An incomplete file is shorter.
+  // The size is compared because an interrupted copy leaves a shorter file.
   co_return found&& number_at(*found, "size") == static_cast<std::int64_t>(warden.program().size());
 }
 
-/// Fills the volume if it does not contain the warden yet; the daemon makes the volume if it is missing.
-/// \param id     a container with the volume mounted at /.cofferdam, read-only.
-/// \param image  any image of the daemon: a volume is only accessible through a container.
+/// Copies the warden program into its volume if the volume does not contain it yet. The daemon makes the volume if it
+/// is missing.
+/// \param id     a container in which the volume is mounted at /.cofferdam, read-only.
+/// \param image  any image of the daemon. The copying needs a container, because a volume is only accessible through a
+///               container.
 inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id, warden_image warden,
                                      std::string image, owner here) {
   const std::string name = warden_volume_name(warden);

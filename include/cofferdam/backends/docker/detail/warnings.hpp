@@ -12,7 +12,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns true at the first call in this process with this text.
+/// Returns true at the first call with this text in this process, so that a warning is not repeated.
 inline bool is_first_time(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> known;
@@ -20,7 +20,8 @@ inline bool is_first_time(const std::string& text) {
   return known.insert(text).second;
 }
 
-/// Warns about variables that were to be forwarded and are not set; once for each in this process.
+/// Warns about variables that cannot be forwarded because they are not set in this process. Each variable is reported
+/// once per process.
 inline void warn_of_missing(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names)

@@ -26,10 +26,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns the default user of commands: the owner of the daemon's folder that is mounted as the workspace. Never root:
-/// for a folder of root it warns instead. No value if no folder is mounted there.
+/// Returns the owner of the folder that is mounted as the workspace. This owner is the default user of the commands.
+/// Returns no value if no folder is mounted there, or if the folder belongs to root; in the latter case the library
+/// warns.
 ///
-/// The daemon is queried, because only it knows the ids inside its containers.
+/// The owner is looked up in a container, because only the daemon knows the ids that apply inside its containers.
 inline awaitable<std::optional<user_ids>> workspace_owner(std::shared_ptr<engine> api, std::string image,
                                                           container_options options, owner here) {
   std::optional<user_ids> ids;

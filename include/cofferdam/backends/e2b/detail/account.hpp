@@ -18,11 +18,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The service and the key, from the options and the variables.
+/// An account: the service and the API key, from the options of the recipe and the environment variables.
 class account {
  public:
-  /// \throws error{exec_errc::invalid_argument} if there is no key (the sentence explains where to get one), or for a
-  ///     URL that is invalid or not protected.
+  /// Determines the account from options and environment variables.
+  /// \throws error{exec_errc::invalid_argument} if there is no API key (the message explains where to get one), or if a
+  ///     URL is invalid or not protected by TLS.
   static account resolve(const account_options& options, const surroundings& from) {
     account result;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
@@ -50,7 +51,8 @@ class account {
   }
 
   const secret_string& key() const noexcept { return key_; }
-  /// Returns true for E2B_DEBUG=true: a daemon on this machine replaces every sandbox, and none is created.
+  /// Returns true if E2B_DEBUG is "true". In this mode a daemon on this machine takes the place of every sandbox, and
+  /// no sandbox is created.
   bool is_debug() const noexcept { return debug_; }
   const std::string& domain() const noexcept { return domain_; }
   const endpoint& api() const noexcept { return api_; }
@@ -58,8 +60,9 @@ class account {
   const tls_settings& tls() const noexcept { return tls_; }
 
   /// Returns the address of a port of a sandbox.
-  /// \param domain  from the service's information about that sandbox; empty: the account's.
-  /// \throws error{exec_errc::invalid_argument} as `sandbox_endpoint`, or if the address is not protected.
+  /// \param domain  the domain from the service's information about the sandbox; empty to use the domain of the
+  ///                account.
+  /// \throws error{exec_errc::invalid_argument} if the address is invalid or not protected by TLS.
   endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
     endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
     require_protected(there, "sandbox_url (E2B_SANDBOX_URL)");

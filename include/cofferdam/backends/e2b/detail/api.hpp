@@ -44,10 +44,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// Must not look like a browser's: the service's proxies answer browsers with HTML pages.
+/// The User-Agent field of all requests. It must not resemble that of a browser, because the proxies of the service
+/// send HTML pages to browsers.
 inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
-/// Waits. Throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
+/// Waits until the time `until`. Throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
+/// \param doing  the purpose of the call that waits, for the message of the error.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer timer(executor, until);
@@ -58,7 +60,8 @@ inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const c
     throw error(exec_errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
 }
 
-/// The pauses between the tries of one call: doubled each time, with jitter, and limited by a deadline.
+/// The pauses between the attempts of one call. Each pause is twice as long as the previous one, minus a random part,
+/// and all attempts together have a time limit.
 class back_off {
  public:
   using clock = std::chrono::steady_clock;
@@ -71,11 +74,11 @@ class back_off {
     return std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(end_ - clock::now()));
   }
 
-  /// Returns the time of the next try; no value if another try is not useful.
-  /// \param asked  the wait that the service requested; no value if it requested none.
+  /// Returns the time of the next attempt; no value if there were three retries, or the time would be after the limit.
+  /// \param asked  the pause that the service requests; no value if it requests none.
   std::optional<clock::time_point> again(std::optional<std::chrono::seconds> asked) {
     if (++tries_ > max_tries) return std::nullopt;
-    // Between half of the pause and all of it, so that many clients do not come back at once.
+    // The pause is between half and all of its length, so that many clients do not repeat their calls at the same time.
     const auto half = std::max<std::chrono::milliseconds::rep>(pause_.count() / 2, 0);
     const auto jitter = static_cast<std::chrono::milliseconds::rep>(cofferdam::detail::random_number() %
                                                                     (static_cast<std::uint64_t>(half) + 1));
@@ -95,7 +98,7 @@ class back_off {
   int tries_ = 0;
 };
 
-/// Returns `Retry-After` in seconds; a date is ignored, as in the official clients.
+/// Returns the value of `Retry-After` in seconds. A date is ignored, as in E2B's SDKs.
 inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields) {
   const std::optional<std::string_view> text = fields.find("Retry-After");
   if (!text || text->empty() || text->size() > 7) return std::nullopt;
@@ -107,18 +110,19 @@ inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields
   return std::chrono::seconds(number);
 }
 
-/// Returns the value of `Should-Retry`, which takes precedence over the status; nothing if the answer has no such
-/// field.
+/// Returns the value of `Should-Retry`, which takes precedence over the HTTP status; no value if the response does not
+/// have this field.
 inline std::optional<bool> should_retry(const http_fields& fields) {
   const std::optional<std::string_view> text = fields.find("Should-Retry");
   if (!text) return std::nullopt;
   return cofferdam::detail::same_ignoring_case(*text, "true");
 }
 
-/// The state of a sandbox, as the service reports it.
+/// The state of a sandbox, as the service reports it. `unknown` means that the service gave no usable answer.
 enum class presence { running, paused, gone, unknown };
 
-/// The service's control plane: creates, finds and ends sandboxes. One executor; many calls at once.
+/// A client of the service's API, which creates, finds and ends sandboxes. It is used on one executor. Many calls may
+/// be under way at the same time.
 class api {
  public:
   api(asio::any_io_executor executor, account who)
@@ -128,18 +132,21 @@ class api {
 
   const account& who() const noexcept { return who_; }
   const redactor& redact() const noexcept { return redact_; }
-  /// Adds secrets that responses may quote, besides the key.
+  /// Hides the tokens of a sandbox in error messages from now on, because responses may quote them.
   void hide(const sandbox_info& info) {
     redact_.hide(info.access_token());
     redact_.hide(info.traffic_token());
   }
 
-  /// Sends a request. Repeats it if the service is busy and the request cannot be executed twice.
-  /// \param fine   further successful statuses, besides 200 to 299.
-  /// \param key    for `Idempotency-Key`; empty: none.
-  /// \param doubt  set if a failed try may have been executed; null, or kept by the caller.
-  /// \throws error made by `refused_error`; error{exec_errc::provider_failed} if the service cannot be reached;
-  ///     error{exec_errc::cancelled}.
+  /// Sends a request. Repeats the request if the service was too busy for it, or if it failed and may be executed
+  /// twice.
+  /// \param doing  the purpose of the call, such as `create a sandbox`. The text must outlive the call.
+  /// \param fine   HTTP statuses that count as success, besides 200 to 299.
+  /// \param key    the value of the field `Idempotency-Key`; empty to leave the field out.
+  /// \param doubt  is set to true if a failed attempt may have been executed. May be null. The caller keeps it.
+  /// \throws the error of `refused_error`.
+  /// \throws error{exec_errc::provider_failed} if the service cannot be reached.
+  /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
   awaitable<http_response> ask(std::string method, std::string path, std::optional<boost::json::object> body,
                                const char* doing, std::vector<int> fine, std::string key = std::string(),
                                bool* doubt = nullptr) {
@@ -172,13 +179,14 @@ class api {
         if (answer.ok() || std::find(fine.begin(), fine.end(), status) != fine.end()) co_return answer;
         const std::string message = redact_.clean(said_message(redact_.clean(answer.text())));
         const bool full = message.find("maximum number of concurrent") != std::string::npos;
-        // 429 and 503 mean that the request was not executed.
+        // With these statuses, the service has not executed the request.
         const bool busy = (status == 429 && !full) || status == 503;
         const bool broken = status == 500 || status == 502 || status == 504;
         const bool usual = busy || (broken && repeatable);
         if (should_retry(answer.head().fields).value_or(usual)) when = pauses.again(retry_after(answer.head().fields));
         const error refused = refused_error(doing, status, message);
-        // The last try: an earlier one with the same key may have been executed, or may still run.
+        // The message begins with "idempotency_" if an earlier attempt with the same key was executed, or is still
+        // under way.
         if (doubt != nullptr && (leaves_in_doubt(refused) || message.starts_with("idempotency_"))) *doubt = true;
         if (!when) throw refused;
       }
@@ -186,22 +194,23 @@ class api {
     }
   }
 
-  /// Parses a response as an object.
+  /// Parses the body of a response as a JSON object.
   boost::json::object object_of(const http_response& answer, const char* doing) const {
     return cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed,
                                            std::string("e2b: cannot ") + doing + ": the service's answer");
   }
 
-  /// Creates a sandbox. After a failure the caller must end a sandbox that may exist: see `end_strays`.
-  /// \param tag    for its metadata; digits.
-  /// \param doubt  as for `ask`.
+  /// Creates a sandbox. If the call fails, the sandbox may exist nevertheless, and the caller must end it with
+  /// `end_strays`.
+  /// \param tag    a random number that is stored in the sandbox's metadata, so that `end_strays` finds the sandbox.
+  /// \param doubt  as for `ask`: is set to true if the sandbox may exist although the call has failed.
   awaitable<sandbox_info> create(create_options options, std::string tag, bool* doubt) {
     constexpr const char* doing = "create a sandbox";
     if (who_.options().gate) {
       const auto when = who_.options().gate->reserve();
       co_await rest(when, doing);
     }
-    // One key for all tries, so that a service that knows keys does not make a second sandbox.
+    // All attempts have the same key, so that a service that supports keys creates only one sandbox.
     const std::string key = "cofferdam-" + tag;
     options.metadata["cofferdam"] = std::move(tag);
     dialect form = who_.options().form == dialect::v2 ? dialect::v2 : dialect::v1;
@@ -217,7 +226,7 @@ class api {
     }
   }
 
-  /// Connects to a sandbox. Resumes it if it is paused, and extends its remaining lifetime to at least `seconds`.
+  /// Connects to a sandbox. If the sandbox is paused, it is resumed. Its remaining lifetime becomes at least `seconds`.
   awaitable<sandbox_info> connect(std::string id, std::int64_t seconds) {
     constexpr const char* doing = "connect to the sandbox";
     check_sandbox_id(id);
@@ -237,7 +246,7 @@ class api {
   }
 
   /// Ends a sandbox.
-  /// \return  false if there was none.
+  /// \return  false if there is no such sandbox.
   awaitable<bool> kill(std::string id) {
     check_sandbox_id(id);
     static const std::vector<int> fine{404};
@@ -245,7 +254,8 @@ class api {
     co_return answer.status() != 404;
   }
 
-  /// \return  false if it is paused already.
+  /// Pauses a sandbox.
+  /// \return  false if the sandbox is already paused.
   awaitable<bool> pause(std::string id) {
     check_sandbox_id(id);
     static const std::vector<int> fine{409};
@@ -255,7 +265,7 @@ class api {
     co_return answer.status() != 409;
   }
 
-  /// Sets the remaining lifetime in seconds.
+  /// Sets the remaining lifetime of a sandbox, in seconds.
   awaitable<void> set_lifetime(std::string id, std::int64_t seconds) {
     check_sandbox_id(id);
     boost::json::object body;
@@ -271,7 +281,7 @@ class api {
     co_return info_of(answer, doing);
   }
 
-  /// Returns the state of a sandbox that could not be reached. Throws only for a cancellation.
+  /// Returns the state of a sandbox that could not be reached. The only exception is error{exec_errc::cancelled}.
   awaitable<presence> presence_of(std::string id) {
     if (who_.is_debug()) co_return presence::gone;
     static const std::vector<int> fine{404};
@@ -325,8 +335,9 @@ class api {
     co_return name;
   }
 
-  /// Returns all sandboxes, or those with this metadata; page by page.
-  /// \param metadata  `key=value`, of characters that need no encoding; empty: all.
+  /// Returns all sandboxes of the account, or only those with certain metadata. The service sends them in several
+  /// pages.
+  /// \param metadata  `key=value`, of characters that need no percent-encoding; empty for all sandboxes.
   awaitable<std::vector<sandbox_info>> list(std::string metadata) {
     constexpr const char* doing = "list the sandboxes";
     std::vector<sandbox_info> sandboxes;
@@ -343,12 +354,14 @@ class api {
     co_return sandboxes;
   }
 
-  /// Ends the sandbox that an interrupted create may have left.
+  /// Ends a sandbox that an interrupted call of `create` may have left running.
   awaitable<void> end_strays(std::string tag) {
     std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
     for (const sandbox_info& info : left) {
       const auto found = info.metadata().find("cofferdam");
-      if (found == info.metadata().end() || found->second != tag) continue;  // for a service that ignores the filter
+      if (found == info.metadata().end() || found->second != tag)
+        continue;  // some services ignore the filter of the
+                   // list
       co_await kill(info.id());
     }
   }
@@ -359,7 +372,8 @@ class api {
   static constexpr std::size_t max_answer = std::size_t{4} * 1024 * 1024;
   static constexpr int max_pages = 1000;
 
-  /// Returns true if the service has no such call, and false if it has no such sandbox or template.
+  /// Returns true if the service does not support the call. Returns false if the call failed because the sandbox or
+  /// template does not exist.
   static bool is_no_route(const http_response& answer) {
     const int status = answer.status();
     if (status == 405 || status == 410) return true;

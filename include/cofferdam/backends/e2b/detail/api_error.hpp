@@ -26,12 +26,13 @@ class status_words {
   static std::string message(int value) { return "HTTP status " + std::to_string(value); }
 };
 
-/// Returns the category of the HTTP statuses that are the `cause()` of this backend's errors.
+/// Returns the error category of HTTP statuses, which are the `cause()` of errors of the E2B backend.
 inline const std::error_category& status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
 }
 
-/// Returns true if a failed call may have been executed: there was no response, or one of a proxy.
+/// Returns true if a failed call may have been executed nevertheless: there was no response, or a proxy has sent the
+/// response.
 inline bool leaves_in_doubt(const error& failure) noexcept {
   if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
   if (failure.cause().category() != status_category()) return true;
@@ -39,8 +40,8 @@ inline bool leaves_in_doubt(const error& failure) noexcept {
   return status >= 500 && status != 501 && status != 503;
 }
 
-/// Returns the message of a failed answer: `error_code` and `message` of a JSON object, else the body's first 400
-/// bytes.
+/// Returns the message in the body of a failed response: `error_code` and `message` if the body is a JSON object,
+/// otherwise the first 400 bytes of the body.
 inline std::string said_message(std::string_view body) {
   std::error_code broken;
   const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
@@ -54,10 +55,10 @@ inline std::string said_message(std::string_view body) {
   return text;
 }
 
-/// Makes the error for a call that the service refused.
-/// \param doing    `create a sandbox`.
+/// Makes the error for a call that the service has refused.
+/// \param doing    the purpose of the call, such as `create a sandbox`.
 /// \param status   the HTTP status.
-/// \param message  the service's message, without secrets; shown in part, escaped.
+/// \param message  the message of the service, without secrets. The error quotes at most 400 bytes of it, escaped.
 /// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view message) {
   exec_errc code = exec_errc::provider_failed;
@@ -104,9 +105,10 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
   return error(code, text + "; " + advice, std::error_code(status, status_category()));
 }
 
-/// Makes the error for a call that the sandbox's daemon refused.
-/// \param doing    `start a command`.
-/// \param message  as for `refused_error`.
+/// Makes the error for a call that the sandbox's daemon has refused.
+/// \param doing    the purpose of the call, such as `start a command`.
+/// \param which    the error code of the daemon.
+/// \param message  the message of the daemon, without secrets. The error quotes at most 400 bytes of it, escaped.
 inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which,
                                std::string_view message) {
   exec_errc code = exec_errc::io_error;

@@ -48,11 +48,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The daemon in one sandbox: processes and files. Shared by its coroutines.
+/// A client of the daemon (envd) in one sandbox, which runs processes and transfers files. All coroutines of the
+/// environment share it.
 class envd : public std::enable_shared_from_this<envd> {
  public:
   static constexpr std::uint16_t port = 49983;
-  /// The maximum size of a message in a stream; the daemon's own have 32 KiB of output.
+  /// The maximum size of one message in a stream, in bytes. A message of the daemon has up to 32 KiB of output.
   static constexpr std::size_t max_message = std::size_t{8} * 1024 * 1024;
 
   envd(asio::any_io_executor executor, std::shared_ptr<api> service, const sandbox_info& info, std::string user)
@@ -92,14 +93,14 @@ class envd : public std::enable_shared_from_this<envd> {
     if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
   }
 
-  /// Makes every later call fail.
+  /// Marks the client as closed, so that every later call fails.
   void close() {
     closed_ = true;
     tell_ = nullptr;
   }
   awaitable<void> close_connections() { return client_.close(); }
 
-  /// Applies the new information of a connect call.
+  /// Updates the token from the service's response to a connect call.
   void renew(const sandbox_info& info) {
     if (!info.access_token().empty()) token_ = info.access_token();
     redact_.hide(token_);
@@ -107,11 +108,12 @@ class envd : public std::enable_shared_from_this<envd> {
 
   // ---- calls ----
 
-  /// Makes a unary call. A refusal by the daemon is an answer. If the proxy reports that the sandbox does not exist,
-  /// the sandbox is lost.
-  /// \param doing      `start a command`; outlives the call.
-  /// \param limit      time limit for the start of the answer; no value: none.
-  /// \param idempotent may be made twice.
+  /// Makes a call with one request and one response. If the daemon refuses the call, the refusal is returned, not
+  /// thrown. If the proxy in front of the daemon reports that the sandbox does not exist, and the service confirms
+  /// this, the sandbox counts as lost.
+  /// \param doing       the purpose of the call, such as `start a command`. The text must outlive the call.
+  /// \param limit       the time limit until the response begins; no value means no limit.
+  /// \param idempotent  true if the call may be executed twice.
   static awaitable<cofferdam::detail::connect_answer> call(std::shared_ptr<envd> self, std::string path,
                                                            boost::json::object message, const char* doing,
                                                            std::optional<std::chrono::milliseconds> limit,
@@ -148,8 +150,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return answer;
   }
 
-  /// Makes a call and returns the object in its answer.
-  /// \throws error made by `failed_call_error`.
+  /// Makes a call and returns the JSON object of the response.
+  /// \throws the error of `failed_call_error` if the daemon refuses the call.
   static awaitable<boost::json::object> ask(std::shared_ptr<envd> self, std::string path, boost::json::object message,
                                             const char* doing, bool idempotent) {
     cofferdam::detail::connect_answer answer =
@@ -167,10 +169,10 @@ class envd : public std::enable_shared_from_this<envd> {
     return failed_call_error(doing, failure.code(), redact_.clean(failure.message()));
   }
 
-  /// Makes a call whose response is a stream. Repeats it if the sandbox was busy, but not after a lost connection,
-  /// because it may have been executed.
-  /// \param user     the user; empty: the configured one.
-  /// \param enforce  time limit for the daemon, in case this program dies; no value: none.
+  /// Makes a call whose response is a stream. The call is repeated if the sandbox is busy. It is not repeated after a
+  /// lost connection, because the daemon may have executed it.
+  /// \param user     the user as whom the call is executed; empty for the user of the settings.
+  /// \param enforce  a time limit that the daemon enforces, in case this program dies; no value means no limit.
   static awaitable<cofferdam::detail::connect_stream> stream(std::shared_ptr<envd> self, std::string path,
                                                              boost::json::object message, const char* doing,
                                                              std::string user,
@@ -212,8 +214,8 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
-  /// Returns the next message of such a stream; no value at its regular end.
-  /// \param stream  kept by the caller; the message is valid until the next call.
+  /// Returns the next message of a stream; no value at its regular end.
+  /// \param stream  the stream, which the caller keeps. The message is valid until the next call.
   static awaitable<std::optional<std::string_view>> next_message(std::shared_ptr<envd> self,
                                                                  cofferdam::detail::connect_stream& stream,
                                                                  const char* doing) {
@@ -236,7 +238,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return message;
   }
 
-  /// Returns the error for the error at the end of a stream. `unavailable`: the connection was lost on the peer's side.
+  /// Returns the error to throw for the failure with which a stream has ended. The code `unavailable` means that the
+  /// daemon's side has lost the connection, so that it is treated as a lost connection.
   static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
                                    const char* doing) {
     if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
@@ -248,8 +251,9 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Runs a small script of this library to its end, and discards its output.
-  /// \param as_root  true: as root if the daemon allows that, because processes of a command may have another user.
-  /// \return         true if it exited with 0.
+  /// \param as_root  true to run the script as root if the daemon permits this. The processes of a command may have
+  ///                 another user than the settings.
+  /// \return         true if the script has exited with code 0.
   static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, bool as_root,
                                     const char* doing) {
     boost::json::object message = start_message("/bin/sh", words, ".", false);
@@ -275,7 +279,7 @@ class envd : public std::enable_shared_from_this<envd> {
     }
   }
 
-  /// Returns the message of the `Start` call.
+  /// Returns the message of a `Start` call, which starts a process.
   static boost::json::object start_message(std::string_view program, const std::vector<std::string>& words,
                                            std::string_view directory, bool has_input) {
     boost::json::object process;
@@ -293,7 +297,7 @@ class envd : public std::enable_shared_from_this<envd> {
   // ---- files ----
 
   /// Makes a request for a file.
-  /// \param path  for the daemon: absolute, or relative to the user's home.
+  /// \param path  the path, as the daemon expects it: absolute, or relative to the user's home.
   http_request file_request(std::string method, std::string_view path) const {
     std::string query = "/files?path=" + cofferdam::detail::percent_encoded(path);
     if (!user_.empty()) query += "&username=" + cofferdam::detail::percent_encoded(user_);
@@ -302,8 +306,11 @@ class envd : public std::enable_shared_from_this<envd> {
     return what;
   }
 
-  /// \param  own  the failure of the body's source, if any; kept by the caller until this completes.
-  /// \throws error: that failure, or the failure of the connection as error{exec_errc::provider_lost}.
+  /// Sends a request for a file.
+  /// \param  own  the failure of the source of the request's body, or an empty optional as long as there is none. May
+  ///              be null. The caller keeps it until the awaitable completes.
+  /// \throws the error in `own` if there is one; otherwise the failure of the connection as
+  ///     error{exec_errc::provider_lost}.
   static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
                                                               const char* doing, const std::optional<error>* own) {
     self->require();
@@ -325,10 +332,12 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return answer;
   }
 
-  /// Finds the reason of a lost connection: checks if the sandbox still exists.
+  /// Returns the error to throw after a lost connection. It depends on a request that checks if the sandbox still
+  /// exists.
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
-    // invalid_argument: our own body is wrong, which is not the sandbox's fault.
+    // These errors do not concern the connection: for example, invalid_argument means that the body of the request is
+    // wrong.
     for (const exec_errc own : {exec_errc::too_large, exec_errc::environment_closed, exec_errc::invalid_argument})
       if (reason.code() == own) co_return reason;
     bool gone = false;
@@ -354,8 +363,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return why;
   }
 
-  /// Throws if a response comes from a proxy that could not reach the daemon. Only a sandbox that neither the proxy nor
-  /// the service finds is lost.
+  /// Throws if the response comes from a proxy that could not reach the daemon. The sandbox counts as lost only if
+  /// neither the proxy nor the service finds it.
   static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string body, const char* doing) {
     const std::error_code cause(status, status_category());
     if (status == 502 && says_not_found(body)) {
@@ -378,16 +387,16 @@ class envd : public std::enable_shared_from_this<envd> {
 
  private:
   static bool says_not_found(std::string_view body) { return body.find("was not found") != std::string_view::npos; }
-  /// Returns true if the sandbox runs, but its daemon does not listen at the moment.
+  /// Returns true if the sandbox is running, but its daemon does not accept connections at the moment.
   static bool is_port_closed(int status, std::string_view body) {
     return status == 502 && body.find("port is not open") != std::string_view::npos;
   }
-  /// Returns true if the sandbox is being paused or resumed.
+  /// Returns true if the sandbox is being paused or resumed at the moment.
   static bool is_in_transition(int status, std::string_view body) {
     return status == 409 && body.find("transitioning") != std::string_view::npos;
   }
-  /// Returns true if a refused call may succeed soon.
-  /// \param busy  statuses that mean this for the call, besides those that always do.
+  /// Returns true if the same call may succeed soon.
+  /// \param busy  HTTP statuses that mean "busy" for this call. Some statuses mean this for every call.
   static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
     const std::string& message = answer.failure()->message();
     const int status = answer.status();
@@ -396,7 +405,8 @@ class envd : public std::enable_shared_from_this<envd> {
     return should_retry(answer.fields()).value_or(usual);
   }
 
-  /// Finds the reason why the proxy does not find the sandbox: it also does not find paused ones.
+  /// Returns the error to throw if the proxy does not find the sandbox. The sandbox may be paused: the proxy does not
+  /// find paused sandboxes either.
   static awaitable<error> missing(std::shared_ptr<envd> self, const char* doing, std::error_code cause) {
     if (self->lost_) co_return *self->lost_;
     const presence found = co_await self->service_->presence_of(self->id_);

@@ -39,15 +39,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A command, as a process of the sandbox's daemon.
+/// A command that runs as a process of the sandbox's daemon.
 ///
-/// Its end is detected by the marks of its script (see `exec_script`), because the daemon reports the end only when no
-/// process has the outputs, or the terminal, open any more.
+/// The script around the command marks its beginning and end in the output (see `exec_script`). These marks are needed
+/// because the daemon reports the end of a process too late: only when no other process has its output, or its
+/// terminal, open any more.
 class envd_command final : public cofferdam::detail::tracked_command {
  public:
-  /// \param message  for `Start`.
-  /// \param tag      `NAME=value`, a variable of all its processes.
-  /// \param program  the program's name for error messages.
+  /// \param message  the message of the `Start` call.
+  /// \param mark     the text with which the script marks the beginning and end.
+  /// \param tag      `NAME=value`: a variable that all processes of the command have.
+  /// \param program  the name of the program, for error messages.
   envd_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<envd> place, boost::json::object message, const std::string& mark, std::string tag,
                std::string program, bool has_input)
@@ -67,7 +69,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
   awaitable<void> live() override { return run(shared()); }
   awaitable<void> finish_off() override { return end_all(shared()); }
   awaitable<void> signal(int number, char scope) override {
-    // On a terminal the script is running too, and must not get the signal.
+    // On a terminal, the script around the command runs too, and must not get the signal. Therefore the signal goes to
+    // the session only.
     return signal_all(shared(), number, scope == 't' ? 's' : scope);
   }
   std::string more_memory() const override {
@@ -93,11 +96,11 @@ class envd_command final : public cofferdam::detail::tracked_command {
       failure =
           error(exec_errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
     if (!is_known && failure && self->may_run_) {
-      // No client can receive its result any more, so it must not continue.
+      // No client can receive the result of the command any more, so the command must not continue.
       self->begin_end_at_once();
     }
     if (self->has_ended() && self->stopped_ && self->ending() == ender::none) {
-      // A process outside its session has its output open, or the command only pretends to have ended.
+      // A process outside the session has the output open, or the command only pretends to have ended.
       self->begin_end_at_once();
     }
     co_await self->until_ended();
@@ -107,7 +110,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     self->command().conclude();
   }
 
-  /// Starts it, and reads the output as fast as it is consumed.
+  /// Starts the command, and reads its output. Waits while too much output has not been consumed.
   static awaitable<void> carry(std::shared_ptr<envd_command> self) {
     const ends guard(self->carrying_);
     std::optional<std::chrono::milliseconds> enforce;
@@ -152,7 +155,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     }
   }
 
-  /// Not immediately: this may be called during the destruction of the loop and its sockets.
+  /// Stops the stream asynchronously, because this function may be called while the event loop and its sockets are
+  /// being destroyed.
   void stop_stream() override {
     if (!carrying_ || std::exchange(stopped_, true)) return;
     cofferdam::detail::post_callback(executor(), [self = shared()] {
@@ -167,7 +171,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     });
   }
 
-  /// Prevents signals to a coroutine that has ended.
+  /// An object that keeps a flag true while a coroutine runs, so that a coroutine that has ended is not signalled.
   class ends {
    public:
     explicit ends(bool& running) noexcept : running_(running) { running_ = true; }
@@ -195,7 +199,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     }
   }
 
-  /// The stream will end in a moment, unless a process outside the session holds it open.
+  /// Ends the stream 200 ms after the mark for the end. Usually the stream ends by itself before, unless a process
+  /// outside the session has the output open.
   void on_end_marked() override {
     tail_.expires_after(tail_limit);
     cofferdam::detail::on_expiry(tail_, [self = shared()](std::error_code failure) {
@@ -203,7 +208,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     });
   }
 
-  /// The stream has ended without a mark: uses the daemon's report instead.
+  /// Sets the result from the daemon's report, after the stream has ended without a mark for the end.
   void judge() {
     if (!process_ended_) return;
     if (!has_begun()) {
@@ -231,7 +236,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     place_->require_ok(answer, "end the input of a command");
   }
 
-  /// Waits while the command does not read; its end also ends the wait.
+  /// Writes a piece of the input. Waits while the command does not read its input; the end of the command also ends
+  /// this wait.
   awaitable<void> write(bytes_view data) override {
     boost::json::object input;
     const std::string coded = cofferdam::detail::base64_encode(data);
@@ -257,8 +263,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     asio::co_spawn(executor(), give_input(self), asio::bind_cancellation_slot(stop_feeding_.slot(), std::move(fed)));
   }
 
-  /// Signals its processes as `signal_script` does. If one command may not signal another, the daemon can, for the two
-  /// signals that it supports.
+  /// Signals the processes of the command by `signal_script`. If this fails, for example because of missing
+  /// permissions, the daemon sends the signal. The daemon supports only SIGTERM and SIGKILL.
   static awaitable<void> signal_all(std::shared_ptr<envd_command> self, int number, char scope) {
     std::string process = "none";
     if (self->has_begun()) process = std::to_string(self->script());
@@ -288,7 +294,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
       co_await self->until_grace_over();
     }
     if (self->concluded()) co_return;
-    // Its further output is lost anyway, so the quicker way is used first; it reaches one process, or one group.
+    // The output that follows is not needed, so the faster way comes first. It reaches only one process or one process
+    // group.
     if (self->at_once()) co_await send_by_daemon(self, SIGKILL);
     co_await signal_all(self, SIGKILL, 'a');
     co_await self->until_stream_over(end_limit);
@@ -317,7 +324,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     message["pty"] = std::move(pty);
     const auto self = shared();
     auto resized = [self](std::exception_ptr, cofferdam::detail::connect_answer) {
-    };  // treated as one that came too late
+    };  // a failure is ignored: the command has probably ended already
     asio::co_spawn(executor(),
                    envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
                               place_->request_timeout(), true),
@@ -330,10 +337,10 @@ class envd_command final : public cofferdam::detail::tracked_command {
   asio::steady_timer tail_;
   asio::cancellation_signal stop_;
   asio::cancellation_signal stop_feeding_;
-  std::optional<process_end> process_ended_;  // as reported by the daemon
-  std::optional<error> broken_;               // a failure of its stream's connection
-  std::int64_t pid_ = 0;                      // its process number for the daemon
-  bool may_run_ = false;                      // the daemon may have started it
+  std::optional<process_end> process_ended_;  // the end of the process, as the daemon has reported it
+  std::optional<error> broken_;               // the failure of the stream's connection
+  std::int64_t pid_ = 0;                      // the process id at the daemon; 0 before the start
+  bool may_run_ = false;                      // true if the daemon may have started the process
   bool carrying_ = false;
   bool stopped_ = false;
   bool feeding_ = false;

@@ -30,21 +30,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The daemon does not start processes in their own sessions, and a process tree without a session cannot be ended. If
-/// `setsid` exists, this script starts the following script in a new session, unless it has one already. Otherwise the
-/// tree can only be identified by its variables.
+/// A shell script that starts another script in a new session. It is needed because the daemon does not start processes
+/// in sessions of their own, and a process tree can be ended reliably only by its session. The script needs `setsid`.
+/// If `setsid` does not exist, or the process already has its own session, it runs the other script in the current
+/// session. Without a session, the processes of the tree can only be recognised by their variables.
 ///
-/// $1: the script; then its arguments.
+/// $1 is the other script; the rest are arguments of that script.
 inline constexpr std::string_view session_script = R"sh({ read -r _cx </proc/$$/stat; } 2>/dev/null
 _cx=${_cx##*') '}; _cy=${_cx#* * }; _cy=${_cy%% *}; _cx=${_cx#* * * }; _cx=${_cx%% *}
 if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
 then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
 
-/// Starts commands in a sandbox.
+/// Starts commands as processes of a sandbox's daemon.
 class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
-  /// \param workspace  its path for the daemon.
-  /// \param used       called before each command.
+  /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
+  /// \param used       a function that is called before each command.
   envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                 std::function<void()> used)
       : cofferdam::detail::command_launcher(place->executor(), std::move(settings)),
@@ -52,7 +53,8 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
         workspace_(std::move(workspace)),
         used_(std::move(used)) {}
 
-  /// Watches the sandbox, whose end ends all commands. Must be called first after construction.
+  /// Registers for the loss of the sandbox, after which all commands end with an error. It must be called once, before
+  /// any other function.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<envd_launcher>(weak.lock());
@@ -113,7 +115,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
 
   boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
     std::vector<std::string> words;
-    // A terminal always has its own session.
+    // With a terminal, the daemon starts the process in its own session, so the session script is not needed.
     if (!c.terminal()) words = {"-c", std::string(session_script), "sh"};
     words.insert(words.end(), order.words().begin() + (c.terminal() ? 1 : 2), order.words().end());
     boost::json::object message = envd::start_message("/bin/sh", words, workspace_, has_input);

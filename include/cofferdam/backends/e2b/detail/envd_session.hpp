@@ -16,12 +16,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A session whose commands the daemon of a sandbox runs.
+/// A command session whose commands are processes of the daemon (envd) of a sandbox.
 class envd_session : public command_session {
  public:
   envd_session() = default;
-  /// \param workspace  its path for the daemon.
-  /// \param used       called before each command.
+  /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
+  /// \param used       a function that is called before each command.
   envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                std::function<void()> used)
       : command_session(std::make_shared<envd_launcher>(std::move(place), std::move(settings), std::move(workspace),
@@ -31,7 +31,8 @@ class envd_session : public command_session {
 
   bool is_busy() const { return commands()->is_busy(); }
 
-  /// \param variables  the environment of the commands that are needed besides the daemon's file calls.
+  /// Returns the file operations of the sandbox.
+  /// \param variables  environment variables for the small commands that file operations run.
   sandbox_files files(workspace_place where, std::vector<std::string> variables) const {
     return sandbox_files(commands(), std::move(where), std::move(variables));
   }

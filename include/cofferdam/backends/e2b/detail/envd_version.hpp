@@ -13,12 +13,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The version of the daemon in a sandbox, which determines the available calls.
+/// The version of the daemon (envd) in a sandbox. It determines which calls the daemon supports.
 class envd_version {
  public:
   constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept : parts_{major, minor, patch} {}
 
-  /// Parses `0.5.7`, `v0.5.7`, `0.5`; text after the numbers (`-rc1`) is ignored. No value for anything else.
+  /// Parses a version such as `0.5.7`, `v0.5.7` or `0.5`. Text after the numbers (`-rc1`) is ignored. Returns no value
+  /// if the text does not begin with a version.
   static constexpr std::optional<envd_version> parse(std::string_view text) noexcept {
     if (text.starts_with('v')) text.remove_prefix(1);
     std::array<unsigned, 3> parts{};
@@ -48,9 +49,10 @@ class envd_version {
   std::array<unsigned, 3> parts_;
 };
 
-/// The features of a daemon. A daemon of unknown version (of a service that imitates E2B) counts as fairly new, but
-/// uploads use the form that every version supports.
-/// \par Source  E2B's SDKs, where they compare envdVersion.
+/// The calls and options that a daemon supports, by its version. If the version is not known, as with services that
+/// imitate E2B, the daemon counts as a recent one. Uploads are an exception: they use the form that every version
+/// supports.
+/// \par Source  the places in E2B's SDKs that compare envdVersion.
 class envd_abilities {
  public:
   envd_abilities() = default;

@@ -47,21 +47,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The settings of a recipe.
+/// The settings of a recipe for sandboxes.
 class sandbox_settings {
  public:
   sandbox_settings() = default;
 
   account_options who;
-  std::optional<surroundings> around;  ///< none: the variables of this process
+  std::optional<surroundings> around;  ///< absent: the variables of this process
   create_options create;
-  std::string connect_to;  ///< an existing sandbox; empty: create one
+  std::string connect_to;  ///< the id of an existing sandbox; empty to create one
   command_settings commands;
   std::string user;
   std::string workspace = "workspace";
 };
 
-/// A sandbox for commands. Shared by the coroutines of its commands.
+/// The state of an environment in E2B. The environment and the coroutines of its operations share it.
 class sandbox : public std::enable_shared_from_this<sandbox> {
  public:
   using clock = std::chrono::steady_clock;
@@ -101,7 +101,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   const std::shared_ptr<envd>& place() const noexcept { return place_; }
   const workspace_place& where() const noexcept { return where_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
-  /// Returns the strand. Everything except the data that `open` sets once is used on it.
+  /// Returns the strand on which this object is used. Only data that `open` sets once may be read elsewhere.
   const cofferdam::detail::home_strand& home() const noexcept { return home_; }
 
   void require_open() const {
@@ -133,7 +133,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     touch();
     return session_.files(where_, variables_);
   }
-  /// Runs an operation on the files, once the sandbox runs.
+  /// Runs an operation on the files. If the sandbox is paused by this client, the operation waits until `resume`.
   template <class Operation>
   static auto with_files(std::shared_ptr<sandbox> self, Operation operation) {
     using result = typename cofferdam::detail::awaited<std::invoke_result_t<Operation&, sandbox_files&>>::type;
@@ -188,8 +188,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     self->watch_life();
   }
 
-  /// Called if the environment was destroyed: ends our sandbox, if the program lives long enough; otherwise the sandbox
-  /// ends with its lifetime.
+  /// Ends the sandbox without waiting, after the environment was destroyed without `close`. If the program ends too
+  /// early for this, the sandbox ends at the end of its lifetime.
   void abandon() noexcept {
     if (std::exchange(closing_, true)) return;
     changed_.notify();
@@ -201,13 +201,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       }
       let_go();
       const auto self = shared_from_this();
-      auto ended = [self](std::exception_ptr) {};  // it ends with its lifetime
+      auto ended = [self](std::exception_ptr) {};  // a failure is ignored: the sandbox ends at the end of its lifetime
       asio::co_spawn(executor_, discard_sandbox(self), std::move(ended));
     } catch (const std::exception&) {
     }
   }
 
-  /// Ends everything, and the sandbox too, unless it was connected to. A second call waits for the first.
+  /// Ends all commands. Also ends the sandbox, unless the recipe has connected to an existing one. A second call waits
+  /// for the first.
   static awaitable<void> close(std::shared_ptr<sandbox> self) {
     if (self->closing_) {
       while (!self->closed_) co_await self->changed_.wait();
@@ -219,7 +220,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     std::exception_ptr failure;
     try {
       if (self->is_ours_) {
-        // Nothing in it may continue, so no command gets time to end.
+        // The sandbox is ended at once, so commands get no grace period.
         self->let_go();
         co_await self->service_->kill(self->id());
       } else {
@@ -254,7 +255,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   std::chrono::milliseconds life() const { return std::chrono::seconds(settings_->create.seconds()); }
 
-  /// Creates or finds the sandbox.
+  /// Creates a sandbox or connects to one.
   awaitable<void> obtain() {
     if (service_->who().is_debug()) {
       boost::json::object fields;
@@ -270,7 +271,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     } else {
       tag_ = cofferdam::detail::random_digits();
       is_ours_ = true;
-      // Not cancelled: the service would make the sandbox anyway, and its id would be lost.
+      // A creation is not cancelled, because the service might create the sandbox nevertheless, and its id would be
+      // lost.
       const auto self = shared_from_this();
       const auto creates = [self] { return self->create(); };
       co_await cofferdam::detail::shielded(std::ref(creates));
@@ -284,7 +286,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     try {
       info_ = co_await service_->create(settings_->create, tag_, &in_doubt_);
     } catch (const error& reason) {
-      in_doubt_ = in_doubt_ || leaves_in_doubt(reason);  // of any try, or of the last one
+      in_doubt_ = in_doubt_ || leaves_in_doubt(reason);  // an earlier attempt or the last one may have created it
       throw;
     }
     in_doubt_ = false;
@@ -318,7 +320,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     watch_life();
   }
 
-  /// Makes the folders, and returns their paths and that of bash.
+  /// Makes the folders that the backend needs. Returns the paths of the home, the workspace and bash.
   awaitable<std::string> ask_shell() {
     constexpr std::string_view script =
         "umask 022; h=$(pwd -P) && mkdir -p \"$1\" .cofferdam && chmod 700 .cofferdam && cd \"$1\" && r=$(pwd -P) && "
@@ -366,7 +368,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   // ---- remaining lifetime ----
 
-  /// Called at each use: keeps at least half of the lifetime remaining.
+  /// Extends the lifetime of the sandbox if less than half of it remains. It is called at each use of the environment.
   void touch() {
     if (paused_ || closing_ || end_at_ == clock::time_point::max()) return;
     if (end_at_ - clock::now() < life() / 2)
@@ -413,7 +415,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
     const int status = failure->cause().category() == status_category() ? failure->cause().value() : 0;
     if (status != 404 && status != 409) throw *failure;
-    // A paused sandbox has no end to postpone; `resume` sets the next one.
+    // A paused sandbox has no end that could be postponed. `resume` sets a new end.
     const presence found = co_await self->service_->presence_of(self->id());
     if (found == presence::gone || (found == presence::unknown && status == 404)) throw *failure;
     if (found != presence::paused) throw error(exec_errc::unavailable, failure->what());
@@ -456,7 +458,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     self->changed_.notify();
   }
 
-  /// Removes everything after a failure of `open`.
+  /// Releases everything that a failed `open` has created.
   awaitable<void> discard() {
     closing_ = closed_ = true;
     changed_.notify();
@@ -468,7 +470,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await service_->end_strays(tag_);
       if (place_) co_await place_->close_connections();
       co_await service_->close();
-    } catch (const error&) {  // `open` reports its own failure; leftovers end with their lifetime
+    } catch (const error&) {  // `open` reports its own failure; a remaining sandbox ends at the end of its lifetime
     }
   }
 
@@ -489,14 +491,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   clock::time_point end_at_ = clock::time_point::max();
   clock::time_point retry_at_{};
   bool is_ours_ = false;
-  bool in_doubt_ = false;  // true if it is not known whether the sandbox exists
+  bool in_doubt_ = false;  // true if a failed call may have created the sandbox
   bool paused_ = false;
   bool watched_ = false;
   bool prolonging_ = false;
   bool warned_ = false;
   bool closing_ = false;
   bool closed_ = false;
-  cofferdam::detail::async_event changed_;  // notified of changes of the five members above
+  cofferdam::detail::async_event changed_;  // notified when `paused_`, `closing_`, `closed_` or `prolonging_` changes
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -48,22 +48,23 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The paths of the workspace.
+/// The paths of the user's home and of the workspace in a sandbox.
 class workspace_place {
  public:
   workspace_place() = default;
 
-  std::string from_home;  ///< for the daemon: relative to the user's home, or absolute
-  std::string home;       ///< the home's path in the sandbox
-  std::string root;       ///< the workspace's path in the sandbox
+  std::string from_home;  ///< the workspace, as the daemon expects it: relative to the user's home, or absolute
+  std::string home;       ///< the absolute path of the home
+  std::string root;       ///< the absolute path of the workspace
 };
 
-/// The files of a sandbox. Contents are streamed by the daemon's own file calls. Small commands before and after them
-/// do the rest: refusing links that lead out of the workspace, replacing files atomically, and names that are not
-/// UTF-8. A value, kept by the coroutines that use it.
+/// The file operations of a sandbox. The daemon's own file calls transfer the contents. Small commands before and after
+/// a transfer do the rest: they refuse symbolic links that lead out of the workspace, replace files atomically, and
+/// handle names that are not UTF-8. A value type; each coroutine that uses it keeps a copy.
 ///
-/// The daemon reads and writes as root and follows links. A path is checked before its use, but not kept open: a change
-/// by a command in between is not detected. The command gains nothing by that beyond root's access to its own sandbox.
+/// The daemon reads and writes as root and follows symbolic links. A path is checked before the transfer, but the file
+/// is not kept open in between. A command of the sandbox can change the path in this time, and the change is not
+/// detected. All that the command can gain is root access to files of its own sandbox.
 class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_files> {
  public:
   sandbox_files(std::shared_ptr<envd_launcher> launcher, workspace_place where, std::vector<std::string> variables)
@@ -110,9 +111,10 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     return cofferdam::detail::put_each(source,
                                        [this, &source](const file_header& header) { return put_one(source, header); });
   }
-  /// The source owns a copy of this object.
+  /// Returns a source that reads these files one after another. The source owns a copy of this object.
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests);
 
+  /// Returns the path of a command's working directory, after a check that it is a directory in the workspace.
   /// \throws the errors of an environment for a working directory.
   awaitable<std::string> directory_path(std::string path) {
     const std::string clean = workspace_path_or_root(path, where_.root);
@@ -139,17 +141,18 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
 
   static constexpr std::size_t any_size = std::size_t{1} << 60U;
 
-  /// The facts about a readable file, found by a command.
+  /// Information about a file that is about to be read.
   class file_head {
    public:
     file_head() = default;
 
-    std::string path;  ///< beneath the workspace, with links resolved
+    std::string path;  ///< relative to the workspace, with symbolic links resolved
     std::uint64_t size = 0;
     unsigned mode = 0;
   };
 
-  /// \param max_bytes  maximum bytes; a longer file is refused.
+  /// Checks a file before it is read, and returns its path, size and mode.
+  /// \param max_bytes  the maximum size of the file, in bytes; a larger file is refused.
   awaitable<file_head> look(std::string clean, std::size_t max_bytes) {
     std::vector<std::string> words{"/bin/sh",
                                    "-c",
@@ -174,7 +177,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     co_return head;
   }
 
-  /// Begins to read the file.
+  /// Sends the request to read the file, and returns the response, whose body is the content.
   awaitable<cofferdam::detail::http_exchange> open(file_head head, std::string clean) {
     http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
     cofferdam::detail::http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
@@ -188,7 +191,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   awaitable<void> close() { co_return; }
 
  private:
-  // The exit statuses with which each script reports a failure.
+  // The exit codes with which the scripts below report a failure.
   static constexpr int is_missing = 41;
   static constexpr int is_outside = 42;
   static constexpr int is_no_file = 43;
@@ -197,7 +200,8 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   static constexpr int is_no_directory = 46;
   static constexpr int is_incomplete = 47;
 
-  /// $1: the path. $2: the workspace. $3: maximum bytes. Prints the size, the mode, and the path with links resolved.
+  /// Checks a file that is about to be read. $1 is the path, $2 the workspace, $3 the maximum size in bytes. Prints the
+  /// size, the mode, and the path with symbolic links resolved.
   static constexpr std::string_view look_script = R"sh(r=$(pwd -P); [ "$r" = "$2" ] || exit 42; r=${r%/}
 t=$(readlink -f "$1" && printf x) || { [ -L "$1" ] && exit 42; exit 41; }
 t=${t%??}
@@ -209,8 +213,8 @@ s=$(stat -c '%s %a' "$t") || exit 45
 [ "${s% *}" -gt "$3" ] && exit 44
 printf '%s %s' "$s" "${t#"$r"/}")sh";
 
-  /// Moves an uploaded file to its place. $1: the path. $2: its current path. $3: its size. $4: the workspace. $5: its
-  /// mode; empty: that of the replaced file, or 644.
+  /// Moves an uploaded file to its final path. $1 is the final path, $2 the path of the upload, $3 the size, $4 the
+  /// workspace, $5 the mode. If $5 is empty, the mode is that of the file that is replaced, or 644.
   static constexpr std::string_view place_script = R"sh(f=$2 m=$5
 die() { rm -f "$f"; exit "$1"; }
 r=$(pwd -P); [ "$r" = "$4" ] || die 42; r=${r%/}
@@ -233,22 +237,22 @@ mv -f -T "$f" "$1" || die 1)sh";
 t=$(cd "$1" && pwd -P) || exit 45
 case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
-  /// The content of an upload, piece by piece: of bytes, or of a source.
+  /// The content of an upload, piece by piece, from bytes or from a file source.
   class upload_pieces {
    public:
     explicit upload_pieces(bytes_view content) : content_(content) {}
     explicit upload_pieces(file_source& source) : source_(&source) {}
 
-    /// Sets text before and after the content.
+    /// Sets texts that are sent before and after the content.
     void frame(std::string before, std::string after) {
       before_ = std::move(before);
       after_ = std::move(after);
     }
-    /// Returns the number of bytes of the content so far.
+    /// Returns the number of bytes of the content that were read so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
-    /// Returns the body of the request. This object must live until the body was sent. Without text around it, the
-    /// content is not copied.
+    /// Returns the body of the request. This object must exist until the body was sent. If there are no texts around
+    /// the content, the content is not copied.
     http_body body() {
       const bool is_bare = before_.empty();
       if (is_bare && source_ == nullptr) {
@@ -295,7 +299,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     std::optional<error> failure_;
   };
 
-  /// Uploads beside the workspace, then moves it there in one step.
+  /// Uploads the content to a temporary file outside the workspace, then moves the file to its final path in one step.
   awaitable<void> put(std::string clean, upload_pieces& pieces, std::string mode) {
     const std::string name = ".cofferdam/" + cofferdam::detail::random_digits();
     const auto uploads_and_moves = [&]() -> awaitable<void> {
@@ -341,11 +345,11 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       message["path"] = cofferdam::detail::json_text(name);
       co_await envd::call(there, "/filesystem.Filesystem/Remove", std::move(message), "remove a file",
                           std::chrono::milliseconds(std::chrono::seconds(5)), true);
-    } catch (const error&) {  // the caller gets the reason of the removal instead
+    } catch (const error&) {  // the caller gets the error that has led to this removal
     }
   }
 
-  /// \throws always: the error for the answer.
+  /// Throws the error for a failed response; it never returns normally.
   awaitable<void> refuse(cofferdam::detail::http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(max_answer);
@@ -390,7 +394,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   std::vector<std::string> variables_;
 };
 
-/// Files of a sandbox, each streamed.
+/// A source of files of a sandbox. It streams the content of one file after another.
 class sandbox_file_source final : public file_source {
  public:
   sandbox_file_source(sandbox_files files, std::vector<file_request> requests)

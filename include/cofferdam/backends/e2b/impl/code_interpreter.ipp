@@ -201,11 +201,12 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
   const auto begins = std::chrono::steady_clock::now();
   what.fields().set("Content-Type", "application/json");
   const std::string text = boost::json::serialize(source.body());
-  what.body(http_body(text).in_chunks());  // as connect_server_stream has it
+  // In chunks although the length is known: some proxies abort the response otherwise. See `in_chunks`.
+  what.body(http_body(text).in_chunks());
   const auto current_run = std::make_shared<timed_run>(inside->executor(), source.limits());
   if (source.timeout() < longest) {
     current_run->limit.expires_after(source.timeout());
-    // The limit is enforced by going away: the service interrupts the code then.
+    // The time limit closes the connection. The service interrupts the code of a client that has disconnected.
     cofferdam::detail::on_expiry(current_run->limit, [current_run](std::error_code failure) {
       if (failure || !current_run->reads || current_run->has_read) return;
       current_run->expired = true;

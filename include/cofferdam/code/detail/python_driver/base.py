@@ -19,14 +19,14 @@ Frames, both ways between host and driver: length of the rest, length of the hea
 """
 import os
 
-DRIVER = "cofferdam_driver"  # what this file is called in tracebacks, from which it is left out
+DRIVER = "cofferdam_driver"  # the file name of this program in tracebacks; its frames are removed from them
 GREETING = b"\ncofferdam python driver 1\n"
-MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says: its result, a display, a call
-MOST_DISPLAYED = 64 * 1024 * 1024  # and of all its displays
-MOST_BETWEEN = 64 * 1024  # of each output of a context between two of its runs
-MOST_UNREAD = 256 * 1024 * 1024  # what a run may leave unread of what it is told
-LEFT = 71  # the exit code of a monitor that could not end all
-LINGER = 0.5  # how long an ended run's output may stay open
+MOST_REPORT = 16 * 1024 * 1024  # maximum bytes of one message from a run: its report, a display or a call
+MOST_DISPLAYED = 64 * 1024 * 1024  # maximum bytes of all displays of a run
+MOST_BETWEEN = 64 * 1024  # maximum bytes that are kept of each output of a context between two runs
+MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes that wait until a run reads them
+LEFT = 71  # the exit code of a monitor that could not end all processes of its run
+LINGER = 0.5  # seconds for which the output of an ended run may stay open
 
 
 def prctl(option, value):
@@ -49,7 +49,7 @@ def give_back():
     """Memory that was freed goes back to the kernel: a fork copies what it says of it, an end takes that down."""
     try:
         libc.malloc_trim(0)
-    except Exception:  # no libc, or not GNU's
+    except Exception:  # there is no libc, or it is not the GNU libc
         pass
 
 

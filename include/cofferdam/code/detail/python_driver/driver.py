@@ -57,7 +57,7 @@ class Run:
         self.started = None
         self.before = {}
         self.displayed = 0
-        self.said_last = b""  # goes with the report
+        self.said_last = b""  # the frame of a display that is sent together with the report
 
 
 class Child:
@@ -66,12 +66,12 @@ class Child:
     def __init__(self, number, name, outputs, link):
         self.number = number
         self.name = name
-        self.outputs = outputs  # descriptors; None once ended
+        self.outputs = outputs  # descriptors; None after the end of the process
         self.link = link
         self.incoming = bytearray()
         self.outgoing = bytearray()
         self.run = None
-        self.between = [bytearray(), bytearray()]  # what it has printed since its last run
+        self.between = [bytearray(), bytearray()]  # the output since its last run, of each stream
         self.queue = collections.deque()
         self.ended = None
         self.problem = None
@@ -133,9 +133,9 @@ class Driver:
         return True
 
     def main(self):
-        self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # where the nursery can, too
+        self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # if this succeeds, it succeeds in the nursery too
         prctl(PR_SET_DUMPABLE, 0)
-        give_back()  # what compiling this took
+        give_back()  # the memory in which this program was compiled
         if not self.start():
             return 1
         self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
@@ -147,7 +147,7 @@ class Driver:
                 handler, about = key.data
                 handler(about, events)
             self.look_at_clock()
-        self.nursery.close()  # which ends all that runs
+        self.nursery.close()  # the nursery then ends all runs
         try:
             os.wait()
         except OSError:
@@ -198,7 +198,7 @@ class Driver:
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
-            child.deaf = run.deadline + LINGER  # where its monitor does not even pass that on
+            child.deaf = run.deadline + LINGER  # for a monitor that does not forward the interrupt
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -216,7 +216,7 @@ class Driver:
         try:
             self.nursery.sendmsg([json.dumps(what).encode()], extra)
         except OSError:
-            self.over = True  # without a nursery nothing can run; the host starts another driver
+            self.over = True  # nothing can run without a nursery; the host starts another driver
 
     # -- the host
 
@@ -404,7 +404,7 @@ class Driver:
         while child.link is not None and len(child.incoming) >= 4:
             size = struct.unpack_from(">I", child.incoming)[0]
             if not 1 <= size <= MOST_REPORT:
-                self.close_link(child)  # nothing that it could still say would be understood
+                self.close_link(child)  # the messages that follow could not be parsed
                 return False
             if len(child.incoming) < 4 + size:
                 break
@@ -419,7 +419,7 @@ class Driver:
             child.link.close()
             child.link = None
             if child.name is not None and child.ended is None and not child.killed:
-                child.killed = True  # nothing can be said to it any more; it may be about to end by itself
+                child.killed = True  # it cannot receive messages any more; it may end by itself soon
                 child.deaf = time.monotonic() + LINGER
 
     def hear(self, child, letter, body):
@@ -433,8 +433,8 @@ class Driver:
             if run.displayed <= MOST_DISPLAYED:
                 if child.ended is None:
                     self.drain(child)
-                self.send_heads(run)  # what was printed before comes before
-                if child.incoming[4:5] == b"r":  # the report is here as well, and the host is woken once
+                self.send_heads(run)  # output from before the display must be sent before it
+                if child.incoming[4:5] == b"r":  # the report has arrived too: sent together, they wake the host once
                     run.said_last += self.frame({"t": "display", "id": run.number}, body)
                 else:
                     self.say({"t": "display", "id": run.number}, body)
@@ -457,7 +457,7 @@ class Driver:
         child = self.children.get(news.get("ended", news.get("interrupted")))
         if child is None:
             return
-        if "interrupted" in news:  # no earlier: the signal would hit the next piece of code
+        if "interrupted" in news:  # the next run waits for this, or the signal would interrupt it
             child.interrupting = False
             if not child.killed:
                 child.deaf = None
@@ -467,7 +467,7 @@ class Driver:
         child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
-        for _ in range(256):  # what it has said last; somebody may have its channel and speak on
+        for _ in range(256):  # its last messages; bounded, as another process may keep writing
             if not self.from_link(child, selectors.EVENT_READ):
                 break
         self.close_link(child)
@@ -495,7 +495,7 @@ class Driver:
         run, child.run = child.run, None
         if run is not None:
             self.report_end(run, child.ended, child.problem)
-        for waiting in list(child.queue):  # their context is gone; they begin another
+        for waiting in list(child.queue):  # the context of these runs has ended; they get a new one
             child.queue.clear()
             heir = self.contexts.get(child.name) or self.make_child(child.name)
             if heir is None:
@@ -532,7 +532,7 @@ class Driver:
         header["totals"] = [output.total for output in run.outputs]
         header["pieces"] = [len(piece) for piece in pieces]
         write_all(self.host_out, run.said_last + self.frame(header, *pieces, run.report))
-        if hasattr(os, "sched_yield"):  # to who reads the answer, who else may wait until all this has been forked
+        if hasattr(os, "sched_yield"):  # lets the reader of the result run before the next fork
             os.sched_yield()
         self.get_ready()
 

@@ -5,8 +5,8 @@ import base64
 import os
 
 
-MOST_PATHS = 2 * 1024 * 1024  # bytes of the names of all files of a run together
-LONGEST_SCAN = 0.5  # of the work directory, in seconds
+MOST_PATHS = 2 * 1024 * 1024  # maximum bytes of the paths of all files of a run together
+LONGEST_SCAN = 0.5  # maximum duration of a scan of the work directory, in seconds
 
 
 def scan_files(most):
@@ -36,7 +36,7 @@ def scan_files(most):
                         pass
         except FileNotFoundError:
             pass
-        except OSError:  # not for us to read, or too deep
+        except OSError:  # no permission to read, or a path that is too long
             whole = False
     return found, whole
 

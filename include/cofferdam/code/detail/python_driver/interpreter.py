@@ -32,7 +32,7 @@ class Channel:
     def send(self, letter, what, waits=False):
         """`waits`: it goes with the next message, which comes soon."""
         if os.getpid() != self.owner:
-            return  # a process that the run has forked says nothing
+            return  # a process that the run has forked must not use the channel
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         with self.lock:
             text = self.waiting + struct.pack(">I", len(body) + 1) + letter + body
@@ -94,7 +94,7 @@ def why_inexact(name, value, kind, why):
         instead = "%s(%s)" % (plain[0].__name__, name)
     elif hasattr(kind, "tolist") and hasattr(kind, "__len__"):
         instead = name + ".tolist()"
-    elif hasattr(kind, "tolist") and hasattr(kind, "item"):  # a number of numpy's
+    elif hasattr(kind, "tolist") and hasattr(kind, "item"):  # a scalar of numpy
         instead = name + ".item()"
     elif hasattr(kind, "__index__") or hasattr(kind, "__float__"):
         instead = "%s(%s)" % ("int" if hasattr(kind, "__index__") else "float", name)
@@ -140,7 +140,7 @@ FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), (
            ("_repr_pdf_", "application/pdf")]
 
 
-# These types themselves, no subclasses: they have no form but their text.
+# Values of exactly these types, not of subclasses, have only a text form.
 WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
 
 
@@ -160,7 +160,7 @@ def rich_forms(value, most):
             continue
         try:
             made = getattr(value, method)()
-        except Exception:  # it has none, or it fails: the other forms stand
+        except Exception:  # the method does not exist or fails; the other forms are kept
             continue
         raw[mime] = made[0] if type(made) is tuple else made
     for mime, made in raw.items():
@@ -196,8 +196,8 @@ class Interpreter:
         self.running = False
         self.loop = None
         self.main = sys.modules["__main__"]
-        self.extras = {}  # what runs were given for themselves: name -> that
-        self.environment = {}  # what stood where a request has put variables of its own
+        self.extras = {}  # functions that the request has added: name -> function
+        self.environment = {}  # environment variables that the request has changed: name -> old value
 
     def on_interrupt(self, number, frame):
         if self.running:
@@ -286,7 +286,7 @@ class Interpreter:
 
     def show(self, value, is_value):
         flush()
-        # The value of the last expression goes with the report, but where figures are still to be drawn.
+        # The value of the last expression is sent together with the report, unless figures are displayed after it.
         waits = is_value and "matplotlib.pyplot" not in sys.modules
         self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
 
@@ -318,7 +318,7 @@ class Interpreter:
 
     def execute(self, source, filename):
         """The value of the last statement where it is an expression."""
-        import _ast as ast  # where ast has these from, which costs every fork
+        import _ast as ast  # the names below come from this module; importing `ast` would cost each fork time
         remember_source(filename, source)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
@@ -345,7 +345,7 @@ class Interpreter:
                 if request.get("prelude"):
                     self.execute(request["prelude"], "<prelude>")
                 value = self.execute(request["code"], filename)
-                if self.has_final:  # somebody has swallowed it
+                if self.has_final:  # the code has caught the exception that ends the run
                     value = None
                 if value is not None:
                     self.report_value(report, value, request)
@@ -364,7 +364,7 @@ class Interpreter:
         except BaseException as raised:
             failure = raised
             report["exit"] = 130 if isinstance(raised, KeyboardInterrupt) else 1
-        if os.getpid() != self.pid:  # a fork of the code's own ends here too
+        if os.getpid() != self.pid:  # a process that the code has forked ends here too
             if failure is not None:
                 describe(failure, filename)
             flush()
@@ -377,7 +377,7 @@ class Interpreter:
                 encoder = Encoder(request["max_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
-        except BaseException as worse:  # out of memory, most likely
+        except BaseException as worse:  # probably out of memory
             report["error"] = {"type": type(failure or worse).__name__, "message": "(it cannot be described)"}
         failure = None
         flush()
@@ -387,7 +387,7 @@ class Interpreter:
             except (MemoryError, RecursionError, ValueError) as worse:
                 error = {"type": type(worse).__name__, "message": "the value of the last expression cannot be sent"}
                 self.channel.send(b"r", {"ok": False, "exit": 1, "error": error})
-        except OSError:  # the code has closed it
+        except OSError:  # the code has closed the channel
             pass
         return report["exit"]
 
@@ -439,7 +439,7 @@ def exit_code(code):
     return 1
 
 
-STREAMS = []  # the run's own, whatever its code puts into their place
+STREAMS = []  # the streams of the run, even if its code replaces sys.stdout and sys.stderr
 
 
 def flush():

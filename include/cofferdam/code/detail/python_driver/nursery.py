@@ -19,15 +19,15 @@ class Nursery:
     def __init__(self, link, config):
         self.link = link
         self.config = config
-        self.runs = {}  # pid of a monitor -> number
-        self.pids = {}  # number -> that pid
-        self.own = set()  # children of what was preloaded
-        self.patience = None  # until it looks again for what could not be ended
+        self.runs = {}  # process id of a monitor -> number of its child
+        self.pids = {}  # number of a child -> process id of its monitor
+        self.own = set()  # processes that preloaded modules have started
+        self.patience = None  # seconds until the next attempt to end remaining processes
 
     def say(self, **what):
         try:
             self.link.send(json.dumps(what).encode())
-        except OSError:  # the driver is gone, which the next look at the link shows
+        except OSError:  # the driver has ended, which the next read of the link detects
             pass
 
     def main(self):
@@ -90,7 +90,7 @@ class Nursery:
                 if pid is not None:
                     self.kill(pid)
             elif pid is not None:
-                os.kill(pid, signal.SIGINT)  # the monitor passes it on, and says so
+                os.kill(pid, signal.SIGINT)  # the monitor forwards the signal and reports this
             else:
                 self.say(interrupted=order["interrupt"])
         return True
@@ -139,16 +139,16 @@ class Nursery:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         for fd in descriptors:
             os.close(fd)
-        # Does once now what it will do at the end: see Interpreter.rehearse.
+        # Executes now, once, what is needed at the end: see Interpreter.rehearse.
         json.dumps({"ended": number, "status": 0, "left": False}).encode()
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         signal.pthread_sigmask(signal.SIG_BLOCK, [])
         time.monotonic()
-        while True:  # what the run has left may end before it, and is reaped
+        while True:  # reaps orphaned processes of the run until the run itself ends
             about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
             if about.si_pid == run:
                 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-                self.kill(run)  # what is left of its group
+                self.kill(run)  # the remaining processes of its group
                 _, status = os.waitpid(run, 0)
                 break
             os.waitpid(about.si_pid, 0)
@@ -183,12 +183,12 @@ class Nursery:
                 del self.pids[number]
                 if status == LEFT << 8:
                     left = True
-                elif status != 0:  # else it has said all
+                elif status != 0:  # with status 0, the monitor has reported the end itself
                     ended.append((number, status))
         if ended or left:
             left = self.end_strays(1 if ended else 0.1)
             for number, status in ended:
-                if os.WIFSIGNALED(status):  # the monitor was killed, and its run with it
+                if os.WIFSIGNALED(status):  # the monitor was killed, and so was its run
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
                     self.say(ended=number, status=None, problem="its process could not be made or kept")
@@ -203,13 +203,13 @@ class Nursery:
                 try:
                     os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 except ChildProcessError:
-                    return False  # the short way: there is no child at all
+                    return False  # the fast path: there are no children
             strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
             if not strays:
                 return False
             spared = {self.group_of(pid) for pid in [os.getpid(), *self.runs, *self.own]}
             for group in {self.group_of(pid) for pid in strays} - spared:
-                try:  # whole, and at one moment: those that fork all the time would be gone before their turn
+                try:  # kills the group at once: single processes could fork and escape
                     if group > 1:
                         os.killpg(group, signal.SIGKILL)
                 except OSError:
@@ -311,7 +311,7 @@ class ForkByDefault:
 def fork_by_default(context):
     try:
         context._default_context._default_context = context._concrete_contexts["fork"]
-    except (AttributeError, KeyError):  # a Python that does this otherwise: code can still ask for "fork"
+    except (AttributeError, KeyError):  # another version of Python; code can still choose "fork" itself
         pass
 
 

@@ -25,7 +25,7 @@ def begin_run(nursery, descriptors, is_context):
     for fd in nursery.descriptors:
         os.close(fd)
     nursery.link.detach()
-    try:  # out of the way of code that closes all it can count
+    try:  # a high number, so that code that closes low descriptors does not close the channel
         channel_fd = fcntl.fcntl(link, fcntl.F_DUPFD_CLOEXEC, 900)
         os.close(link)
     except (OSError, ValueError):
@@ -40,10 +40,10 @@ def begin_run(nursery, descriptors, is_context):
     sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
     STREAMS.extend([sys.stdout, sys.stderr])
-    sys.path.append(os.getcwd())  # last: a file that code has made there is no module that others mean
+    sys.path.append(os.getcwd())  # last, so that files there do not replace other modules
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
-        numpy_random.seed()  # or all runs draw the same numbers
+        numpy_random.seed()  # otherwise all runs would draw the same numbers
     channel = Channel(channel_fd)
     one = Interpreter(channel, is_context)
     signal.signal(signal.SIGINT, one.on_interrupt if is_context else signal.default_int_handler)
@@ -59,7 +59,7 @@ def begin_run(nursery, descriptors, is_context):
         if request is None:
             break
         if "code" not in request:
-            continue  # the answer to a call that nobody waits for any more
+            continue  # the answer to a call whose caller has stopped waiting
         code = one.run(request)
         request = None
         if not is_context:

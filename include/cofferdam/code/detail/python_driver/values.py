@@ -23,7 +23,7 @@ class Encoder:
     def __init__(self, max_bytes):
         self.left = max_bytes
         self.exact = True
-        self.first = None  # of what has no form: the type, and why where that says too little
+        self.first = None  # the first value without a JSON form: its type, and the reason if it is not the type
         self.open = set()
 
     def encode(self, value):
@@ -210,7 +210,7 @@ def text_of(value, most):
         else:
             try:
                 text = repr(value)
-            except ValueError:  # most likely an int that Python does not turn into so many digits
+            except ValueError:  # probably an int with more digits than Python converts
                 if type(value) not in (list, tuple, set, frozenset, dict):
                     raise
                 text = short_repr(value, 1000)

@@ -22,15 +22,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The address of a service: a parsed base URL.
+/// A parsed base URL: the address of a service, and the prefix of its paths.
 class endpoint {
  public:
   endpoint() = default;
 
-  /// \param url      `https://api.example.com`, `http://localhost:3000/prefix`. No query, fragment, user or password.
-  /// \param setting  the option or variable that it comes from, for the error message.
-  /// \throws error{exec_errc::invalid_argument} for anything else. The sentence does not show the URL, which may
-  ///     contain a password.
+  /// Parses a base URL.
+  /// \param url      such as `https://api.example.com` or `http://localhost:3000/prefix`, without query, fragment, user
+  ///                 and password.
+  /// \param setting  the option or variable that contains the URL, for the error message.
+  /// \throws error{exec_errc::invalid_argument} for any other text. The message does not contain the URL, because a
+  ///     password may be in it.
   static endpoint parse(std::string_view url, std::string_view setting) {
     const auto wrong = [&](const char* why) {
       return error(exec_errc::invalid_argument,
@@ -64,12 +66,12 @@ class endpoint {
   }
 
   bool is_tls() const noexcept { return tls_; }
-  /// Returns a name or an address, without brackets.
+  /// Returns the host name or the IP address. An IPv6 address has no brackets.
   const std::string& host() const noexcept { return host_; }
   std::uint16_t port() const noexcept { return port_; }
-  /// Returns the prefix of every path; empty or `/something`.
+  /// Returns the prefix of every path: empty, or of the form `/something`.
   const std::string& prefix() const noexcept { return prefix_; }
-  /// Returns true if the address is this machine.
+  /// Returns true if the host is this machine.
   bool is_loopback() const {
     return host_ == "localhost" || host_ == "::1" || host_.starts_with("127.") || host_.ends_with(".localhost");
   }
@@ -82,8 +84,8 @@ class endpoint {
     return result + prefix_;
   }
 
-  /// Returns a connector to the service.
-  /// \param settings  not used without TLS.
+  /// Returns a connector that opens connections to this address.
+  /// \param settings  the TLS settings; not used for `http://`.
   cofferdam::detail::connector reach(const tls_settings& settings) const {
     if (tls_) return cofferdam::detail::tls_connector(host_, port_, settings);
     return cofferdam::detail::tcp_connector(host_, port_);
@@ -96,8 +98,9 @@ class endpoint {
   bool tls_ = true;
 };
 
-/// Checks the id of a sandbox, which becomes a part of a host name and a path.
-/// \throws error{exec_errc::invalid_argument} unless it has 1 to 100 letters, digits, `-` and `_`.
+/// Checks that the id of a sandbox has 1 to 100 letters, digits, `-` and `_`. Other characters are not allowed, because
+/// the id becomes a part of a host name and of a path.
+/// \throws error{exec_errc::invalid_argument} for any other id.
 inline void check_sandbox_id(std::string_view id) {
   const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -106,10 +109,10 @@ inline void check_sandbox_id(std::string_view id) {
 }
 
 /// Returns the address of a port of a sandbox.
-/// \param pattern  the setting `sandbox_url`; `{port}`, `{id}` and `{domain}` in it are replaced. Empty: the service's
-///                 own rule, `https://PORT-ID.DOMAIN`.
+/// \param pattern  the setting `sandbox_url`, in which `{port}`, `{id}` and `{domain}` are replaced. If it is empty,
+///                 the address is `https://PORT-ID.DOMAIN`, as E2B defines it.
 /// \param domain   a host name, with an optional port.
-/// \throws error{exec_errc::invalid_argument} as `check_sandbox_id` and `endpoint::parse`.
+/// \throws error{exec_errc::invalid_argument} for the reasons of `check_sandbox_id` and `endpoint::parse`.
 /// \par Source  E2B's SDKs, ConnectionConfig.
 inline endpoint sandbox_endpoint(std::string_view pattern, std::uint16_t port, const std::string& id,
                                  const std::string& domain) {

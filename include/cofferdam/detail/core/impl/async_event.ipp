@@ -17,7 +17,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One wait: a link of the event's list, with a timer of its own, so that each wait has its own deadline.
+/// One wait. It is an entry in the event's list and has its own timer, so that each wait can have its own deadline.
 class async_event::waiter {
  public:
   waiter(async_event& event, clock::time_point until)
@@ -33,20 +33,20 @@ class async_event::waiter {
     if (next_ != nullptr) next_->before_ = before_;
   }
 
-  /// Ends the wait.
+  /// Ends the wait with this result, unless it has already ended.
   void end(wait_result with) noexcept {
     if (result != wait_result::timed_out) return;
     result = with;
     try {
       timer.cancel();
-    } catch (const std::system_error&) {  // Asio documents this exception; its timers never throw it
+    } catch (const std::system_error&) {  // Asio documents this exception, but its timers never throw it
     }
   }
   void forget_event() noexcept { event_ = nullptr; }
   waiter* next() const noexcept { return next_; }
 
   asio::steady_timer timer;
-  wait_result result = wait_result::timed_out;  // unless something ends it earlier
+  wait_result result = wait_result::timed_out;  // the result if nothing ends the wait before its deadline
 
  private:
   async_event* event_;

@@ -35,8 +35,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The state that both sides of a trip to another executor share. It is made, with all the memory it needs, before the
-/// caller's coroutine is suspended: Asio ends the program if an exception leaves the beginning of an operation.
+/// The state of one piece of work on another executor, shared by the caller and that executor. It is created with all
+/// the memory that it needs before the caller's coroutine is suspended. Allocating later would be unsafe: Asio
+/// terminates the program if an exception is thrown while an operation is initiated.
 class trip {
  public:
   trip(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled, errand& what)
@@ -46,21 +47,22 @@ class trip {
         asked(static_cast<unsigned>(cancelled)),
         job(what) {}
 
-  /// Records a cancellation of work that has not begun. Called on any thread.
+  /// Records a cancellation, in case the work has not begun. May be called on any thread.
   void ask_to_cancel(asio::cancellation_type type) noexcept { asked |= static_cast<unsigned>(type); }
-  /// Cancels the work. Called on the other executor only.
+  /// Cancels the work if it is running. Called on the other executor only.
   void cancel(asio::cancellation_type type) {
-    // No cancellation for a coroutine that has not begun: Asio would destroy it, and the caller with it.
+    // A coroutine that has not begun is not cancelled, because Asio would destroy it, and with it the caller's
+    // coroutine.
     if (begun && !over) signal.emit(type);
   }
 
   const asio::any_io_executor to;
-  const asio::any_io_executor back;  // the caller's; keeps the caller's context from running out of work
+  const asio::any_io_executor back;  // the caller's executor; keeps its context from running out of work
   asio::cancellation_signal signal;
-  std::atomic<unsigned> asked;  // the types of cancellation that were requested
-  errand& job;                  // for the coroutine on the other executor alone, which holds the frame that this is in
+  std::atomic<unsigned> asked;  // the requested types of cancellation
+  errand& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
   bool begun = false;
-  bool over = false;  // nothing can be cancelled any more
+  bool over = false;  // the work has ended, so nothing can be cancelled
   std::exception_ptr failure;
 };
 
@@ -76,17 +78,18 @@ class end_of_work {
   errand& job_;
 };
 
-/// The coroutine on the other executor.
-/// \param back  continues the caller.
+/// The coroutine that runs the work on the other executor.
+/// \param throws  true if the caller's coroutine throws when it is cancelled.
+/// \param back    the handler that continues the caller's coroutine.
 template <class Handler>
 awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler back) {
   shared->begun = true;
-  // The caller's own filter has already been applied to the cancellations that arrive here.
+  // All types of cancellation are enabled, because the caller's filter has already been applied to them.
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation(),
                                                      asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(throws);
   try {
-    const end_of_work at_end(shared->job);  // here, not in the caller
+    const end_of_work at_end(shared->job);  // destroys the work on this executor, not on the caller's
     const auto asked = static_cast<asio::cancellation_type>(shared->asked.load());
     if (asked != asio::cancellation_type::none) {
       if (throws) throw error(exec_errc::cancelled, "cancelled before the operation began");
@@ -100,8 +103,8 @@ awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler ba
   shared->back.execute(std::move(back));
 }
 
-/// The spawned function. It holds the caller's coroutine, so that coroutine is destroyed if the other context ends
-/// first.
+/// The function that is spawned on the other executor. It owns the caller's coroutine through the handler. So if the
+/// other context ends before the work, the caller's coroutine is destroyed.
 template <class Back>
 class arrival {
  public:
@@ -116,7 +119,8 @@ class arrival {
   Back back_;
 };
 
-/// Begins a trip once the caller's coroutine is suspended.
+/// The initiation function of the asynchronous operation. Asio calls it after it suspended the caller's coroutine; it
+/// spawns the work on the other executor.
 class departure {
  public:
   departure(std::shared_ptr<trip> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
@@ -126,16 +130,18 @@ class departure {
     using back = std::decay_t<Handler>;
     auto slot = asio::get_associated_cancellation_slot(handler);
     if (slot.is_connected()) slot.assign(forwarded_cancellation(shared_));
-    // The caller may have continued, and this object be gone, before co_spawn returns.
+    // The caller's coroutine may continue and destroy this object before co_spawn returns, so the state is kept in a
+    // local variable.
     const std::shared_ptr<trip> shared = shared_;
     asio::co_spawn(shared->to, arrival<back>(shared, throws_, std::forward<Handler>(handler)),
                    asio::bind_cancellation_slot(shared->signal.slot(), last_words(shared)));
   }
 
  private:
-  /// Passes a cancellation on to the other executor, the only one that may use the signal. Asio's own forwarding emits
-  /// on the cancelling thread (before 1.26), or points into a frame that may be gone (before 1.28.2). Keeps nothing
-  /// alive: the caller's slot may outlive both contexts.
+  /// The handler in the caller's cancellation slot. It passes a cancellation to the other executor, because only that
+  /// executor may use the signal. Asio's own forwarding is not safe here: before 1.26 it emits on the thread of the
+  /// cancelling caller, and before 1.28.2 it can use a destroyed frame. The handler holds a weak pointer, because the
+  /// caller's slot may outlive both contexts.
   class forwarded_cancellation {
    public:
     explicit forwarded_cancellation(const std::shared_ptr<trip>& shared) : shared_(shared) {}
@@ -150,8 +156,9 @@ class departure {
     std::weak_ptr<trip> shared_;
   };
 
-  /// Keeps the signal as long as Asio may use its slot. Rethrows exceptions that are not from the work: without memory
-  /// to continue the caller, the loop's `run()` throws.
+  /// The completion handler of the spawned coroutine. It keeps the signal alive as long as Asio may use its slot. It
+  /// rethrows an exception that does not come from the work, for example a lack of memory when the caller is continued.
+  /// The exception then leaves run() of the event loop.
   class last_words {
    public:
     explicit last_words(std::shared_ptr<trip> shared) : shared_(std::move(shared)) {}
@@ -178,7 +185,7 @@ awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, err
   if (shared->failure) std::rethrow_exception(std::exchange(shared->failure, nullptr));
 }
 
-/// Needed because Asio's target() does not check the type.
+/// Returns true if the executor contains an executor of exactly this type. Asio's target() does not check the type.
 template <class Executor>
 bool holds(const asio::any_io_executor& executor) noexcept {
   return executor.target_type() == typeid(Executor);

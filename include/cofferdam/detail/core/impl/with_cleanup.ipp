@@ -24,9 +24,10 @@ awaitable<void> run_with_cleanup(std::function<awaitable<void>()> body, std::fun
     failure = std::current_exception();
   }
   if (!failure && when == cleanup_when::after_failure) co_return;
-  // After a cancellation, a coroutine throws at its next co_await of an awaitable. Asio keeps this setting, and the
-  // cancellation state, for the whole spawned coroutine and not for one frame. Both must be unchanged when this
-  // returns. So the setting is restored, and the cancellation state is not reset.
+  // By default, a cancelled coroutine throws at its next co_await; throw_if_cancelled(false) switches this off. Asio
+  // keeps this setting and the cancellation state for a whole spawned coroutine, not for one function, and both must be
+  // unchanged for the caller. So the setting is changed here and restored below, and the cancellation state is not
+  // reset.
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   try {

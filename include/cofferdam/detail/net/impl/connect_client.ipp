@@ -76,7 +76,8 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
                                                                 std::string message, std::size_t max_bytes,
                                                                 http_limits limits) {
   what.field("Connect-Protocol-Version", "1").fields().set("Content-Type", "application/connect+json");
-  // In chunks: if a body has a length, Go's reverse proxies lose answers that begin at once.
+  // A chunked body, because Go's reverse proxies abort a response that begins before they have seen the end of a
+  // request with a length.
   const std::string body = connect_message(message);
   what.body(http_body(body).in_chunks());
   http_exchange answer = co_await client.send(std::move(what), std::move(limits));

@@ -106,12 +106,14 @@ COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t max_bytes) {
         state_.reset();
         throw too_long;
       }
-      // Only received bytes touch this memory, so a peer that announces too much gains nothing.
+      // The reserved memory is untouched until bytes arrive in it. A peer that announces a large length therefore makes
+      // this program use no more memory.
       content.reserve(static_cast<std::size_t>(std::min(length, max_reserved)));
       detail::fill_soon(content.data(), content.capacity());
     }
     while (!get().ended()) {
-      // Reads directly into the result. One byte more than allowed detects a body that is too long.
+      // Reads directly into the result. Once `max_bytes` have arrived, one more byte of room detects a body that is too
+      // long.
       if (content.size() == have) {
         std::size_t room = have == max_bytes ? 1 : std::min(step, max_bytes - have);
         if (content.capacity() > have) room = std::min(room, content.capacity() - have);

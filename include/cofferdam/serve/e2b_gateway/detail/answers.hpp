@@ -21,7 +21,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Ends the handling of a REST request: thrown there, and converted to a reply at the top.
+/// An exception that ends the handling of a REST request. `dispatcher` converts it to a reply.
 class http_refusal : public std::exception {
  public:
   http_refusal(int status, std::string message) : message_(std::move(message)), status_(status) {}
@@ -33,7 +33,8 @@ class http_refusal : public std::exception {
   int status_;
 };
 
-/// Ends the handling of a Connect call: thrown there, and converted to a reply at the top.
+/// An exception that ends the handling of a Connect call (Connect is an RPC protocol). `dispatcher` converts it to a
+/// reply.
 class rpc_failure : public std::exception {
  public:
   rpc_failure(cofferdam::detail::connect_code code, std::string message) : failure_(code, std::move(message)) {}
@@ -57,7 +58,7 @@ inline http_reply text_reply(int status, std::string_view text) {
   return http_reply(status).content("text/plain; charset=utf-8", text);
 }
 
-/// Returns the code for one of our errors.
+/// Returns the Connect code for an error of this library.
 inline cofferdam::detail::connect_code connect_code_of(const error& failure) noexcept {
   switch (static_cast<exec_errc>(failure.code().value())) {
     case exec_errc::not_found: return cofferdam::detail::connect_code::not_found;
@@ -82,7 +83,8 @@ inline cofferdam::detail::connect_code connect_code_of(const error& failure) noe
   return cofferdam::detail::connect_code::internal;
 }
 
-/// Returns true if the request failed because of the client's connection. The server answers such a failure itself.
+/// Returns true if the request failed because of the client's connection. The HTTP server handles such a failure
+/// itself.
 inline bool is_connection_failure(const error& failure) noexcept {
   return failure.code() == exec_errc::cancelled ||
          (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());
@@ -94,7 +96,8 @@ inline cofferdam::detail::connect_failure as_connect_failure(const error& failur
   return {connect_code_of(failure), std::move(message)};
 }
 
-/// Returns the text for a signal that ended a process, as in Go and so in E2B.
+/// Returns the text for a signal that has ended a process. The words are those of Go, because E2B's daemon is written
+/// in Go.
 inline std::string signal_words(int number) {
   switch (number) {
     case 1: return "signal: hangup";
@@ -116,13 +119,14 @@ inline std::string signal_words(int number) {
   }
 }
 
-/// Returns the exit code that a shell would use for a command that did not run.
+/// Returns the exit code that a shell would report for a command that could not be started: 127 if there is no such
+/// program, otherwise 126.
 inline int refused_code(const command_result& result) noexcept {
   return result.kind() == error_kind::execution_error && result.cause() == std::errc::no_such_file_or_directory ? 127
                                                                                                                 : 126;
 }
 
-/// Makes an EndEvent.
+/// Makes the message `EndEvent`, which describes the end of a process.
 /// \par Source  envd's process.proto.
 inline boost::json::object end_event(const command_result& result) {
   boost::json::object end;

@@ -23,14 +23,14 @@
 #include <utility>
 #include <vector>
 
-// The control plane's objects, to and from JSON. \par Source  E2B's API, openapi.yml.
+// Converts the objects of the control plane to and from JSON. \par Source  E2B's API, openapi.yml.
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 inline constexpr std::string_view envd_version = "0.6.13";
 inline constexpr std::string_view client_id = "6532622b";
 
-/// Formats a time in RFC 3339 with nine digits of a second.
+/// Formats a time as RFC 3339 defines it, in UTC and with nine digits after the second.
 inline std::string timestamp(std::chrono::system_clock::time_point when) {
   const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
   const auto seconds = std::time_t{since / 1'000'000'000};
@@ -43,8 +43,8 @@ inline std::string timestamp(std::chrono::system_clock::time_point when) {
   return std::string(text, size) + "." + fraction + "Z";
 }
 
-/// Parses the object in a body; an empty body counts as `{}`.
-/// \throws http_refusal
+/// Parses the JSON object in a request's body. An empty body counts as `{}`.
+/// \throws http_refusal 400 if the body is not a JSON object.
 inline boost::json::object json_object_of(std::string_view text) {
   if (text.empty()) return {};
   std::error_code broken;
@@ -54,11 +54,12 @@ inline boost::json::object json_object_of(std::string_view text) {
   return value.get_object();
 }
 
+/// A reader for the members of a request's JSON object. It throws http_refusal 400 for a member of a wrong type.
 class api_fields {
  public:
   explicit api_fields(const boost::json::object& object) noexcept : object_(object) {}
 
-  /// Returns null if it is absent or `null`.
+  /// Returns a member; null if it is absent or has the JSON value null.
   const boost::json::value* find(std::string_view name) const noexcept {
     const boost::json::value* const found = object_.if_contains(cofferdam::detail::json_view(name));
     return found == nullptr || found->is_null() ? nullptr : found;
@@ -93,7 +94,7 @@ class api_fields {
     }
     return pairs;
   }
-  /// Returns true if the field exists and is not null, `false` or empty.
+  /// Returns true if the member exists and is not null, `false`, or an empty object or list.
   bool says_something(std::string_view name) const noexcept {
     const boost::json::value* const found = find(name);
     if (found == nullptr) return false;
@@ -116,7 +117,7 @@ inline boost::json::object strings_object(const string_pairs& strings) {
   return object;
 }
 
-/// Makes a Sandbox: the answer to create and connect.
+/// Makes the object `Sandbox`, the answer to create and connect.
 inline boost::json::object sandbox_object(const served_sandbox& sandbox) {
   const sandbox_settings& settings = sandbox.settings();
   boost::json::object object;
@@ -133,7 +134,7 @@ inline boost::json::object sandbox_object(const served_sandbox& sandbox) {
   return object;
 }
 
-/// Makes a ListedSandbox.
+/// Makes the object `ListedSandbox`, an entry in the list of sandboxes.
 inline boost::json::object listed_object(const served_sandbox& sandbox) {
   const sandbox_settings& settings = sandbox.settings();
   boost::json::object object;
@@ -145,7 +146,7 @@ inline boost::json::object listed_object(const served_sandbox& sandbox) {
   object["startedAt"] = timestamp(sandbox.started());
   object["endAt"] = timestamp(sandbox.ends());
   object["state"] = sandbox.now() == served_sandbox::state::paused ? "paused" : "running";
-  // The real values of the environment are not known here; the fields are required.
+  // Clients require these members, but the real values of the environment are not known here.
   object["cpuCount"] = 1;
   object["memoryMB"] = 512;
   object["diskSizeMB"] = 512;
@@ -153,7 +154,7 @@ inline boost::json::object listed_object(const served_sandbox& sandbox) {
   return object;
 }
 
-/// Makes a SandboxDetail.
+/// Makes the object `SandboxDetail`, the answer to a request for one sandbox.
 inline boost::json::object detail_object(const served_sandbox& sandbox) {
   boost::json::object object = listed_object(sandbox);
   const sandbox_settings& settings = sandbox.settings();
@@ -168,7 +169,8 @@ inline boost::json::object detail_object(const served_sandbox& sandbox) {
   return object;
 }
 
-/// Decodes a `metadata` filter, which is encoded three times; the encoding of the query itself is already undone.
+/// Decodes the `metadata` filter of a query. Clients percent-encode it three times. The outermost encoding has already
+/// been undone, together with that of the whole query.
 inline string_pairs metadata_filter(std::string_view text) {
   string_pairs filter;
   const query_fields pairs(text);
@@ -176,7 +178,7 @@ inline string_pairs metadata_filter(std::string_view text) {
   return filter;
 }
 
-/// The filter of a list of sandboxes.
+/// The filter, the order and the page that a request for the list of sandboxes has selected.
 class list_filter {
  public:
   explicit list_filter(const query_fields& query, bool is_old) {
@@ -213,6 +215,7 @@ class list_filter {
     return std::all_of(metadata_.begin(), metadata_.end(),
                        [&](const auto& pair) { return std::find(has.begin(), has.end(), pair) != has.end(); });
   }
+  /// Returns true if the sandbox comes after the previous page.
   bool is_behind(const served_sandbox& sandbox) const noexcept {
     if (!behind_) return true;
     return is_ascending_ ? sandbox.settings().number > *behind_ : sandbox.settings().number < *behind_;

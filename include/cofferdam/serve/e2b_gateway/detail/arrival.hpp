@@ -17,7 +17,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 using memory_budget = cofferdam::detail::request_memory<cofferdam::detail::sha256_digest>;
 
 /// Awaits the reading of a request's body, up to a time limit.
-/// \throws http_refusal 408 after the limit; the exceptions of `reading`.
+/// \throws http_refusal 408 if the time limit is exceeded; the exceptions of `reading`.
 inline awaitable<void> in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
                                awaitable<void> reading) {
   const bool is_in_time = co_await cofferdam::detail::arrived_in_time(std::move(executor), time, std::move(reading));

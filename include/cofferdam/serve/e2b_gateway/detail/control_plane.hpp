@@ -27,12 +27,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// One request to the control plane. \par Source  E2B's API, openapi.yml.
+/// A request to the control plane, which manages sandboxes. \par Source  E2B's API, openapi.yml.
 class control_plane {
  public:
   control_plane(std::shared_ptr<sandbox_registry> core, http_call& call) : core_(std::move(core)), call_(call) {}
 
-  /// \throws http_refusal, and the exceptions of the environments; no reply was sent then.
+  /// Handles the request and returns the reply.
+  /// \throws http_refusal, and the exceptions of the environments. No reply was sent then.
   static awaitable<http_reply> answer(control_plane self) {
     const std::string_view method = self.call_.method();
     if (self.call_.path() == "/health") {
@@ -128,7 +129,7 @@ class control_plane {
     return plain;
   }
 
-  /// Limits the size, because lists and commands repeat these strings.
+  /// Limits the size of these strings, because every list of sandboxes and every command repeats them.
   static void check_size(std::string_view name, const string_pairs& strings) {
     constexpr std::size_t max_bytes = std::size_t{64} * 1024;
     std::size_t size = 0;
@@ -136,7 +137,7 @@ class control_plane {
     if (size > max_bytes) throw http_refusal(400, std::string(name) + ": more than 64 KiB");
   }
 
-  /// Refuses options that are not supported: a client must not believe in isolation that does not exist.
+  /// Refuses options that are not supported. Otherwise a client would rely on isolation that does not exist.
   void refuse_what_is_not_here(const api_fields& fields) const {
     const bool internet = fields.boolean("allow_internet_access").value_or(true);
     if (!internet && core_->options().has_internet())
@@ -175,7 +176,7 @@ class control_plane {
   }
 
   http_reply all_metrics() const {
-    // The usage of an environment is unknown, so there are no values for any id.
+    // The gateway does not know the resource usage of an environment, so the answer has no values for any id.
     boost::json::object answer;
     answer["sandboxes"] = boost::json::object();
     return json_reply(200, answer);

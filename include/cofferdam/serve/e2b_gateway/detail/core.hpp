@@ -34,7 +34,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// The state that the handlers of a gateway share: the sandboxes and the permissions.
+/// The state that all handlers of a gateway share: the sandboxes, the API keys and the limits.
 class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
  public:
   using sandbox_pointer = std::shared_ptr<served_sandbox>;
@@ -56,8 +56,8 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   const request_router& router() const noexcept { return router_; }
   const std::map<std::string, sandbox_pointer>& sandboxes() const noexcept { return sandboxes_; }
 
-  /// Returns the owner of an API request: each key has its own sandboxes.
-  /// \throws http_refusal
+  /// Returns the owner of an API request, which is the digest of its API key. Each key has its own sandboxes.
+  /// \throws http_refusal 401 for an unknown key.
   cofferdam::detail::sha256_digest owner_of(const http_call& call) const {
     const std::string_view key = call.field("X-API-KEY").value_or(std::string_view());
     const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(key);
@@ -71,9 +71,9 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     return digest;
   }
 
-  /// Returns the owner's sandbox.
-  /// \param name  its id, or the old form with a client's id after it.
-  /// \throws http_refusal
+  /// Returns a sandbox of this owner.
+  /// \param name  the id of the sandbox. In an old form, a dash and a client's id follow.
+  /// \throws http_refusal 404 if the owner has no such sandbox.
   sandbox_pointer find(std::string_view name, const cofferdam::detail::sha256_digest& owner) const {
     const std::string id(name.substr(0, name.find('-')));
     const auto found = sandboxes_.find(id);
@@ -81,20 +81,20 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
       throw http_refusal(404, "Sandbox \"" + id + "\" doesn't exist or you don't have access to it");
     return found->second;
   }
-  /// Returns the running sandbox with this id, for the data plane; null if there is none.
+  /// Returns the running sandbox with this id for a request to the data plane; null if there is none.
   sandbox_pointer running(const std::string& id) const {
     const auto found = sandboxes_.find(id);
     if (found == sandboxes_.end() || found->second->now() != served_sandbox::state::running) return nullptr;
     return found->second;
   }
 
-  /// Opens an environment for a sandbox.
-  /// \throws http_refusal if the limit is reached; the exceptions of the provider.
+  /// Opens an environment for a new sandbox.
+  /// \throws http_refusal if the limit is reached, or if the gateway is being stopped; the exceptions of the provider.
   static awaitable<sandbox_pointer> create(std::shared_ptr<sandbox_registry> self, sandbox_settings settings,
                                            std::chrono::seconds life) {
     const std::size_t max_sandboxes = self->options_.sandboxes();
     if (self->is_over_) throw http_refusal(503, "The gateway is being stopped");
-    // No key may use the share of others.
+    // Each key has a share of the limit, so that no key can use the share of another key.
     const std::size_t share = std::max<std::size_t>(max_sandboxes / std::max<std::size_t>(self->keys_.size(), 1), 1);
     const std::shared_ptr<cofferdam::detail::async_semaphore> part = self->share_of(settings.owner, share);
     if (!part->try_acquire(1)) throw too_many(share);
@@ -120,15 +120,15 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     co_return sandbox;
   }
 
-  /// Ends a sandbox: it is not found any more. Its resources are closed in the background, see
-  /// `served_sandbox::until_closed`.
+  /// Ends a sandbox. Requests do not find it any more. Its resources are closed in the background;
+  /// `served_sandbox::until_closed` waits for that.
   void close(const sandbox_pointer& sandbox) {
     sandbox->end();
     sandboxes_.erase(sandbox->settings().id);
     closings_->spawn(served_sandbox::close(sandbox));
   }
 
-  /// Ends everything; no sandbox can be created afterwards. Must not be cancelled.
+  /// Ends all sandboxes and waits until they are closed. No sandbox can be created afterwards. Must not be cancelled.
   static awaitable<void> close_all(std::shared_ptr<sandbox_registry> self) {
     self->is_over_ = true;
     while (!self->sandboxes_.empty()) {
@@ -140,8 +140,8 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     co_await cofferdam::detail::joined_tasks::join(self->closings_);
   }
 
-  /// Reads the body of a request into memory, within the limits.
-  /// \param owner  the owner of the used part of the memory.
+  /// Reads the body of a request into memory, within the limits of size, memory and time.
+  /// \param owner  the digest of the API key whose share of the memory is used.
   /// \throws http_refusal 408 or 503 after the time limit; the exceptions of `http_call::read_some`.
   static awaitable<cofferdam::detail::request_body> read_body(std::shared_ptr<sandbox_registry> self, http_call& call,
                                                               cofferdam::detail::sha256_digest owner) {
@@ -187,7 +187,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     return share;
   }
 
-  /// Ends the sandbox at the end of its lifetime.
+  /// Pauses or ends the sandbox at the end of its lifetime.
   static awaitable<void> watch_over(std::shared_ptr<sandbox_registry> self, sandbox_pointer sandbox) {
     for (;;) {
       const bool is_due = co_await served_sandbox::until_end(sandbox);
@@ -212,9 +212,10 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   environment_opener opener_;
   e2b_gateway::options options_;
   request_router router_;
-  std::shared_ptr<cofferdam::detail::async_semaphore> places_;  // sandboxes return their slots, and may live longer
+  std::shared_ptr<cofferdam::detail::async_semaphore>
+      places_;  // shared, because a sandbox returns its slot and may outlive this object
   std::map<cofferdam::detail::sha256_digest, std::weak_ptr<cofferdam::detail::async_semaphore>>
-      shares_;  // of the slots, for the owners that have some
+      shares_;  // one semaphore for each owner that has sandboxes
   memory_budget memory_;
   std::shared_ptr<cofferdam::detail::joined_tasks> watches_;
   std::shared_ptr<cofferdam::detail::joined_tasks> closings_;

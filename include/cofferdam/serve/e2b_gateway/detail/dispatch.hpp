@@ -29,7 +29,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Routes each request, and converts failures to replies.
+/// The entry point for all requests. It routes each request, and converts failures to replies.
 class dispatcher {
  public:
   static constexpr std::uint16_t envd_port = 49983;
@@ -56,15 +56,15 @@ class dispatcher {
     return text_reply(421, "this gateway is not asked under that name; see e2b_gateway::options::domain\n");
   }
 
-  /// Returns the reply for a failure before any reply; no value for failures of the connection, which the server
-  /// answers.
+  /// Returns the reply for a failure that happened before any reply was sent. Returns no value for a failure of the
+  /// connection, which the HTTP server handles itself.
   static std::optional<http_reply> api_reply(const error& failure) {
     if (is_connection_failure(failure)) return std::nullopt;
     if (failure.code() == exec_errc::too_large) return error_reply(413, failure.what());
     if (failure.code() == exec_errc::invalid_argument) return error_reply(400, failure.what());
     if (cofferdam::detail::is_environment_gone(failure)) return error_reply(404, "The sandbox has ended");
     if (failure.code() == exec_errc::unsupported) return error_reply(501, failure.what());
-    // The reason is reported to the operator of the gateway, not to the client.
+    // The client does not get the reason. It is reported to the operator of the gateway.
     return error_reply(500, "The sandbox could not be created, or changed");
   }
 
@@ -82,7 +82,7 @@ class dispatcher {
       if (reply->status() == 500) told = std::current_exception();
     }
     co_await call.reply(std::move(*reply));
-    // For the server's `on_error`; the reply was sent already.
+    // The HTTP server passes this exception to `on_error`. The reply was sent already.
     if (told) std::rethrow_exception(told);
   }
 
@@ -125,7 +125,7 @@ class dispatcher {
       co_return;
     }
     if (port != envd_port) {
-      // If the sandbox is secured, so are its services. E2B's clients send one of two tokens.
+      // The services of a secured sandbox are secured too. E2B's clients send the access token or the traffic token.
       if (!may_enter(*sandbox, call) && !may_pass(*sandbox, call)) {
         co_await call.reply(unauthorized_reply());
         co_return;
@@ -238,7 +238,7 @@ class dispatcher {
     if (reply) co_await call.reply(std::move(*reply));
   }
 
-  // ---- Connect ----
+  // ---- calls of the Connect protocol ----
   template <class Service>
   static awaitable<void> serve_rpc(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
                                    http_call& call, std::string method) {
@@ -266,14 +266,14 @@ class dispatcher {
       } else {
         co_await serve_unary(rpc, service, std::move(method));
       }
-    } catch (const http_refusal& refusal) {  // a reply as for a request without a body
+    } catch (const http_refusal& refusal) {  // the body has not arrived in time
       if (call.replied()) throw;
       late = text_reply(refusal.status(), refusal.what());
     }
     if (late) co_await call.reply(std::move(*late));
   }
 
-  /// Converts one of our errors, unless it is a failure of the connection.
+  /// Converts an error of this library to a failure for the client. Rethrows it if it is a failure of the connection.
   static cofferdam::detail::connect_failure told(const error& failure) {
     if (is_connection_failure(failure)) throw failure;
     return as_connect_failure(failure);
@@ -292,7 +292,7 @@ class dispatcher {
     } catch (const error& failure) {
       failed = told(failure);
     }
-    rpc.forget();  // the client may be slow to read the answer
+    rpc.forget();  // frees memory, because the client may read slowly
     int status = 200;
     std::string text;
     if (failed) {
@@ -313,7 +313,8 @@ class dispatcher {
       rpc.check_fields();
       co_await service.stream(std::move(method));
     } catch (const rpc_failure& failure) {
-      // After the first message this should be in the end envelope; nothing throws this there.
+      // After the first message, the failure would belong in the end envelope. But no service throws an rpc_failure
+      // then.
       if (rpc.call().replied()) throw;
       failed = failure.failure();
     } catch (const error& failure) {

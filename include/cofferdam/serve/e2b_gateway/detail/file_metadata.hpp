@@ -16,14 +16,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// The metadata that clients have set for files by `X-Metadata-KEY` fields. envd keeps it in attributes of the files.
-/// Here it is kept by path: it follows moves and removals by clients, but not by commands.
+/// The metadata that clients have set for files, by `X-Metadata-KEY` header fields. envd, E2B's daemon in a sandbox,
+/// stores it in attributes of the files. The gateway stores it by path, so it follows moves and removals by clients,
+/// but not by commands.
 /// \par Source  envd's API, envd.yaml.
 class metadata_store {
  public:
   using values = std::map<std::string, std::string>;
 
-  /// Parses the fields of an upload.
+  /// Returns the metadata in the header fields of an upload.
   /// \throws http_refusal 400 for fields that envd does not accept.
   static values of(const http_fields& fields) {
     constexpr std::string_view prefix = "X-Metadata-";
@@ -50,7 +51,7 @@ class metadata_store {
   }
 
   /// Replaces the metadata of a file.
-  /// \throws http_refusal 507 if there is no room for it.
+  /// \throws http_refusal 507 if the sandbox has too much metadata already.
   void assign(const std::string& path, const values& metadata) {
     forget(path);
     if (metadata.empty()) return;
@@ -59,7 +60,7 @@ class metadata_store {
     bytes_ += size;
     files_.emplace(path, metadata);
   }
-  /// Forgets a path that was removed, and everything below it.
+  /// Removes the metadata of a path that was removed, and of everything below it.
   void removed(const std::string& path) {
     forget(path);
     for (auto at = files_.lower_bound(path + "/"); at != files_.end() && at->first.starts_with(path + "/");) {
@@ -67,7 +68,7 @@ class metadata_store {
       at = files_.erase(at);
     }
   }
-  /// Moves the metadata of a path, and of everything below it.
+  /// Moves the metadata of a path, and of everything below it, to another path.
   void moved(const std::string& from, const std::string& to) {
     std::map<std::string, values> taken;
     const auto take = [&](auto at) {
@@ -85,7 +86,7 @@ class metadata_store {
     }
   }
 
-  /// Adds a field `metadata` to a file's description, if the file has any.
+  /// Adds the member `metadata` to the description of a file, if the file has metadata.
   void describe(boost::json::object& file, const std::string& path) const {
     const auto found = files_.find(path);
     if (found == files_.end()) return;

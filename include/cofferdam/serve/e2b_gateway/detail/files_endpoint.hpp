@@ -36,21 +36,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// `GET` and `POST /files` of a sandbox. \par Source  envd's API, envd.yaml.
+/// The endpoint `/files` of a sandbox: `GET` downloads a file, and `POST` uploads files.
+/// \par Source  the API of envd (E2B's daemon in a sandbox), envd.yaml.
 class files_endpoint {
  public:
   files_endpoint(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox, http_call& call)
       : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), query_(call.query()) {}
 
-  /// Returns true if the signature in a request is that of the sandbox's token.
+  /// Returns true if the signature in the URL of a request was made with the sandbox's token.
   static bool is_signed_by(const served_sandbox& sandbox, const http_call& call) {
     if (!sandbox.settings().token) return false;
     const query_fields query(call.query());
     return cofferdam::detail::same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
   }
 
-  /// Handles the request, including the reply.
-  /// \throws http_refusal and error if no reply was sent
+  /// Handles the request and sends the reply.
+  /// \throws http_refusal or error if no reply was sent.
   static awaitable<void> answer(files_endpoint self) {
     const std::string& method = self.call_.method();
     if (method != "GET" && method != "POST") {
@@ -99,7 +100,7 @@ class files_endpoint {
       throw http_refusal(401, "signature is already expired");
   }
 
-  /// Converts a failure of the environment to a refusal.
+  /// Converts a failure of the environment to the exception for an HTTP reply.
   http_refusal refusal(const error& failure, std::string_view path) const {
     const std::string name = "'" + one_line(sandbox_->paths().outside(path)) + "'";
     if (failure.code() == exec_errc::not_found) return {404, "path " + name + " does not exist"};
@@ -134,7 +135,8 @@ class files_endpoint {
     return "application/octet-stream";
   }
 
-  /// \throws http_refusal if the file does not exist
+  /// Checks that a path can be downloaded.
+  /// \throws http_refusal if the path does not exist, is a directory or is a special file.
   awaitable<void> check_file(std::string path) {
     std::optional<http_refusal> wrong;
     try {
@@ -165,14 +167,14 @@ class files_endpoint {
     for (char& c : name)
       if (c == '"' || c == '\\') c = '_';
     head.field("Content-Disposition", "inline; filename=\"" + name + "\"");
-    // A browser must treat a sandbox's file only as a download.
+    // The content is untrusted, so a browser must not guess another type from it.
     head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
     co_await call_.begin(std::move(head), header->size());
     std::uint64_t left = header->size();
     while (left != 0) {
       bytes piece = co_await source->read(cofferdam::detail::file_piece);
       if (piece.empty()) break;
-      if (piece.size() > left) piece.resize(left);  // it has grown since
+      if (piece.size() > left) piece.resize(left);  // the file has grown since the head was sent
       left -= piece.size();
       const bytes_view view(piece);
       co_await call_.write(view);

@@ -32,7 +32,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// `filesystem.Filesystem`. \par Source  envd's filesystem.proto.
+/// The service `filesystem.Filesystem` of envd, E2B's daemon in a sandbox: files, directories and watches.
+/// \par Source  envd's filesystem.proto.
 class filesystem_service {
  public:
   explicit filesystem_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
@@ -75,7 +76,7 @@ class filesystem_service {
   std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
   std::string inside(std::string_view path) const { return sandbox_.paths().inside(path); }
 
-  /// Returns the entry; no value if there is none.
+  /// Returns the entry at this path; no value if it does not exist.
   awaitable<std::optional<directory_entry>> look(std::string path) {
     std::optional<directory_entry> found;
     try {
@@ -169,7 +170,7 @@ class filesystem_service {
     sandbox_.metadata().removed(path);
   }
 
-  // ---- watching: by polling ----
+  // ---- watching directories, by polling ----
   class watching {
    public:
     watching(served_sandbox& sandbox, std::size_t max_watchers) : sandbox_(sandbox) {
@@ -210,7 +211,8 @@ class filesystem_service {
     return listed(watch.path(), options, std::move(sentence));
   }
 
-  /// \param sentence  the error message if there are more entries.
+  /// Lists a directory.
+  /// \param sentence  the error message if there are more entries than `options` allows.
   awaitable<std::vector<directory_entry>> listed(std::string path, list_options options, std::string sentence) {
     options.path_bytes(max_listed_bytes);
     bool is_too_much = false;
@@ -234,7 +236,7 @@ class filesystem_service {
     return object;
   }
 
-  /// Returns the changes; all entries count as removed if the directory is gone.
+  /// Returns the changes since the last call. If the directory is gone, all its entries count as removed.
   awaitable<std::vector<file_event>> changes(std::shared_ptr<directory_watch> watch) {
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);

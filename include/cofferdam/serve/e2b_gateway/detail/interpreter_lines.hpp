@@ -22,12 +22,13 @@
 #include <system_error>
 #include <utility>
 
-// Formats a run for the protocol of E2B's code interpreter: JSON, one object per line. Sans-I/O.
+// Formats the events of an execution for the protocol of E2B's code interpreter: one JSON object per line. Performs no
+// input or output.
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Returns JSON in ASCII. E2B's JavaScript SDK decodes each received piece separately, so any other character that is
-/// split between two pieces would be lost.
+/// Converts a JSON value to ASCII text. E2B's JavaScript SDK decodes each received piece separately. So it would lose a
+/// character of several bytes that is split between two pieces.
 inline std::string ascii_json(const boost::json::value& value) {
   const std::string text = boost::json::serialize(value);
   std::string ascii;
@@ -67,7 +68,8 @@ inline std::string interpreter_count_line(std::int64_t count) {
   return interpreter_line(object);
 }
 
-/// \param name,value,traceback  texts of the guest or of this library; cut to a maximum length.
+/// Makes the line for an exception.
+/// \param name,value,traceback  texts from the sandbox or from this library; each is cut after 128 KiB.
 inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
   const auto some = [](std::string_view text) {
     constexpr std::size_t max_bytes = std::size_t{128} * 1024;
@@ -82,7 +84,7 @@ inline std::string interpreter_error_line(std::string_view name, std::string_vie
   return interpreter_line(object);
 }
 
-/// Returns the member of a result line for a form; empty if E2B has none.
+/// Returns the name of the member in a result line for content of a MIME type; an empty text if E2B has no such member.
 inline std::string_view interpreter_form(std::string_view mime) noexcept {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
       {"text/plain", "text"},
@@ -103,7 +105,8 @@ inline std::string_view interpreter_form(std::string_view mime) noexcept {
   return {};
 }
 
-/// Makes a result line for a whole display. A form that should be JSON and is not is sent as text.
+/// Makes the result line for one display with all its forms. If the content of a JSON type is not valid JSON, it is
+/// sent as text.
 inline std::string interpreter_result_line(const display_output& shown) {
   boost::json::object object;
   object["type"] = "result";
@@ -129,13 +132,14 @@ inline std::string interpreter_result_line(const display_output& shown) {
   return interpreter_line(object);
 }
 
-/// Splits an output of a run into lines of whole characters.
+/// A converter that makes protocol lines from one output stream of an execution. Each line has only complete
+/// characters.
 class interpreter_output {
  public:
   explicit interpreter_output(std::string_view type) noexcept : type_(type) {}
 
-  /// Adds output.
-  /// \return  a line, or an empty text.
+  /// Adds a piece of output.
+  /// \return a line; an empty text if there is no complete character yet.
   std::string take(bytes_view piece) {
     told_ += piece.size();
     held_ += as_text(piece);
@@ -144,7 +148,8 @@ class interpreter_output {
     held_.erase(0, whole);
     return result;
   }
-  /// Returns the kept output that was not sent before.
+  /// Returns a line with the output that was not sent before.
+  /// \param captured  the output of the whole execution; its middle may have been left out.
   std::string finish(const captured_output& captured) {
     const bytes_view head(captured.head());
     held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));

@@ -26,11 +26,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// The bytes that the code interpreters of all sandboxes hold for their clients, or one sandbox's part of them.
+/// A limit for the bytes that code interpreters keep in memory for their clients: of all sandboxes together, or of one
+/// sandbox.
 class interpreter_memory {
  public:
   explicit interpreter_memory(std::size_t max_bytes) noexcept : most_(max_bytes), left_(max_bytes) {}
-  /// A sandbox's part: a quarter, but at least room for one request.
+  /// Makes the part of one sandbox: a quarter of the whole, but at least room for one request.
+  /// \param request  the maximum size of one request, in bytes.
   interpreter_memory(std::shared_ptr<interpreter_memory> parent, std::size_t request) noexcept
       : all_(std::move(parent)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
 
@@ -51,7 +53,7 @@ class interpreter_memory {
   std::size_t left_;
 };
 
-/// A part of the memory, which the destructor returns.
+/// Bytes that were taken from an `interpreter_memory`. The destructor returns them.
 class interpreter_share {
  public:
   interpreter_share() = default;
@@ -100,15 +102,15 @@ class interpreter_settings {
   std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
 };
 
-/// A context with the client's id; the runner's context is replaced after each restart.
+/// A context as a client sees it. Its id stays the same, but after each restart it uses a new context of the runner.
 class interpreter_context {
  public:
   interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where)
       : id(std::move(name)), directory(std::move(where)), turn(executor, 1) {}
 
   const std::string id;
-  const std::string directory;  // in the workspace
-  std::int64_t count = 0;       // runs
+  const std::string directory;  // relative to the workspace
+  std::int64_t count = 0;       // the number of executions since the last restart
   std::uint64_t restarts = 0;
   bool is_removed = false;
   cofferdam::detail::async_semaphore turn;
@@ -116,10 +118,11 @@ class interpreter_context {
   std::string name() const { return id + "." + std::to_string(restarts); }
 };
 
-/// A run under way: one coroutine runs the code and queues lines, another sends them to the client.
+/// An execution that waits or runs. One coroutine runs the code and queues lines; another sends the lines to the
+/// client.
 class interpreter_run {
  public:
-  /// \param memory  the memory of its sandbox.
+  /// \param memory  the limit of this sandbox.
   interpreter_run(const asio::any_io_executor& executor, const interpreter_settings& settings,
                   std::shared_ptr<interpreter_memory> memory, std::shared_ptr<interpreter_context> where,
                   code_request what)
@@ -135,13 +138,14 @@ class interpreter_run {
   bool is_over = false;
   std::exception_ptr failure;
 
-  /// Waits for a change, until `limit`, or for a cancellation, which throws at the coroutine's next step.
+  /// Waits for a change, at most until the time `limit`. A cancellation ends the wait too; the coroutine then throws at
+  /// its next `co_await`.
   awaitable<void> until_changed(std::chrono::steady_clock::time_point limit = cofferdam::detail::async_event::never) {
     co_await changed_.wait(limit);
   }
   void change() noexcept { changed_.notify(); }
 
-  /// Queues a line, without a limit.
+  /// Queues a line. It does not count against the memory limit.
   void say(std::string line) {
     if (line.empty()) return;
     lines_.emplace_back(std::move(line), 0);
@@ -157,7 +161,8 @@ class interpreter_run {
     results_left_ -= line.size();
     offer(std::move(line));
   }
-  /// Queues everything that is known only at the end.
+  /// Queues the rest of the output and the outcome of the code.
+  /// \param restarts  the number of the context's restarts before the code began.
   void conclude(const code_result& result, std::uint64_t restarts) {
     offer(out_.finish(result.out()));
     offer(err_.finish(result.err()));
@@ -181,7 +186,7 @@ class interpreter_run {
   void end() { say(interpreter_line("end_of_execution")); }
 
   bool has_lines() const noexcept { return !lines_.empty(); }
-  /// Takes some lines; they count against the memory until `written`.
+  /// Returns some of the queued lines, and removes them. They count against the memory limit until `written` is called.
   std::string take_lines() {
     constexpr std::size_t enough = std::size_t{64} * 1024;
     std::string text;
@@ -211,7 +216,7 @@ class interpreter_run {
   std::size_t results_left_;
   interpreter_output out_{"stdout"};
   interpreter_output err_{"stderr"};
-  std::deque<std::pair<std::string, std::size_t>> lines_;  // each with its size in the share
+  std::deque<std::pair<std::string, std::size_t>> lines_;  // each line with the bytes that it has taken from `share_`
   std::size_t writing_ = 0;
   bool is_cut_ = false;
 };

@@ -53,7 +53,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// The code interpreter of one sandbox.
+/// The code interpreter of one sandbox: its runner, its contexts and its executions.
 class interpreter_service final : public e2b_gateway::port_service {
  public:
   interpreter_service(any_environment& environment, const e2b_gateway::sandbox_facts& facts,
@@ -102,7 +102,7 @@ class interpreter_service final : public e2b_gateway::port_service {
   using context_pointer = std::shared_ptr<interpreter_context>;
   using run_pointer = std::shared_ptr<interpreter_run>;
 
-  /// An invalid body. The reply has FastAPI's format, because E2B's server uses FastAPI.
+  /// An exception for an invalid body. The reply has the format of FastAPI, because E2B's server uses FastAPI.
   class schema_failure : public std::exception {
    public:
     schema_failure(std::string member, std::string why) : member_(std::move(member)), why_(std::move(why)) {}
@@ -138,7 +138,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     return json_reply(status, object);
   }
 
-  /// Handles a request, and returns the reply unless it was sent already.
+  /// Handles a request. The returned reply is used only if no reply was sent already.
   awaitable<http_reply> answer(http_call& call) {
     const std::string path(call.path());
     const bool is_get = call.method() == "GET";
@@ -170,10 +170,11 @@ class interpreter_service final : public e2b_gateway::port_service {
     co_return reply;
   }
 
-  // ---- requests ----
+  // ---- the bodies of requests ----
 
-  /// \param share  counts the body while it arrives.
-  /// \param body  both are kept by the caller until this completes.
+  /// Reads the body of a request.
+  /// \param share  counts the bytes while they arrive.
+  /// \param body   receives the bytes. The caller keeps all parameters until this completes.
   awaitable<void> read_body(http_call& call, interpreter_share& share, bytes& body) {
     call.body_limit(settings_->request);
     std::array<std::byte, 16 * 1024> piece;
@@ -184,7 +185,8 @@ class interpreter_service final : public e2b_gateway::port_service {
       body.insert(body.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
     }
   }
-  /// \param share  has counted the body's size afterwards.
+  /// Reads the JSON object in the body of a request.
+  /// \param share  counts the size of the body.
   awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
     bytes body;
     co_await in_time(executor_, settings_->request_timeout, read_body(call, share, body));
@@ -195,7 +197,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     co_return std::move(value.get_object());
   }
 
-  /// Returns no value if it is absent or null.
+  /// Returns the text of a member; no value if the member is absent or null.
   static std::optional<std::string> text(const boost::json::object& object, const char* name) {
     const boost::json::value* const found = object.if_contains(name);
     if (found == nullptr || found->is_null()) return std::nullopt;
@@ -227,7 +229,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     return request;
   }
 
-  // ---- contexts ----
+  // ---- the contexts of clients ----
 
   boost::json::object described(const interpreter_context& context) const {
     boost::json::object object;
@@ -250,7 +252,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
     return contexts_.back();
   }
-  /// Returns the default context.
+  /// Returns the default context, and makes it if necessary.
   context_pointer usual_context() {
     if (!usual_ || usual_->is_removed) usual_ = add_context(".");
     return usual_;
@@ -305,7 +307,7 @@ class interpreter_service final : public e2b_gateway::port_service {
   /// Ends a context of the runner.
   static awaitable<void> drop(runner& of, std::string name) { co_await of.end_context(std::move(name)); }
 
-  // ---- code ----
+  // ---- executions of code ----
 
   awaitable<void> start_runner() {
     if (runner_) co_return;
@@ -322,8 +324,8 @@ class interpreter_service final : public e2b_gateway::port_service {
     runner_.emplace(std::move(opened));
   }
 
-  /// Makes the runner's context if it does not exist (any more).
-  /// \return  false if its directory does not exist.
+  /// Makes the runner's context if it does not exist yet, or was lost.
+  /// \return  false if the directory of the context does not exist.
   awaitable<bool> prepare(context_pointer context) {
     const std::vector<std::string> living = co_await runner_->contexts();
     if (std::find(living.begin(), living.end(), context->name()) != living.end()) co_return true;
@@ -398,7 +400,8 @@ class interpreter_service final : public e2b_gateway::port_service {
       co_await stream(call, execution);
     };
     const auto ends = [&execution, &is_begun]() -> awaitable<void> {
-      if (execution->is_over || !is_begun) return {};  // otherwise the client has disconnected, or the sandbox ends
+      // If the code still runs, its client has disconnected or the sandbox ends. So the code is cancelled.
+      if (execution->is_over || !is_begun) return {};
       execution->cancel.emit(asio::cancellation_type::terminal);
       return until_over(execution);
     };
@@ -406,7 +409,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     if (execution->failure) std::rethrow_exception(execution->failure);
   }
 
-  /// Runs the code when it is its turn, and reports the outcome.
+  /// Runs the code after the earlier executions of its context, and queues the outcome for the client.
   awaitable<void> run(run_pointer execution) {
     const context_pointer where = execution->context;
     co_await where->turn.acquire(1, "execute");
@@ -438,10 +441,10 @@ class interpreter_service final : public e2b_gateway::port_service {
     execution->conclude(result, restarts);
     execution->end();
     const bool is_left = where->is_removed || where->restarts != restarts;
-    if (is_left) co_await runner_->end_context(name);  // a new context with this name would otherwise never be ended
+    if (is_left) co_await runner_->end_context(name);  // the run may have made this context again after it was dropped
   }
 
-  /// Sends a run's lines, and keep-alive messages.
+  /// Sends the lines of an execution to the client as soon as they are queued, and keep-alive messages in between.
   awaitable<void> stream(http_call& call, run_pointer execution) {
     co_await call.begin(http_reply(200));
     for (;;) {

@@ -15,7 +15,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// A parser of `multipart/form-data`. Sans-I/O; holds at most one part's head, or one delimiter.
+/// A parser of `multipart/form-data` that performs no input or output. It buffers at most the head of one part, or one
+/// delimiter.
 ///
 /// ```
 /// body      = [preamble] "--" boundary *blank CRLF part *(delimiter *blank CRLF part) delimiter "--" epilogue
@@ -26,18 +27,18 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 class multipart_reader {
  public:
   enum class event {
-    more,     ///< feed more
-    part,     ///< a part begins: `name()`, `file_name()`
-    content,  ///< `content()` belongs to it
+    more,     ///< `feed` must be called with more input
+    part,     ///< a part begins; `name()` and `file_name()` describe it
+    content,  ///< `content()` is the next piece of the part
     part_end,
     end,
   };
   static constexpr std::size_t max_head = 16 * 1024;
 
-  /// \param boundary  1 to 70 characters.
+  /// \param boundary  the boundary of the body: 1 to 70 characters.
   explicit multipart_reader(std::string boundary) : delimiter_("\r\n--" + std::move(boundary)) {}
 
-  /// Returns the boundary in `Content-Type`; no value if there is no valid one.
+  /// Returns the boundary in the value of a `Content-Type` field; no value if it is missing or invalid.
   static std::optional<std::string> boundary_of(std::string_view type) {
     const auto value = parameter(type, "boundary");
     if (!value || value->empty() || value->size() > 70 || !cofferdam::detail::is_field_text(*value))
@@ -45,9 +46,10 @@ class multipart_reader {
     return value;
   }
 
-  /// Adds input.
+  /// Adds the next piece of the body.
   void feed(std::string_view text) { input_ += text; }
 
+  /// Parses the input up to the next event.
   /// \throws error{exec_errc::io_error} with net_errc::malformed for an invalid body.
   event next() {
     input_.erase(0, std::exchange(done_, 0));
@@ -63,11 +65,12 @@ class multipart_reader {
 
   const std::string& name() const noexcept { return name_; }
   const std::optional<std::string>& file_name() const noexcept { return file_name_; }
-  /// Valid until the next call.
+  /// Returns a piece of the part; valid until the next call of `feed` or `next`.
   std::string_view content() const noexcept { return std::string_view(input_).substr(0, done_); }
   bool ended() const noexcept { return state_ == state::end; }
 
-  /// Returns a parameter of a field's value: `; name="value"`, with `\` before a quote or itself.
+  /// Returns a parameter in the value of a field, such as `; name="value"`; no value if it is absent. In quotes, a
+  /// backslash escapes a quote or a backslash.
   static std::optional<std::string> parameter(std::string_view value, std::string_view parameter_name) {
     std::size_t at = value.find(';');
     while (at < value.size()) {
@@ -101,7 +104,7 @@ class multipart_reader {
     return {exec_errc::io_error, "multipart/form-data: " + what, net_errc::malformed};
   }
 
-  /// Finds the first delimiter, at the beginning or after a line end.
+  /// Finds the first delimiter, which is at the beginning of the body or after a line end.
   event next_delimiter() {
     const std::string_view first = std::string_view(delimiter_).substr(2);
     if (input_.size() < first.size()) return event::more;
@@ -133,7 +136,7 @@ class multipart_reader {
     }
     if (!cofferdam::detail::without_blanks(std::string_view(input_).substr(0, end)).empty())
       throw malformed("a boundary is not followed by a line's end");
-    // The line end stays: a head without fields is only another line end.
+    // The line end stays in the input. If the head has no fields, this line end is the first half of the head's end.
     input_.erase(0, end);
     state_ = state::head;
     return next_head();

@@ -24,7 +24,7 @@ class opened_environment {
 
   any_environment& environment() noexcept { return environment_; }
   const any_environment& environment() const noexcept { return environment_; }
-  /// Returns the workspace's path inside its commands; empty if it is not known.
+  /// Returns the workspace's path inside commands; empty if the environment does not report it.
   const std::string& workspace() const noexcept { return workspace_; }
 
  private:

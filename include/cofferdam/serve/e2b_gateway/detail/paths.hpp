@@ -18,24 +18,27 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Returns text that is valid in JSON: file names and guests' output need not be UTF-8.
+/// Replaces invalid UTF-8, so that the text is valid in JSON. File names and output from a sandbox may have any bytes.
 inline boost::json::string valid_json_text(std::string_view raw) {
   std::string text;
   cofferdam::detail::append_repaired_utf8(text, raw);
   return boost::json::string(text.data(), text.size());
 }
 
-/// Translates between the paths that clients use, absolute or below their home, and those of the workspace. Lexical.
+/// A translation between the paths of clients and paths in the workspace. Clients use absolute paths, or paths relative
+/// to their home. The translation is lexical: it looks up no file.
 class guest_paths {
  public:
-  /// \param home       the clients' path of the workspace.
-  /// \param workspace  its path inside commands, if known; accepted like `home`.
+  /// \param home       the path that clients use for the workspace.
+  /// \param workspace  the workspace's path inside commands, which is accepted like `home`; empty if it is not known.
   guest_paths(std::string home, std::string workspace) : home_(std::move(home)), workspace_(std::move(workspace)) {}
 
-  /// \param  path  `~`, `~/x`, relative to the home, or absolute; `..` is resolved as text. Empty: the home.
-  /// \return       as `workspace_path_or_root`.
+  /// Converts the path of a client to a path in the workspace.
+  /// \param  path  `~`, `~/x`, a path relative to the home, or an absolute path. `..` is resolved as text. An empty
+  ///         path is the home.
+  /// \return       a path relative to the workspace, in the form of `workspace_path_or_root`; "." for the home itself.
   /// \throws       error{exec_errc::outside_workspace} for a path outside of the home;
-  /// error{exec_errc::invalid_argument}.
+  ///               error{exec_errc::invalid_argument} for an invalid path or another user's home.
   std::string inside(std::string_view path) const {
     std::string_view rest = path;
     if (rest.starts_with('~')) {
@@ -57,7 +60,7 @@ class guest_paths {
                                                   home_ + ", which is all that a sandbox behind this gateway offers");
   }
 
-  /// Returns the path of a workspace file as clients see it.
+  /// Converts a path in the workspace to the path that clients use.
   std::string outside(std::string_view path) const {
     if (path.empty() || path == ".") return home_;
     return home_ + "/" + std::string(path);
@@ -65,8 +68,8 @@ class guest_paths {
   const std::string& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
 
-  /// Makes an EntryInfo.
-  /// \param path  the entry's, in the workspace.
+  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox.
+  /// \param path  the path of the file in the workspace.
   /// \par Source  envd's filesystem.proto.
   boost::json::object describe(const directory_entry& found, std::string_view path) const {
     const std::string whole = outside(path);

@@ -29,7 +29,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// `process.Process`. \par Source  envd's process.proto.
+/// The service `process.Process` of envd, E2B's daemon in a sandbox. It starts processes and connects clients to them.
+/// \par Source  envd's process.proto.
 class process_service {
  public:
   explicit process_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
@@ -85,7 +86,8 @@ class process_service {
   }
 
  private:
-  /// Maximum size in bytes. A tag stays in memory as long as the process runs, and every list repeats it.
+  /// The maximum size of a tag in bytes. A tag stays in memory as long as its process runs, and every list of processes
+  /// repeats it.
   static constexpr std::size_t max_tag = 1024;
 
   static rpc_failure not_found(std::uint32_t pid) {
@@ -172,7 +174,8 @@ class process_service {
       throw rpc_failure(cofferdam::detail::connect_code::internal,
                         "error writing to stdin: stdin not enabled or closed");
     if (typed) data = std::move(typed);
-    // Input for a process that does not read counts for the sandbox, and no longer for a request.
+    // Input that waits for its process counts against a limit of the sandbox. The memory of the request is released
+    // below.
     if (sandbox_.waiting_input + data->size() > 2 * rpc_.core()->options().message())
       throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
                         "processes of the sandbox have not yet read the input they were given");
@@ -202,9 +205,9 @@ class process_service {
     std::size_t size_;
   };
 
-  // ---- Start ----
-  /// Converts the message to a command.
-  /// \throws rpc_failure, error
+  // ---- the call Start ----
+  /// Converts the message of a start request to a command.
+  /// \throws rpc_failure or error if the message is invalid.
   command make_command(const message_fields& fields, const message_fields& config) const {
     std::vector<std::string> words;
     words.push_back(config.text("cmd").value_or(std::string()));
@@ -247,7 +250,7 @@ class process_service {
     bool is_directory = false;
     try {
       const directory_entry found = co_await sandbox_.environment().files().stat(inside);
-      // The environment must check the link's target.
+      // A symbolic link is accepted here; the environment checks its target.
       is_directory = found.is_directory() || found.type() == file_type::symlink;
     } catch (const error& failure) {
       if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
@@ -257,7 +260,7 @@ class process_service {
                         "cwd '" + one_line(given) + "' does not exist");
   }
 
-  /// A slot among the sandbox's processes while a process is being started.
+  /// A slot among the sandbox's processes while a process is being started. The destructor returns it.
   class starting {
    public:
     explicit starting(served_sandbox& sandbox) noexcept : sandbox_(sandbox) { ++sandbox_.starting; }
@@ -325,8 +328,8 @@ class process_service {
     co_await send(*served, mine);
   }
 
-  /// Returns the requested members of ProcessConfig; of a very long one only the program, because it stays in memory as
-  /// long as the process runs.
+  /// Returns the members of the request's `ProcessConfig` that a list of processes shows. They stay in memory as long
+  /// as the process runs, so members beyond 16 KiB in total are left out.
   static boost::json::object described(const boost::json::object& config) {
     constexpr std::size_t max_bytes = std::size_t{16} * 1024;
     boost::json::object shown;
@@ -340,7 +343,7 @@ class process_service {
     return shown;
   }
 
-  // ---- Connect ----
+  // ---- the call Connect ----
   awaitable<void> connect() {
     const boost::json::object* const selector = message_fields(rpc_.message()).object("process");
     std::shared_ptr<served_process> served;
@@ -388,9 +391,10 @@ class process_service {
     }
   }
 
-  // ---- StreamInput ----
+  // ---- the call StreamInput ----
   awaitable<void> take_input() {
-    // A stream may last long: it holds little, and does not use the memory that all requests share.
+    // A stream may last long. So it does not use the memory that all requests share, and each of its messages has at
+    // most 1 MiB.
     constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
     cofferdam::detail::connect_envelope_reader reader(std::min(max_bytes, rpc_.core()->options().message()));
     rpc_.call().body_limit(std::nullopt);

@@ -23,13 +23,14 @@
 #include <system_error>
 #include <utility>
 
-// Uploads into a sandbox as envd does: an existing file keeps its mode, its owner and its hard links, and the target of
-// a symbolic link is written. Only a program inside the sandbox can do that, so such a file is written by a shell
-// there. A new file, and every file if there is no shell, is written whole or not at all.
+// Writes uploads into a sandbox as envd, E2B's daemon in a sandbox, does. An existing file keeps its mode, its owner
+// and its hard links. For a symbolic link, the target is written. Only a program inside the sandbox can do that, so a
+// shell in the sandbox writes such a file. A new file is written completely or not at all, and so is every file if
+// there is no shell.
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// One file of a source with several.
+/// A source that has only the current file of a source with several files.
 class single_file_source final : public file_source {
  public:
   single_file_source(file_source& of, file_header header) : of_(of), header_(std::move(header)) {}
@@ -45,9 +46,10 @@ class single_file_source final : public file_source {
   bool is_given_ = false;
 };
 
-/// Writes the files of an upload.
+/// The functions that write the files of an upload.
 class in_place_writer {
  public:
+  /// Writes all files of a source.
   /// \param environment, source  kept by the caller until the awaitable completes.
   static awaitable<transfer_result> all(any_environment& environment, file_source& source) {
     return cofferdam::detail::put_each(
@@ -59,7 +61,7 @@ class in_place_writer {
   static constexpr int is_no_file = 43;
   static constexpr int is_denied = 45;
 
-  // The answer "go" means that the file is open and empty.
+  // The shell script that writes its input to a file. It prints "go" when the file is open and empty.
   static constexpr std::string_view script = R"sh([ -d "$1" ] && exit 43
 r=$(pwd -P) && t=$(readlink -f "$1") || exit 42
 case $t in "${r%/}"/*) ;; *) exit 42 ;; esac
@@ -103,7 +105,9 @@ exec cat >&3)sh";
     co_return report.files().front();
   }
 
-  /// \return nothing if no shell could be started, or a layer refuses it: then nothing has been read or written.
+  /// Writes a file with a shell in the sandbox.
+  /// \return no value if no shell could be started, or if a layer has refused it. Then nothing has been read or
+  ///     written.
   static awaitable<std::optional<transferred_file>> write_in_place(any_environment& environment, file_source& source,
                                                                    std::string path) {
     command writer = argv("/bin/sh", "-c", std::string(script), "sh", "./" + path);
@@ -124,7 +128,8 @@ exec cat >&3)sh";
     co_return transferred_file(path, path, size);
   }
 
-  /// Stops without an error if the writer has ended: the writer's result has the reason.
+  /// Copies the current file of the source to the shell's input, and returns the number of bytes. Stops without an
+  /// error if the shell has ended, because its result has the reason.
   static awaitable<std::uint64_t> copy(file_source& source, process& running) {
     std::uint64_t size = 0;
     for (;;) {

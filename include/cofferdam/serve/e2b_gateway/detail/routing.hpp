@@ -17,7 +17,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Decodes percent-encoding and `+`; invalid sequences stay unchanged.
+/// Decodes percent-encoding, and `+` as a space. Invalid sequences stay unchanged.
 inline std::string form_decode(std::string_view text) {
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -39,7 +39,7 @@ inline std::string form_decode(std::string_view text) {
   return plain;
 }
 
-/// The parameters after a target's `?`, decoded once.
+/// The parameters in the query of a URL, which follows the `?`. They are decoded once.
 class query_fields {
  public:
   explicit query_fields(std::string_view text) {
@@ -53,13 +53,13 @@ class query_fields {
     }
   }
 
-  /// Returns the first value; no value if there is none.
+  /// Returns the first value of a parameter; no value if the parameter is absent.
   std::optional<std::string_view> find(std::string_view name) const noexcept {
     for (const auto& [key, value] : all_)
       if (key == name) return value;
     return std::nullopt;
   }
-  /// Returns the first value, or an empty text.
+  /// Returns the first value of a parameter; an empty text if the parameter is absent.
   std::string_view value(std::string_view name) const noexcept { return find(name).value_or(std::string_view()); }
   const std::vector<std::pair<std::string, std::string>>& all() const noexcept { return all_; }
 
@@ -75,18 +75,18 @@ std::optional<Number> number_from(std::string_view text) noexcept {
   return value;
 }
 
-/// The destination of a request.
+/// The destination of a request, or the reason why it has none.
 class request_route {
  public:
   enum class target {
     api,          ///< the control plane
-    sandbox,      ///< `port()` of sandbox `id()`
-    signed_file,  ///< a signed URL without a sandbox: the sandbox is the one whose token has signed it
-    wrong_host,   ///< a host that is not ours: 421
-    one_header,   ///< only one of the two routing headers
-    bad_host,     ///< the host contains no sandbox
-    bad_id,       ///< not an id
-    bad_port,     ///< not a port
+    sandbox,      ///< port `port()` of the sandbox `id()`
+    signed_file,  ///< a signed URL that names no sandbox; the signature identifies the sandbox
+    wrong_host,   ///< an unknown host name: status 421
+    one_header,   ///< only one of the two routing headers was sent
+    bad_host,     ///< the host name contains no sandbox id
+    bad_id,       ///< the sandbox id is invalid
+    bad_port,     ///< the port is invalid
   };
   explicit request_route(target where) noexcept : where_(where) {}
   request_route(std::string id, std::uint16_t port) : id_(std::move(id)), port_(port) {}
@@ -100,11 +100,14 @@ class request_route {
   std::uint16_t port_ = 0;
 };
 
-/// Determines the destination of a request from its `Host`, from E2B's two headers and from its target.
+/// A router that determines the destination of a request from its `Host` field, its target, and E2B's two routing
+/// headers, which have the id and the port of a sandbox.
 /// \par Source  E2B's client proxy.
 class request_router {
  public:
-  /// \param names  further hosts, without ports, for the API and, with headers, for sandboxes.
+  /// \param domain  the domain name of the gateway.
+  /// \param names   further host names of the gateway, without ports. They serve the API and, for requests with the
+  ///                routing headers, sandboxes.
   request_router(std::string domain, std::vector<std::string> names)
       : domain_(std::move(domain)), names_(std::move(names)) {
     for (std::string& name : names_) name = lower(name);
@@ -146,7 +149,8 @@ class request_router {
     if (host.starts_with('[')) return lower(host.substr(0, host.find(']') + 1));
     return lower(host.substr(0, host.find(':')));
   }
-  /// Returns true if it is an address and not a name: DNS rebinding needs a name.
+  /// Returns true if the host is an IP address and not a name. An address is always accepted, because an attack by DNS
+  /// rebinding needs a name.
   static bool is_address(std::string_view host) noexcept {
     if (host.starts_with('[')) return host.ends_with(']');
     std::size_t dots = 0;

@@ -33,11 +33,11 @@
 #include <system_error>
 #include <utility>
 
-// The Connect protocol's JSON codec, as a server speaks it. \par Source  Connect protocol.
+// Implements the server's side of the Connect protocol with its JSON codec. \par Source  Connect protocol.
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Decodes base64 as protobuf's JSON does: either alphabet, with or without padding.
+/// Decodes base64 as protobuf's JSON format does: with the standard or the URL alphabet, with or without padding.
 inline std::optional<bytes> standard_base64(std::string_view text) {
   std::string plain(text);
   while (!plain.empty() && plain.back() == '=') plain.pop_back();
@@ -49,7 +49,7 @@ inline std::optional<bytes> standard_base64(std::string_view text) {
   return cofferdam::detail::base64_decode(plain);
 }
 
-/// A message in protobuf's JSON. A wrong type is an error of the client.
+/// A reader for the members of a message in protobuf's JSON format. It throws rpc_failure for a member of a wrong type.
 class message_fields {
  public:
   explicit message_fields(const boost::json::object& object) noexcept : object_(object) {}
@@ -76,7 +76,7 @@ class message_fields {
     if (!found->is_bool()) throw wrong(name);
     return found->get_bool();
   }
-  /// Returns a uint32, given as a number or as text.
+  /// Returns a uint32, which may be given as a number or as a text.
   std::optional<std::uint32_t> number(std::string_view name) const {
     const boost::json::value* const found = find(name);
     if (found == nullptr) return std::nullopt;
@@ -106,7 +106,7 @@ class message_fields {
   const boost::json::object& object_;
 };
 
-/// One Connect call: its message and its header fields.
+/// One Connect call: its header fields, its message and its time limit.
 class rpc_call {
  public:
   rpc_call(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox, http_call& call)
@@ -117,7 +117,7 @@ class rpc_call {
   http_call& call() const noexcept { return call_; }
   const boost::json::object& message() const noexcept { return message_; }
 
-  /// Returns a refusal if the content type is wrong for this kind of call; otherwise no value.
+  /// Returns an error reply if the content type is wrong for this kind of call; otherwise no value.
   static std::optional<http_reply> refused_type(const http_call& call, bool is_stream) {
     const std::string_view due = is_stream ? "application/connect+json" : "application/json";
     std::string_view type = call.field("Content-Type").value_or(std::string_view());
@@ -128,8 +128,8 @@ class rpc_call {
     return reply;
   }
 
-  /// Reads the header fields of all calls.
-  /// \throws rpc_failure
+  /// Checks the header fields that all calls have, and stores the limits of time that they set.
+  /// \throws rpc_failure for an invalid field, or if the time limit is over already.
   void check_fields() {
     const std::string_view version = call_.field("Connect-Protocol-Version").value_or("1");
     if (version != "1")
@@ -158,7 +158,7 @@ class rpc_call {
     check_user();
   }
 
-  /// Returns the time limit of the call, if it has one.
+  /// Returns the time at which the call must have ended; no value if the client has set no limit.
   const std::optional<steady_clock::time_point>& due() const noexcept { return due_; }
   std::chrono::seconds keepalive() const noexcept { return keepalive_; }
 
@@ -168,7 +168,7 @@ class rpc_call {
     parse(body_.text());
   }
 
-  /// Reads the one message of a call whose reply is a stream.
+  /// Reads the only message of a call whose reply is a stream.
   awaitable<void> read_only_envelope() {
     co_await read_body();
     cofferdam::detail::connect_envelope_reader reader(core_->options().message());
@@ -210,8 +210,8 @@ class rpc_call {
     body_ = cofferdam::detail::request_body();
   }
 
-  /// Waits for permission to send a long reply, and keeps the permission to the end. Releases the request's memory
-  /// first, so that the wait does not hold memory of others.
+  /// Waits for a permit to send a long reply, and keeps it until the call ends. Releases the request's memory first, so
+  /// that a waiting call does not keep memory from other requests.
   awaitable<void> take_listing() {
     forget();
     co_await sandbox_->listings().acquire(1, "list");
@@ -237,7 +237,8 @@ class rpc_call {
   }
 
  private:
-  /// \throws http_refusal after the time limit, as for any late request.
+  /// Reads the body of the request.
+  /// \throws http_refusal 408 after the time limit; rpc_failure if there is no memory for the body.
   awaitable<void> read_body() {
     try {
       body_ = co_await sandbox_registry::read_body(core_, call_, sandbox_->settings().owner);
@@ -246,7 +247,8 @@ class rpc_call {
       throw rpc_failure(cofferdam::detail::connect_code::unavailable, refusal.what());
     }
   }
-  /// Throws if the user name is invalid. Any valid name means the environment's user.
+  /// Checks the user name in the call. All valid names (`user`, `root` or none) mean the user of the environment.
+  /// \throws rpc_failure for another name.
   void check_user() const {
     const std::string_view given = call_.field("Authorization").value_or(std::string_view());
     if (given.size() < 6 || !cofferdam::detail::same_ignoring_case(given.substr(0, 6), "Basic ")) return;

@@ -13,12 +13,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// Returns an id like E2B's own: clients and proxies require lower-case letters and digits.
+/// Returns a new random id for a sandbox. Clients and proxies accept only lower-case letters and digits in an id.
 inline std::string sandbox_id_text() { return "i" + cofferdam::detail::random_name(20); }
 
-/// Returns the `signature` of a signed URL.
+/// Returns the value of `signature` in a signed URL for a file.
+/// \param expiration  the value of `signature_expiration` in the URL; empty if there is none.
 /// \par Source  E2B's SDKs, signature.
-/// \param expiration  as in the URL; empty if there is none.
 inline std::string url_signature(std::string_view path, std::string_view operation, std::string_view user,
                                  std::string_view token, std::string_view expiration) {
   std::string raw(path);

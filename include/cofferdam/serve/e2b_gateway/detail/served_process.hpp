@@ -34,17 +34,18 @@
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 using steady_clock = std::chrono::steady_clock;
-/// An envelope, encoded once for all its receivers.
+/// A message in its encoded form. All receivers share it, so that it is encoded only once.
 using encoded_message = std::shared_ptr<const std::string>;
 
-/// A process of a sandbox and its listeners. Its output is read by one coroutine, `pump`, which waits until each
-/// listener has room. So the slowest listener slows the process down, and memory is bounded. Without a listener the
-/// output is lost.
+/// A process of a sandbox, and the listeners that receive its output. The coroutine `pump` reads the output, and waits
+/// until each listener has room for it. So the slowest listener slows the process down, and memory is bounded. If there
+/// is no listener, the output is discarded.
 class served_process : public std::enable_shared_from_this<served_process> {
  public:
-  /// The maximum number of messages, each with one piece of output, that wait for one listener.
+  /// The maximum number of messages that wait for one listener. Each message has one piece of output.
   static constexpr std::size_t max_pending = 2;
 
+  /// A receiver of the process's output, from the constructor to the destructor.
   class listener {
    public:
     listener(std::shared_ptr<served_process> process, const asio::any_io_executor& executor)
@@ -58,12 +59,12 @@ class served_process : public std::enable_shared_from_this<served_process> {
       process_->room_.notify();
     }
 
-    /// Waits for something to send, for the end of the process, or for `due`.
+    /// Waits for a message, for the end of the process, or until the time `due`.
     awaitable<void> wait(steady_clock::time_point due) {
       if (!pending_.empty() || process_->over_) co_return;
       co_await arrived_.wait(due);
     }
-    /// Returns the next message; null if there is none now.
+    /// Returns the next message, and removes it from the queue; null if there is none now.
     encoded_message take() {
       if (pending_.empty()) return nullptr;
       encoded_message first = std::move(pending_.front());
@@ -100,7 +101,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
   std::uint32_t pid() const noexcept { return pid_; }
   const std::string& tag() const noexcept { return tag_; }
   const boost::json::object& config() const noexcept { return config_; }
-  /// Drops the parts of the request that are useless once the process has ended.
+  /// Releases the parts of the request that are not needed after the end of the process.
   void forget_request() noexcept {
     config_ = boost::json::object();
     tag_ = std::string();
@@ -109,9 +110,9 @@ class served_process : public std::enable_shared_from_this<served_process> {
   bool has_input() const noexcept { return has_input_; }
   std::size_t listeners() const noexcept { return listeners_.size(); }
   bool over() const noexcept { return over_; }
-  /// Returns true if `kill_at` has killed it.
+  /// Returns true if `kill_at` has killed the process.
   bool timed_out() const noexcept { return timed_out_; }
-  /// Returns the end event; null if the process was lost with its environment, or still runs.
+  /// Returns the message with the end event; null if the process still runs, or was lost with its environment.
   const encoded_message& end() const noexcept { return end_; }
 
   std::string start_message() const {
@@ -127,7 +128,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     return cofferdam::detail::connect_message(boost::json::serialize(message));
   }
 
-  /// Delivers the output to the listeners until the process has ended. Throws only for a cancellation.
+  /// Delivers the output to the listeners until the process has ended. Throws only if it is cancelled.
   static awaitable<void> pump(std::shared_ptr<served_process> self) {
     const ending at_end(*self);
     try {
@@ -143,12 +144,13 @@ class served_process : public std::enable_shared_from_this<served_process> {
       if (never_ran) self->give(output_chunk(output_stream::err, to_bytes(refusal_text(result))));
       self->end_ = std::make_shared<const std::string>(event_message("end", end_event(result)));
     } catch (const error& failure) {
-      // The environment and the sandbox are gone: the listeners are disconnected.
+      // The process was lost with its environment. There is no end event, so `process_service` aborts the listeners'
+      // streams.
       if (failure.code() == exec_errc::cancelled) throw;
     }
   }
 
-  /// Kills it at `due`, even with listeners.
+  /// Kills the process at the time `due`, even if it has listeners.
   static awaitable<void> kill_at(std::shared_ptr<served_process> self, steady_clock::time_point due) {
     if (self->over_) co_return;
     co_await self->ended_.wait(due);
@@ -157,7 +159,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     try {
       co_await signal(self, SIGKILL);
     } catch (const error& failure) {
-      if (failure.code() == exec_errc::cancelled) throw;  // otherwise it is gone with its environment
+      if (failure.code() == exec_errc::cancelled) throw;  // other failures mean that the process is gone
     }
   }
 
@@ -185,7 +187,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
   }
 
  private:
-  /// Marks the end of the output, whatever ends `pump`.
+  /// A scope object that marks the process as ended in its destructor, however `pump` ends.
   class ending {
    public:
     explicit ending(served_process& of) noexcept : of_(of) {}
@@ -211,7 +213,7 @@ class served_process : public std::enable_shared_from_this<served_process> {
     if (listeners_.empty()) return;
     std::string_view kind = piece.stream() == output_stream::err ? "stderr" : "stdout";
     if (has_terminal_) kind = "pty";
-    // Built by hand for speed: base64 needs no escaping, and all output passes here.
+    // The JSON is built by hand, because all output passes here and must be fast. Base64 needs no escaping.
     std::string payload = R"({"event":{"data":{")";
     payload += kind;
     payload += R"(":")";

@@ -40,20 +40,21 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 using string_pairs = std::vector<std::pair<std::string, std::string>>;
 
-/// The requested and the assigned settings of a sandbox.
+/// The settings of a sandbox, which the client has requested or the gateway has assigned.
 struct sandbox_settings {
   std::string id;
   std::string template_name;
   cofferdam::detail::sha256_digest owner{};
-  std::optional<std::string> token;          ///< set if the sandbox is secured
-  std::optional<std::string> traffic_token;  ///< also then, for its further ports
+  std::optional<std::string> token;  ///< set if the sandbox is secured
+  std::optional<std::string>
+      traffic_token;  ///< for the further ports; set if the sandbox is secured and has such ports
   string_pairs metadata;
   string_pairs variables;
   bool pauses_at_end = false;
-  std::uint64_t number = 0;  ///< in the order of creation
+  std::uint64_t number = 0;  ///< counts the sandboxes in the order of their creation
 };
 
-/// A slot among the sandboxes of all keys, and among those of its own key. The destructor returns both.
+/// One slot in the limit of all keys, and one slot in the share of one key. The destructor returns both.
 class owner_place {
  public:
   owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
@@ -65,13 +66,14 @@ class owner_place {
         of_all_(std::move(of_all)) {}
 
  private:
-  std::shared_ptr<cofferdam::detail::async_semaphore> all_;  // both outlive the permits taken from them
+  std::shared_ptr<cofferdam::detail::async_semaphore>
+      all_;  // declared first, so that both semaphores outlive the permits
   std::shared_ptr<cofferdam::detail::async_semaphore> part_;
   cofferdam::detail::held_permits of_owner_;
   cofferdam::detail::held_permits of_all_;
 };
 
-/// A sandbox: an environment, its processes and watchers, and its end of life.
+/// A sandbox: an environment, its processes, watchers and services, and its lifetime.
 class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
  public:
   enum class state { running, paused, ended };
@@ -97,8 +99,8 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   any_environment& environment() noexcept { return opened_.environment(); }
   const guest_paths& paths() const noexcept { return paths_; }
   metadata_store& metadata() noexcept { return metadata_; }
-  /// Makes an EntryInfo.
-  /// \param path  the entry's, in the workspace.
+  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox, with its metadata.
+  /// \param path  the path of the file in the workspace.
   boost::json::object describe(const directory_entry& found, const std::string& path) const {
     boost::json::object object = paths_.describe(found, path);
     metadata_.describe(object, path);
@@ -113,15 +115,15 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     return std::chrono::duration_cast<std::chrono::milliseconds>(ends_ - steady_clock::now());
   }
 
-  /// Sets the remaining lifetime.
+  /// Sets the remaining lifetime, counted from now.
   void live(std::chrono::milliseconds time) {
     ends_ = steady_clock::now() + time;
     ends_shown_ = std::chrono::system_clock::now() + time;
     wake();
   }
 
-  /// Waits for the end of its lifetime.
-  /// \return false if it has ended before.
+  /// Waits for the end of the lifetime, which cannot be reached while the sandbox is paused.
+  /// \return false if the sandbox was ended before.
   static awaitable<bool> until_end(std::shared_ptr<served_sandbox> self) {
     while (self->state_ != state::ended) {
       const bool counts = self->state_ == state::running;
@@ -132,7 +134,9 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     co_return false;
   }
 
-  /// One call at a time. Streams stay open, and silent.
+  /// Pauses the environment, after earlier calls of `pause` and `resume`. The clients' streams stay open, but send
+  /// nothing.
+  /// \return false if the sandbox is not running.
   static awaitable<bool> pause(std::shared_ptr<served_sandbox> self) {
     co_await self->turn_.acquire(1, "pause");
     const cofferdam::detail::held_permits turn(self->turn_, 1);
@@ -143,7 +147,9 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     self->wake();
     co_return true;
   }
+  /// Resumes the environment, after earlier calls of `pause` and `resume`.
   /// \param life  the remaining lifetime afterwards.
+  /// \return      false if the sandbox is not paused.
   static awaitable<bool> resume(std::shared_ptr<served_sandbox> self, std::chrono::milliseconds life) {
     co_await self->turn_.acquire(1, "resume");
     const cofferdam::detail::held_permits turn(self->turn_, 1);
@@ -154,24 +160,24 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     co_return true;
   }
 
-  // ---- processes ----
+  // ---- the processes of the sandbox ----
   const std::map<std::uint32_t, std::shared_ptr<served_process>>& processes() const noexcept { return processes_; }
-  /// Returns the next number. The numbers are not process ids of a system, and are larger than the maximum of Linux. So
-  /// a command that kills by such a number does not hit another process.
+  /// Returns a number for a new process. The numbers are not process ids of the system, and are larger than the maximum
+  /// of Linux. So a command that uses such a number with `kill` cannot hit another process.
   std::uint32_t next_pid() noexcept { return next_pid_++; }
   void add(const std::shared_ptr<served_process>& served) {
     forget_old();
     processes_.emplace(served->pid(), served);
     tasks_->spawn(pump(shared_from_this(), served));
   }
-  /// Returns a running process; null if there is none.
+  /// Returns the running process with this number; null if there is none.
   std::shared_ptr<served_process> find_process(std::uint32_t pid) const {
     const auto found = processes_.find(pid);
     return found == processes_.end() ? nullptr : found->second;
   }
-  /// The time for which late listeners still receive the end of a process.
+  /// The time for which listeners that connect late still receive the end of a process.
   std::chrono::milliseconds ended_time{30'000};
-  /// Returns a process that has ended less than `ended_time` ago.
+  /// Returns the process with this number if it has ended less than `ended_time` ago; otherwise null.
   std::shared_ptr<served_process> find_ended(std::uint32_t pid) {
     forget_old();
     for (const auto& [when, served] : ended_)
@@ -183,25 +189,26 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
       if (!served->tag().empty() && served->tag() == tag) return served;
     return nullptr;
   }
-  /// Processes that are being started.
+  /// The number of processes that are being started.
   std::size_t starting = 0;
-  /// False once the environment has refused to keep background processes.
+  /// False after the environment has refused to keep background processes.
   bool keeps_background = true;
 
   std::map<std::string, std::shared_ptr<directory_watch>, std::less<>>& watchers() noexcept { return watchers_; }
-  /// Bytes of input that wait for processes to read them.
+  /// The number of bytes of input that processes have not read yet.
   std::size_t waiting_input = 0;
-  /// A permit is held for a long reply until it is sent, so that a client that does not read delays only its own
-  /// sandbox.
+  /// Returns the semaphore for long replies. A long reply holds a permit until it is sent. So a client that does not
+  /// read delays only its own sandbox.
   cofferdam::detail::async_semaphore& listings() noexcept { return listings_; }
-  /// A permit is held while a whole tree is read for a watch. This never waits for a client.
+  /// Returns the semaphore for reading a whole directory tree for a watch. No permit is held while a client is awaited.
   cofferdam::detail::async_semaphore& looks() noexcept { return looks_; }
 
-  /// Streams that watch.
+  /// The number of streams that watch directories.
   std::size_t watching = 0;
 
   // ---- services on other ports ----
-  /// Passes the request to the service of that port. \return false if there is none.
+  /// Passes a request to the service on a port.
+  /// \return false if the port has no service.
   static awaitable<bool> serve(std::shared_ptr<served_sandbox> self, std::uint16_t port, http_call& call) {
     const auto factory = self->options_.ports().find(port);
     if (factory == self->options_.ports().end() || self->state_ != state::running) co_return false;
@@ -222,11 +229,13 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     co_return true;
   }
 
-  /// Ends everything that it has, then its environment. Once; not to be cancelled.
-  /// \throws what the environment's own `close` throws.
+  /// Closes the services, then the environment, and then everything else of the sandbox. Call it once, and do not
+  /// cancel it.
+  /// \throws the exceptions of closing the services and the environment.
   static awaitable<void> close(std::shared_ptr<served_sandbox> self) {
     self->end();
-    // Services that the environment holds up end with the environment.
+    // Some services may end only when the environment is closed. So the wait for them is limited here, and continues
+    // below.
     const auto services = std::make_shared<cofferdam::detail::joined_tasks>(self->executor_);
     services->spawn(close_services(self));
     co_await cofferdam::detail::joined_tasks::wait(services, patience);
@@ -255,7 +264,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     self->changed_.notify();
     if (failure) std::rethrow_exception(failure);
   }
-  /// Removes it from the list of running sandboxes.
+  /// Marks the sandbox as ended, and wakes all coroutines that wait for a change.
   void end() noexcept {
     state_ = state::ended;
     wake();
@@ -309,7 +318,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     self->forget_old();
     if (!std::exchange(self->is_sweeping_, true)) self->tasks_->spawn(sweep(self));
   }
-  /// Forgets ended processes after some time, without any request.
+  /// Forgets ended processes after `ended_time`, even if no request arrives.
   static awaitable<void> sweep(std::shared_ptr<served_sandbox> self) {
     while (!self->ended_.empty()) {
       co_await self->sweep_.wait(self->ended_.front().first + self->ended_time);

@@ -27,20 +27,20 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// The files in a request's body, as an environment takes them: streamed. What the client does wrong ends it, and is
-/// kept for the answer.
+/// The files in the body of a request, as a source for an environment. The body is streamed. If the client sends
+/// invalid data, the source ends, and the failure is kept for the reply.
 class upload_source : public file_source {
  public:
   const std::exception_ptr& failure() const noexcept { return failure_; }
 
-  /// Declares that the body is gzip.
-  /// \param max_bytes  maximum size of its content, in bytes.
+  /// Declares that the body is compressed with gzip.
+  /// \param max_bytes  the maximum size of the decompressed body, in bytes.
   void decode_gzip(std::uint64_t max_bytes) { gzip_.emplace(max_bytes); }
 
  protected:
   explicit upload_source(http_call& call) noexcept : call_(call) {}
 
-  /// The next piece of the body, decoded; none at its end.
+  /// Returns the next piece of the decompressed body; an empty text at its end.
   awaitable<std::string_view> more() {
     for (;;) {
       if (gzip_) {
@@ -89,7 +89,7 @@ class upload_source : public file_source {
   std::exception_ptr failure_;
 };
 
-/// A body that is one file.
+/// An upload whose body is one file.
 class raw_upload final : public upload_source {
  public:
   raw_upload(http_call& call, std::string destination) : upload_source(call), destination_(std::move(destination)) {}
@@ -118,10 +118,10 @@ class raw_upload final : public upload_source {
   bool is_over_ = false;
 };
 
-/// The `file` parts of a form.
+/// The parts of a form that have the name `file`. Each part is one file.
 class form_upload final : public upload_source {
  public:
-  /// \param destination  for the one file there is; without it the parts name their own.
+  /// \param destination  the path for the only file of the form. Without it, each part must name its own file.
   form_upload(http_call& call, std::string boundary, std::optional<std::string> destination, const guest_paths& paths)
       : upload_source(call), reader_(std::move(boundary)), destination_(std::move(destination)), paths_(paths) {}
 

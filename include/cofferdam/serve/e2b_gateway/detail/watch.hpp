@@ -13,7 +13,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// One thing that happened in a watched directory.
+/// A change in a watched directory.
 class file_event {
  public:
   file_event(const char* type, std::string name, const directory_entry* now)
@@ -21,9 +21,9 @@ class file_event {
     if (now != nullptr) now_ = *now;
   }
   const char* type() const noexcept { return type_; }
-  /// Relative to the watched directory.
+  /// Returns the path of the changed entry, relative to the watched directory.
   const std::string& name() const noexcept { return name_; }
-  /// Returns the current entry; null if it was removed.
+  /// Returns the entry after the change; null if it was removed.
   const directory_entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
 
  private:
@@ -33,20 +33,21 @@ class file_event {
   bool has_entry_;
 };
 
-/// Determines the changes between two listings of a directory. A moved file counts as removed and created. A file that
-/// was rewritten with the same size and mode is not detected.
+/// A watched directory. Its changes are found by comparing two listings. A moved file counts as removed and created. If
+/// a file was rewritten and its size and mode are the same as before, the change is not detected.
 class directory_watch {
  public:
   directory_watch(std::string path, bool is_recursive, bool with_entries)
       : path_(std::move(path)), is_recursive_(is_recursive), with_entries_(with_entries) {}
 
-  /// In the workspace.
+  /// Returns the path of the directory in the workspace.
   const std::string& path() const noexcept { return path_; }
   bool is_recursive() const noexcept { return is_recursive_; }
   bool with_entries() const noexcept { return with_entries_; }
 
-  /// \param listed  what stands there, no deeper than is watched.
-  /// \return        what has changed since the last call; nothing the first time.
+  /// Compares a listing with the listing of the previous call.
+  /// \param listed  the entries that exist now, at most as deep as the directory is watched.
+  /// \return        the changes since the previous call; nothing at the first call.
   std::vector<file_event> look(const std::vector<directory_entry>& listed) {
     std::map<std::string, directory_entry, std::less<>> now;
     for (const directory_entry& entry : listed) now.emplace(entry.path(), entry);

@@ -28,7 +28,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The output of a command since the last read. If there is too much, its beginning is dropped.
+/// The output of a command that was not read yet. If there are more than `most` bytes, the oldest ones are dropped.
 class unread_output {
  public:
   static constexpr std::size_t most = 256 * 1024;
@@ -41,8 +41,10 @@ class unread_output {
     text_.erase(0, cut);
   }
   bool empty() const noexcept { return text_.empty() && dropped_ == 0; }
-  /// Returns at most `most` bytes, the oldest first, as valid UTF-8.
-  /// \param last  true if no more output will arrive.
+  /// Returns the oldest output as valid UTF-8, and removes it.
+  /// \param count    the maximum number of bytes.
+  /// \param last     true if no more output will arrive; then an incomplete character at the end is returned too.
+  /// \param dropped  receives the number of bytes that were dropped since the last call.
   std::string take(std::size_t count, bool last, std::uint64_t& dropped) {
     dropped = std::exchange(dropped_, 0);
     std::string_view part = std::string_view(text_).substr(0, count);
@@ -58,7 +60,7 @@ class unread_output {
   std::uint64_t dropped_ = 0;
 };
 
-/// A command that continues after the call that has started it.
+/// A command that continues after the end of the tool call that has started it.
 class background_command {
  public:
   background_command(const asio::any_io_executor& executor, std::string its_id, std::string its_line,
@@ -75,7 +77,7 @@ class background_command {
   std::string line;
 
  private:
-  std::shared_ptr<any_environment> environment_;  // outlives the process
+  std::shared_ptr<any_environment> environment_;  // declared first, so that it outlives the process
   cofferdam::detail::async_semaphore signal_turn_;
 
  public:
@@ -85,17 +87,17 @@ class background_command {
   unread_output out;
   unread_output err;
   std::optional<command_result> result;
-  std::string lost;  // the reason why its end is unknown
+  std::string lost;  // the reason, if the result of the command cannot be known
   bool over() const noexcept { return result || !lost.empty(); }
 
-  /// One signal at a time.
+  /// Sends a signal, after earlier signals were sent.
   static awaitable<void> signal(std::shared_ptr<background_command> self, int number) {
     co_await self->signal_turn_.acquire(1, "signal");
     const cofferdam::detail::held_permits turn(self->signal_turn_, 1);
     co_await self->running.signal(number);
   }
 
-  /// Reads its output until it has ended.
+  /// Reads the output of the command until its end, and stores the result.
   static awaitable<void> watch(std::shared_ptr<background_command> self) {
     std::string lost;
     try {
@@ -129,10 +131,10 @@ class background_commands {
       if (!entry->over()) ++count;
     return count;
   }
-  /// A slot among the running commands, for a command that is being started.
+  /// A slot among the running commands, for a command that is being started. The destructor returns it.
   class reservation {
    public:
-    /// \throws error{exec_errc::too_large} if too many run.
+    /// \throws error{exec_errc::too_large} if too many commands run already.
     explicit reservation(background_commands& commands) : commands_(commands) { commands_.reserve(); }
     reservation(const reservation&) = delete;
     reservation& operator=(const reservation&) = delete;
@@ -159,7 +161,7 @@ class background_commands {
                                                         std::move(environment), std::move(running)));
     return all_.back();
   }
-  /// Returns null if there is none.
+  /// Returns the command with this id; null if there is none.
   std::shared_ptr<background_command> find(std::string_view id) const {
     for (const auto& entry : all_)
       if (entry->id == id) return entry;

@@ -43,8 +43,8 @@ template <class = void>
 class basic_background_tools;
 using background_tools = basic_background_tools<>;
 
-/// The tools for commands that outlive the call that starts them: `start_command`, `read_output`, `signal_command` and
-/// `list_commands`.
+/// The tools for commands that continue after the call that starts them: `start_command`, `read_output`,
+/// `signal_command` and `list_commands`.
 template <class>
 class basic_background_tools {
  public:
@@ -168,8 +168,8 @@ class basic_background_tools {
     co_return take_output(*found, self->kept_output_);
   }
 
-  /// Takes the output that has not been read yet.
-  /// \param max_bytes  maximum number of bytes of each stream.
+  /// Returns the output that was not read yet, and removes it from the buffer.
+  /// \param max_bytes  the maximum number of bytes of each output stream.
   static answer take_output(background_command& from, std::size_t max_bytes) {
     boost::json::object facts;
     std::string text;
@@ -243,7 +243,8 @@ class basic_background_tools {
     return found;
   }
 
-  /// Sets the status of a command. \param line  the same for the model.
+  /// Sets the status of a command in the answer's JSON data.
+  /// \param line  receives the status as a text for the model.
   static void add_status(boost::json::object& facts, std::string& line, const background_command& of) {
     if (!of.over()) {
       facts["status"] = "running";
@@ -259,7 +260,8 @@ class basic_background_tools {
     }
   }
 
-  /// \param name  such as "SIGTERM"; one that the schema of `signal_command` allows.
+  /// Returns the number of a signal.
+  /// \param name  such as "SIGTERM". The schema of `signal_command` allows only known signals.
   static int signal_number(std::string_view name) {
     for (int number = 1; number < 32; ++number)
       if (signal_name(number) == name) return number;

@@ -19,19 +19,20 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The function of a built-in tool, called with arguments that match its schema. `of` is the tool's data.
+/// The function of a built-in tool. It is called with arguments that match the tool's schema. `of` is the tool's data.
 template <class Of>
 using checked_work = awaitable<answer> (*)(std::shared_ptr<const Of> of, call& invocation,
                                            tools::checked_arguments arguments);
 
 inline awaitable<answer> said(answer result) { co_return result; }
 
-/// Returns the options' note about the environment, as one more item of the list in a tool's description.
+/// Returns the note about the environment from the options, as one more list item for a tool's description; an empty
+/// text if there is no note.
 inline std::string environment_note(const server_options& options) {
   return options.about_environment().empty() ? std::string() : "\n- " + options.about_environment();
 }
 
-/// Wraps a user's handler, and checks its arguments first.
+/// Wraps a user's handler, so that its arguments are checked before it is called.
 inline tool_handler checked(const tools::definition& what, tool_handler serve) {
   if (what.input())
     return [schema = *what.input(), serve = std::move(serve)](call& invocation) -> awaitable<answer> {
@@ -48,8 +49,8 @@ inline tool_handler checked(const tools::definition& what, tool_handler serve) {
   };
 }
 
-/// Adds a built-in tool, whose arguments are checked first.
-/// \param arguments  a member of `of`.
+/// Adds a built-in tool. Its arguments are checked before `work` is called.
+/// \param arguments  must be a member of `of`, which keeps it alive.
 template <class Of>
 void add_checked(server_core& core, std::shared_ptr<const Of> of, const tools::argument_list& arguments,
                  tools::definition what, checked_work<Of> work) {

@@ -35,7 +35,7 @@ template <class = void>
 class basic_code_exec_tool;
 using code_exec_tool = basic_code_exec_tool<>;
 
-/// The tool `code_exec`: runs a command and waits for its end.
+/// The tool `code_exec`, which runs a command and waits for its end.
 template <class>
 class basic_code_exec_tool {
  public:
@@ -90,7 +90,8 @@ class basic_code_exec_tool {
         .hints(false, true, false, options.open_world());
   }
 
-  /// Sends the output to the client while it arrives, if the client wants that and the environment supports it.
+  /// Runs a command. Sends its output to the client while it arrives, if the client wants that and the environment
+  /// supports it.
   static awaitable<answer> run(std::shared_ptr<const basic_code_exec_tool> self, call& invocation,
                                tools::checked_arguments arguments) {
     const std::shared_ptr<workspace> place = invocation.inside()->place;

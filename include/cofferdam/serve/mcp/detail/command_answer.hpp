@@ -14,27 +14,27 @@
 #include <string_view>
 #include <utility>
 
-// The result of a command, as the answer to a client.
+// Converts the result of a command to the answer for a client.
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 using cofferdam::detail::signal_name;
 
-/// The outcome of a command.
+/// The outcome of a command or of Python code, in the words of an answer.
 class command_outcome {
  public:
-  const char* status = "failed";  ///< of the structured part
-  std::string line;               ///< the first line of the text, without its end
+  const char* status = "failed";  ///< the member `status` of the JSON data
+  std::string line;               ///< the first line of the text, without its line end
   bool is_error = false;
 };
 
-/// Returns true if nothing ran because a rule or a check refused it.
+/// Returns true if nothing ran, because a rule or a check refused the command or the code.
 inline bool is_rejection(error_kind kind) noexcept {
   return kind == error_kind::command_not_allowed || kind == error_kind::absolute_path_detected ||
          kind == error_kind::invalid_argument || kind == error_kind::security_violation;
 }
 
-/// Returns the reason that a result gives, with the advice on a line of its own.
+/// Returns the reason in a result. The advice follows on its own line, if there is any.
 inline std::string reason_of(const command_result& result) {
   return result.advice().empty() ? result.reason() : result.reason() + "\n" + result.advice();
 }

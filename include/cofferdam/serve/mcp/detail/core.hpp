@@ -37,14 +37,15 @@ using registered_tool = registered<tools::definition, tool_handler>;
 using registered_resource = registered<resource_definition, resource_handler>;
 using registered_prompt = registered<prompt_definition, prompt_handler>;
 
-/// Gets notified of changes that belong to no request.
+/// An interface that is notified when a list or a resource of the server has changed.
 class change_listener {
  public:
   change_listener() = default;
   change_listener(const change_listener&) = delete;
   change_listener& operator=(const change_listener&) = delete;
   virtual ~change_listener() = default;
-  /// \param kind  "tools", "prompts", "resources": the changed list; or the URI of the changed resource.
+  /// \param kind         the changed list ("tools", "prompts" or "resources"), or the URI of the changed resource.
+  /// \param is_resource  true if `kind` is a URI.
   virtual void changed(std::string_view kind, bool is_resource) = 0;
 };
 
@@ -63,13 +64,14 @@ class server_core {
 
   workspace_plan plan;
   std::vector<std::shared_ptr<const registered_tool>> tools;
-  std::vector<std::shared_ptr<const registered_resource>> resources;  // including templates
+  std::vector<std::shared_ptr<const registered_resource>> resources;  // resources and templates
   std::vector<std::shared_ptr<const registered_prompt>> prompts;
   completion_handler complete;
   sealed_states sealed;
-  std::uint64_t revision = 0;  // of the lists; grows with each change
+  std::uint64_t revision = 0;  // counts the changes of all lists and resources
 
-  /// Kept alive by the caller for the length of a call.
+  /// Returns a tool by its name; null if there is none. The caller must keep the result during a call, because the tool
+  /// may be removed meanwhile.
   std::shared_ptr<const registered_tool> tool(std::string_view name) const {
     for (const auto& entry : tools)
       if (entry->what.name() == name) return entry;

@@ -33,10 +33,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Answers requests of either era, from any transport.
+/// The methods of MCP. They answer requests from any transport, and of both eras: protocol versions up to 2025-11-25
+/// (legacy) and 2026-07-28 (modern).
 class dispatch {
  public:
-  /// Sets the client and its version; returns an error reply if they are invalid. MCP, "Lifecycle".
+  /// Sets the protocol version and the client's capabilities in a request. Returns an error reply if they are invalid;
+  /// otherwise no value. MCP, "Lifecycle".
   static std::optional<reply> admit(session_state& of, request& pending) {
     const boost::json::object& params = pending.message.params;
     const boost::json::object* const meta = object_at(params, "_meta");
@@ -58,7 +60,8 @@ class dispatch {
     return std::nullopt;
   }
 
-  /// \throws failure; other exceptions of a method are not reported to the client.
+  /// Answers a request.
+  /// \throws failure with an error for the client. The client must not see the text of other exceptions.
   static awaitable<reply> answer_to(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
     const std::string& method = pending->message.method;
     if (method == "tools/call") {
@@ -89,8 +92,8 @@ class dispatch {
     throw failure(internal_error, "Internal error");
   }
 
-  /// Returns the answer to a request that needs no waiting; otherwise no value.
-  /// \throws failure
+  /// Returns the answer to a request that can be answered without waiting; no value for other requests.
+  /// \throws failure with an error for the client.
   static std::optional<reply> answer_now(session_state& of, request& pending) {
     const std::string& method = pending.message.method;
     for (const char* const waits : {"tools/call", "resources/list", "resources/read", "prompts/get"})
@@ -100,9 +103,10 @@ class dispatch {
     return at_once(of, pending);
   }
 
-  /// Waits until the client has read enough of earlier answers; first come, first served.
-  /// \param since  the time of the request.
-  /// \throws failure if it has read nothing for 5 s.
+  /// Waits until the client has read enough of its earlier answers. Several requests wait in the order of their
+  /// arrival.
+  /// \param since  the time at which the request arrived.
+  /// \throws failure if the client reads nothing for 5 s.
   static awaitable<void> wait_for_room(std::shared_ptr<session_state> of, std::chrono::steady_clock::time_point since) {
     co_await of->room.acquire(1, "call");
     const cofferdam::detail::held_permits first(of->room, 1);
@@ -147,8 +151,8 @@ class dispatch {
     return std::nullopt;
   }
 
-  /// Adds the members that the era requires to a result.
-  /// \param seconds  the time for which a client may cache it; no value if it is not a list.
+  /// Adds the members to a result that every result of the client's era has.
+  /// \param seconds  the time for which a client may cache the result; no value for a result that cannot be cached.
   static boost::json::object finished(const session_state& of, const request& pending, boost::json::object result,
                                       std::optional<int> seconds = std::nullopt) {
     if (!pending.modern) return result;
@@ -165,7 +169,7 @@ class dispatch {
     return result;
   }
 
-  // ---- requests without waiting ----
+  // ---- requests that need no waiting ----
   static reply at_once(session_state& of, request& pending) {
     const std::string& method = pending.message.method;
     const boost::json::object& params = pending.message.params;
@@ -246,7 +250,7 @@ class dispatch {
     if (!requested_version) throw failure(invalid_params, "'protocolVersion' must be a string");
     if (capabilities == nullptr) throw failure(invalid_params, "'capabilities' must be an object");
     if (object_at(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
-    // Kept as long as the session.
+    // The session keeps the client's capabilities, so their size is limited.
     if (pending.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
     of.version = std::string(negotiate(*requested_version));
     of.capabilities = *capabilities;
@@ -258,8 +262,8 @@ class dispatch {
     return reply(rpc_result(pending.id, result));
   }
 
-  // ---- tools ----
-  /// Returns the purpose of a state: its owner and its request.
+  // ---- the methods for tools ----
+  /// Returns the purpose of a sealed state: the client, the method, and the name, URI and arguments of the request.
   static std::string purpose(const session_state& of, const request& pending) {
     const boost::json::object& params = pending.message.params;
     std::string text = of.principal + '\0' + pending.message.method;
@@ -270,7 +274,7 @@ class dispatch {
     return text;
   }
 
-  /// Restores the state that a client sends back.
+  /// Passes the responses and the sealed state of a repeated call to the handler's `call` object.
   static void resume(session_state& of, const request& pending, call& invocation) {
     const boost::json::object& params = pending.message.params;
     if (!pending.modern) return;
@@ -334,7 +338,7 @@ class dispatch {
           answer::failed("could not run: " + std::string(wrong.what()) +
                          (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
       if (lost || wrong.code() == exec_errc::provider_failed) told = std::current_exception();
-    } catch (...) {  // a handler may throw anything
+    } catch (...) {  // a handler may throw an object of any type
       if (pending->cancelled) throw;
       told = std::current_exception();
       handler_answer = answer::failed("Error: the tool failed inside the server.");
@@ -344,7 +348,7 @@ class dispatch {
     co_return finished(*of, *pending, tool_result(handler_answer, pending->version));
   }
 
-  // ---- resources ----
+  // ---- the methods for resources ----
   static failure no_such_resource(const request& pending, const std::string& uri) {
     boost::json::object data;
     data["uri"] = uri;
@@ -361,7 +365,7 @@ class dispatch {
     }
   }
 
-  /// Lists all files; if the tree is too large to be listed for each page, only its top level.
+  /// Lists all files of the workspace. If the tree is too large to be listed for each page, lists only its top level.
   static awaitable<std::vector<directory_entry>> workspace_files(std::shared_ptr<session_state> of) {
     const list_options recursive = list_options().entries(100'000).path_bytes(std::size_t{32} * 1024 * 1024);
     const list_options top = list_options(recursive).depth(1);
@@ -474,7 +478,7 @@ class dispatch {
     co_return result;
   }
 
-  // ---- prompts and completions ----
+  // ---- the methods for prompts and completions ----
   static awaitable<boost::json::object> get_prompt(std::shared_ptr<session_state> of,
                                                    std::shared_ptr<request> pending) {
     const std::optional<std::string> name(if_text_at(pending->message.params, "name"));
@@ -520,7 +524,7 @@ class dispatch {
     co_return finished(*of, *pending, std::move(result));
   }
 
-  // ---- subscriptions ----
+  // ---- the method subscriptions/listen ----
   static awaitable<boost::json::object> listen(std::shared_ptr<session_state> of, std::shared_ptr<request> pending) {
     const auto mine = std::make_shared<subscription>(of->core->executor(), pending);
     const boost::json::object has = of->core->capabilities();

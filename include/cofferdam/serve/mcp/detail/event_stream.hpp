@@ -22,8 +22,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The messages that belong to one request, or to none, as Server-Sent Events: numbered, and kept so that a client can
-/// get the missed ones after a lost connection. MCP, "Transports", "Resumability".
+/// A stream of messages to a client as Server-Sent Events: the messages of one request, or those that belong to no
+/// request. The events are numbered and stored, so that a client can fetch missed events after a lost connection. MCP,
+/// "Transports", "Resumability".
 class event_stream final : public outlet {
  public:
   static constexpr std::size_t max_events = 256;
@@ -32,7 +33,7 @@ class event_stream final : public outlet {
   event_stream(const asio::any_io_executor& executor, std::shared_ptr<unread_answers> unread, std::string id,
                bool is_kept)
       : changed_(executor), unread_(std::move(unread)), id_(std::move(id)), is_kept_(is_kept) {}
-  /// \param told  called when the stream has ended and no writer sends it to a client; must not throw.
+  /// Sets a callable that is called when the stream has ended and no writer sends it to a client. It must not throw.
   void on_left(std::function<void()> told) { left_ = std::move(told); }
 
   const std::string& id() const noexcept { return id_; }
@@ -62,20 +63,21 @@ class event_stream final : public outlet {
     changed_.notify();
   }
 
-  /// Returns true if the whole content is one answer, or nothing.
+  /// Returns true if the stream has ended, and contains no message except the answer.
   bool is_one_answer() const noexcept { return done_ && notified_ == 0; }
   bool has_answer() const noexcept { return answered_; }
   reply_kind kind() const noexcept { return kind_; }
-  /// Adds the last message: the answer, if there is one.
+  /// Returns the text of the last event. After the end of the stream this is the answer, if there is one.
   const std::shared_ptr<const unread_text>& last() const { return events_.back().text; }
 
-  /// Returns true if there is, and will be, no event after `seen`.
+  /// Returns true if the event with the number `seen` is the last event, and no further event can follow.
   bool is_over(std::uint64_t seen) const noexcept { return done_ && seen >= last_; }
-  /// Returns true if all events after `seen` are still stored.
+  /// Returns true if all events after the number `seen` are still stored.
   bool has_all_since(std::uint64_t seen) const noexcept {
     return seen <= last_ && (events_.empty() ? seen == last_ : seen + 1 >= events_.front().number);
   }
-  /// Returns the text of the event after `seen`; null if there is none yet. `seen` becomes its number.
+  /// Returns the text of the next event after the number `seen`, and sets `seen` to its number; null if there is none
+  /// yet.
   std::shared_ptr<const unread_text> next(std::uint64_t& seen) const {
     for (const item& event : events_) {
       if (event.number <= seen) continue;
@@ -84,9 +86,9 @@ class event_stream final : public outlet {
     }
     return nullptr;
   }
-  /// Returns the last event that the client has received.
+  /// Returns the number of the last event that the client has received.
   std::uint64_t last_delivered() const noexcept { return delivered_; }
-  /// Records that the client has received this event, and those before.
+  /// Records that the client has received the event with this number, and all events before it.
   void delivered(std::uint64_t number) {
     delivered_ = std::max(delivered_, number);
     if (!is_kept_) {
@@ -96,9 +98,10 @@ class event_stream final : public outlet {
     }
   }
 
-  /// Makes the caller the writer of the events; the previous writer ends.
+  /// Makes the caller the writer that sends the events to the client. A previous writer then ends.
+  /// \return the number of the new writer.
   std::uint64_t attach() {
-    // The first writer may have been interrupted before it began.
+    // The flag stays set for the first writer, because the interruption may have happened before that writer began.
     if (reader_++ != 0) interrupted_ = false;
     attached_ = true;
     changed_.notify();
@@ -110,10 +113,10 @@ class event_stream final : public outlet {
     if (done_ && left_) left_();
   }
   bool is_attached() const noexcept { return attached_; }
-  /// Returns true if the writer must end its connection.
+  /// Returns true if this writer must end its connection.
   bool is_to_leave(std::uint64_t reader) const noexcept { return interrupted_ || reader != reader_; }
 
-  /// Waits for a change, or until `until`.
+  /// Waits for a change of the stream, at most until the time `until`.
   awaitable<cofferdam::detail::wait_result> change(async_event::clock::time_point until = async_event::never) {
     return changed_.wait(until);
   }
@@ -124,7 +127,7 @@ class event_stream final : public outlet {
     item(std::uint64_t its_number, std::shared_ptr<const unread_text> its_text)
         : number(its_number), text(std::move(its_text)) {}
     std::uint64_t number;
-    std::shared_ptr<const unread_text> text;  // the writer owns it too
+    std::shared_ptr<const unread_text> text;  // the writer shares it while it sends the text
   };
 
   void push(std::string text) {
@@ -137,7 +140,8 @@ class event_stream final : public outlet {
     bytes_ -= events_.front().text->size();
     events_.pop_front();
   }
-  /// Removes delivered events first; keeps the others, except in a stream without a reader.
+  /// Removes the oldest events while the stream exceeds its limits. Keeps events that the client has not received, and
+  /// the last event.
   void trim() {
     while (events_.size() > 1 && (events_.size() > max_events || bytes_ > max_bytes) &&
            events_.front().number <= delivered_)

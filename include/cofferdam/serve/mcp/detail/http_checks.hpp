@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-// Checks before a message of streamable HTTP is parsed: the client and the header fields. MCP, "Transports".
+// Checks the header fields of a request over streamable HTTP before its message is handled. MCP, "Transports".
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
@@ -40,7 +40,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Returns `name:port` without its port, in lower case; empty if it is not an authority.
+/// Returns the host of `host:port` in lower case; an empty text if the syntax is invalid.
 inline std::string host_name(std::string_view authority) {
   std::size_t end = 0;
   if (authority.starts_with('[')) {
@@ -61,8 +61,8 @@ inline std::string host_name(std::string_view authority) {
 
 inline bool is_own_name(std::string_view host) { return host == "localhost" || host == "127.0.0.1" || host == "[::1]"; }
 
-/// Returns true if a request may name this host.
-/// \param others  names with a port, or without one for any port.
+/// Returns true if a request may name this host in its `Host` field. The names of loopback are always allowed.
+/// \param others  further hosts, with a port, or without a port, which allows every port.
 inline bool is_own_host(std::string_view host, const std::vector<std::string>& others) {
   const std::string name = host_name(host);
   if (name.empty()) return false;
@@ -74,7 +74,7 @@ inline bool is_own_host(std::string_view host, const std::vector<std::string>& o
   });
 }
 
-/// Returns true if a page of this origin may send requests.
+/// Returns true if web pages of this origin may send requests: pages of this machine, of `hosts` and of `origins`.
 inline bool is_own_origin(std::string_view origin, const std::vector<std::string>& hosts,
                           const std::vector<std::string>& origins) {
   const std::string whole = lowered(origin);
@@ -85,19 +85,20 @@ inline bool is_own_origin(std::string_view origin, const std::vector<std::string
   return false;
 }
 
-/// Returns true if all `Origin` fields of a request have such an origin. A browser sends one.
+/// Returns true if a request has no `Origin` field, or one `Origin` field with an allowed origin. Browsers send this
+/// field.
 inline bool has_own_origin(const http_fields& fields, const std::vector<std::string>& hosts,
                            const std::vector<std::string>& origins) {
   const std::optional<std::string_view> origin = fields.find("Origin");
   return !origin || (fields.count("Origin") == 1 && is_own_origin(*origin, hosts, origins));
 }
 
-/// Returns true if a `Content-Type` field is JSON, with or without parameters.
+/// Returns true if the value of a `Content-Type` field is JSON, with or without parameters.
 inline bool is_json_type(std::string_view field) {
   return lowered(trimmed(field.substr(0, field.find(';')))) == "application/json";
 }
 
-/// Returns the index of the token in an `Authorization` field; no value if there is none.
+/// Returns the index of the token in an `Authorization` field; no value if the field has no known token.
 inline std::optional<std::size_t> token_of(std::string_view field, const std::vector<std::string>& tokens) {
   constexpr std::string_view scheme = "bearer ";
   if (field.size() < scheme.size() || lowered(field.substr(0, scheme.size())) != scheme) return std::nullopt;
@@ -108,11 +109,11 @@ inline std::optional<std::size_t> token_of(std::string_view field, const std::ve
   return found;
 }
 
-/// The header field, defined by this library, with which a client of the modern era, which has no sessions, selects its
-/// own place.
+/// The header field in which a client of the modern era (protocol version 2026-07-28) names its environment. This
+/// library defines the field, because that version has no sessions.
 inline constexpr std::string_view place_field = "Cofferdam-Place";
 
-/// True for the name of a place: 1 to 64 letters, digits, dots, hyphens and underscores.
+/// Returns true for a valid place name: 1 to 64 letters, digits, dots, hyphens and underscores.
 inline bool is_place_name(std::string_view name) {
   const auto is_good = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
@@ -121,7 +122,7 @@ inline bool is_place_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), is_good);
 }
 
-/// Returns true if an `Accept` field accepts a type: "text/event-stream".
+/// Returns true if the value of an `Accept` field allows a media type, such as "text/event-stream".
 inline bool accepts(std::string_view field, std::string_view type) {
   const std::string_view family = type.substr(0, type.find('/'));
   while (!field.empty()) {
@@ -134,7 +135,8 @@ inline bool accepts(std::string_view field, std::string_view type) {
   return false;
 }
 
-/// Decodes a field: unchanged, or from `=?base64?...?=`; no value if it is malformed.
+/// Decodes the value of a header field. The form `=?base64?...?=` is decoded; other values stay unchanged. Returns no
+/// value if the base64 is invalid.
 inline std::optional<std::string> decoded_field(std::string_view value) {
   value = trimmed(value);
   constexpr std::string_view open = "=?base64?";
@@ -145,11 +147,12 @@ inline std::optional<std::string> decoded_field(std::string_view value) {
   return std::string(as_text(*raw));
 }
 
-/// Finds a field of a request by name.
+/// A function that returns the value of a request's header field; no value if the field is absent.
 using field_lookup = std::function<std::optional<std::string_view>(std::string_view name)>;
 
-/// Returns one sentence about invalid fields of a modern request; empty if they are valid.
-/// \param tool  the schema of the called tool; null if none is called.
+/// Returns one sentence about header fields that contradict the message of a request of the modern era (2026-07-28); an
+/// empty text if there are none.
+/// \param tool  the input schema of the called tool; null if the request calls no tool.
 inline std::string header_complaint(const rpc_message& message, const field_lookup& field,
                                     const boost::json::object* tool) {
   const std::optional<std::string_view> method = field("Mcp-Method");

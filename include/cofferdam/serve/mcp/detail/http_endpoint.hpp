@@ -36,7 +36,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Streamable HTTP: one path, both eras. MCP, "Transports".
+/// The endpoint of streamable HTTP: one path for all versions of the protocol. MCP, "Transports".
 class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
  public:
   explicit http_endpoint(std::shared_ptr<server_core> core)
@@ -89,10 +89,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
   }
 
-  /// Sets if `Host` is checked: for a loopback listener, or if names were given.
+  /// Sets if the `Host` field of requests is checked.
   void check_hosts(bool looks) noexcept { checks_hosts_ = looks; }
 
-  /// Ends unused sessions, until it is cancelled.
+  /// Ends sessions that were unused for too long, at regular intervals until the coroutine is cancelled.
   static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
     asio::steady_timer timer(self->core_->executor());
     const auto period = std::chrono::milliseconds(self->core_->options().session_timeout()) / 4;
@@ -105,7 +105,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
   void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
 
-  /// Ends everything. Cannot be cancelled.
+  /// Ends all sessions and their requests. Cannot be cancelled.
   static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
     self->closed_ = true;
     self->work_->cancel();
@@ -120,7 +120,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await tasks::join(self->closing_);
     try {
       co_await tasks::join(self->work_);
-    } catch (const std::exception&) {  // reported already
+    } catch (const std::exception&) {  // a failed sweep does not matter at the end
     }
   }
 
@@ -136,7 +136,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     return response;
   }
   static constexpr std::size_t max_copied = std::size_t{64} * 1024;
-  /// Replies with JSON, without copying a long text.
+  /// Replies with JSON. A long text is written in pieces, so that it is not copied as a whole.
   static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
     if (text->size() <= max_copied) {
       co_await call.reply(json(status, text->view()));
@@ -159,7 +159,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     if (client_session->side) client_session->side->finish(std::nullopt);
     co_await session::close(client_session->inside);
   }
-  /// Ends a session in the background; failures are reported to the operator of the server.
+  /// Ends a session in the background. Failures are passed to the server's `on_error`.
   static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> client_session) {
     std::exception_ptr failure;
     try {
@@ -200,7 +200,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
   static http_reply no_such_session() { return refusal(404, no_session, "Session not found"); }
 
-  /// Returns an error reply for an invalid version in a legacy client's field.
+  /// Returns an error reply for an invalid version in a legacy request (up to 2025-11-25); otherwise no value.
   static std::optional<http_reply> wrong_version(const http_call& call) {
     const auto version = call.field("MCP-Protocol-Version");
     if (!version || is_legacy(trimmed(*version))) return std::nullopt;
@@ -209,8 +209,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
                        " (supported versions: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05)");
   }
 
-  /// Reads a message within the limits of time and memory.
-  /// \return the reply if it has not arrived in time.
+  /// Reads a message within the limits of time and memory. Returns an error reply if it is late; otherwise no value.
   static awaitable<std::optional<http_reply>> read(std::shared_ptr<http_endpoint> self, http_call& call,
                                                    std::size_t owner, cofferdam::detail::request_body& into) {
     const server_options& options = self->core_->options();
@@ -230,7 +229,6 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_return refusal(408, refused_by_transport, "the message has not arrived within the time limit");
   }
 
-  // ---- POST ----
   static awaitable<void> post(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
     if (!is_json_type(call.field("Content-Type").value_or(""))) {
       co_await call.reply(refusal(415, refused_by_transport, "Content-Type must be application/json"));
@@ -238,7 +236,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     rpc_limits limits;
     limits.bytes = self->core_->options().message();
-    // Its share of the memory is held until the message was answered, because the parsed message lives until then.
+    // The body keeps its share of the memory as long as this coroutine runs, because the parsed message lives in it.
     cofferdam::detail::request_body body;
     std::optional<http_reply> late = co_await read(self, call, owner, body);
     if (late) {
@@ -267,10 +265,10 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
   }
 
-  // ---- modern ----
+  // ---- requests of the modern era: version 2026-07-28, without sessions ----
   static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
 
-  /// Returns the place that a client of the modern era has named; null if the limit is reached.
+  /// Returns the session of a token and a place name, which may be empty. Makes it if necessary; null at the limit.
   std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
     const auto found = shared_.find({owner, name});
     std::shared_ptr<http_session> client_session;
@@ -287,7 +285,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     return client_session;
   }
 
-  /// Returns the error in the field with the name of a place; empty if it is valid.
+  /// Returns an error message if the field with the place name is invalid; otherwise an empty text.
   static std::string place_complaint(const http_call& call) {
     const std::size_t count = call.head().fields.count(place_field);
     if (count == 0) return {};
@@ -297,7 +295,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
            " field is no name: 1 to 64 letters, digits, dots, hyphens and underscores";
   }
 
-  /// Returns an error in a modern request that is independent of its method.
+  /// Returns an error response if the envelope of a modern request (2026-07-28) is invalid; otherwise no value.
   std::optional<std::string> modern_complaint(session& of, const rpc_message& message, const http_call& call,
                                               const std::string& version) const {
     const std::string id = message.id_text();
@@ -349,13 +347,13 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
         std::make_shared<event_stream>(self->core_->executor(), client_session->inside->unread, std::string(), false);
     const std::shared_ptr<request> running =
         client_session->inside->receive(std::move(message), stream, request_ids::of_many_clients);
-    // The end of the connection cancels the request.
+    // The end of the connection ends this coroutine, and so cancels the request.
     const cancelling at_end(running);
     const in_use counted(*client_session);
     co_await answer_with(call, stream, false, "", true, true);
   }
 
-  // ---- legacy ----
+  // ---- requests of the legacy era: versions up to 2025-11-25, with sessions ----
   static awaitable<void> post_legacy(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
                                      rpc_input input) {
     const std::string_view accept = call.field("Accept").value_or("");
@@ -410,7 +408,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, true, client_session->inside->version, false, as_json);
   }
 
-  /// Returns true if a token may have another session or named place: no token may use the share of others.
+  /// Returns true if a token may have one more session. Each token has its own share of the limit.
   bool has_place_for(std::size_t owner) const {
     const std::size_t limit = core_->options().sessions();
     const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
@@ -485,8 +483,9 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await reply_json(call, 200, whole);
   }
 
-  /// Sends the answer to one request: as JSON if there is no other message, else as events.
-  /// \param resumes  true if events have ids, so that the client may reconnect for missed ones.
+  /// Sends the answer to one request: as JSON if `as_json` is true and no other message comes first, else as events.
+  /// \param resumes       true if events have ids, so that the client may reconnect to get missed events.
+  /// \param has_statuses  true if a refused request gets the HTTP status 400 or 404.
   static awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
                                      std::string version, bool has_statuses, bool as_json) {
     constexpr std::chrono::seconds patience{2};
@@ -544,7 +543,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await call.end();
   }
 
-  // ---- GET and DELETE ----
+  // ---- the methods GET and DELETE ----
   static awaitable<void> get(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
     const std::shared_ptr<http_session> client_session = self->find(call, owner);
     std::optional<http_reply> no;
@@ -592,7 +591,8 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   std::shared_ptr<tasks> work_;
   std::shared_ptr<tasks> closing_;
   std::map<std::string, std::shared_ptr<http_session>> sessions_;
-  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>> shared_;  // by token and name
+  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>>
+      shared_;  // the key is a token's index and a place name
   bool checks_hosts_ = true;
   bool closed_ = false;
 };

@@ -17,7 +17,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A session of HTTP: in the legacy era that of a client, in the modern era that of a token.
+/// A session over HTTP. In the legacy era (protocol versions up to 2025-11-25) it belongs to one client. In the modern
+/// era (2026-07-28) it belongs to a token and a place name, and several clients may share it.
 class http_session : public std::enable_shared_from_this<http_session> {
  public:
   http_session(std::shared_ptr<session> served, std::string session_id, std::size_t token)
@@ -25,7 +26,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
 
   std::shared_ptr<session> inside;
   std::string id;
-  std::size_t owner;  // index of the token; 0 if there are none
+  std::size_t owner;  // the index of the token; 0 if the server has no tokens
   std::chrono::steady_clock::time_point used = std::chrono::steady_clock::now();
   std::size_t open_streams = 0;
   std::shared_ptr<event_stream> side;
@@ -34,7 +35,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
     return cofferdam::detail::random_characters(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
   }
 
-  /// The stream of a request's messages, which is kept for a while after its end.
+  /// Opens a stream for the messages of one request. After its end the stream is kept for a client that reconnects,
+  /// until `forget_old` removes it.
   std::shared_ptr<event_stream> open_stream() {
     const auto stream =
         std::make_shared<event_stream>(inside->core->executor(), inside->unread, new_id().substr(0, 16), true);
@@ -44,7 +46,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
     streams_.push_back(stream);
     return stream;
   }
-  /// Returns the stream to which the event with this id belongs, and the event's number; null if it was removed.
+  /// Finds the stream that contains the event with this id; null if the stream was removed, or if the id is invalid.
+  /// \param number  receives the number of the event.
   std::shared_ptr<event_stream> find(std::string_view event_id, std::uint64_t& number) const {
     const std::size_t mark = event_id.rfind('_');
     if (mark == std::string_view::npos || mark + 1 == event_id.size() || event_id.size() - mark > 19) return nullptr;
@@ -68,7 +71,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
   static constexpr std::size_t max_ended = 32;
   static constexpr std::size_t max_ended_bytes = std::size_t{4} * 1024 * 1024;
 
-  /// Keeps the newest ended streams without a reader, within the limits.
+  /// Removes the oldest streams that have ended and have no reader, until the others are within the limits.
   void forget_old() noexcept {
     std::size_t count = 0;
     std::size_t size = 0;
@@ -87,7 +90,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
   std::list<std::shared_ptr<event_stream>> streams_;
 };
 
-/// Cancels a request at the end of the scope, if it is still under way.
+/// A scope object that cancels a request in its destructor, if the request is still running.
 class cancelling {
  public:
   explicit cancelling(std::shared_ptr<request> of) : of_(std::move(of)) {}
@@ -101,7 +104,7 @@ class cancelling {
   std::shared_ptr<request> of_;
 };
 
-/// Marks a session as in use.
+/// A scope object that marks a session as used, so that it is not ended as idle.
 class in_use {
  public:
   explicit in_use(http_session& of) : of_(of) { ++of_.open_streams; }
@@ -116,7 +119,8 @@ class in_use {
   http_session& of_;
 };
 
-/// Reads a stream.
+/// A scope object of a coroutine that sends a stream to its client. Attaches to the stream in the constructor, and
+/// detaches in the destructor.
 class attached {
  public:
   explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}

@@ -24,11 +24,11 @@
 #include <utility>
 #include <vector>
 
-// JSON-RPC 2.0 as used by MCP: parsing and formatting. MCP, "Messages".
+// Parses and formats JSON-RPC 2.0 messages, as MCP uses them. MCP, "Messages".
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The `code` of an error response.
+/// The `code` of a JSON-RPC error response.
 enum rpc_code : int {
   parse_error = -32700,
   invalid_request = -32600,
@@ -37,7 +37,7 @@ enum rpc_code : int {
   internal_error = -32603,
   refused_by_transport = -32000,
   no_session = -32001,
-  no_resource = -32002,  // legacy
+  no_resource = -32002,  // only in the legacy era: versions up to 2025-11-25
   header_mismatch = -32020,
   missing_capability = -32021,
   unsupported_version = -32022,
@@ -49,7 +49,7 @@ using cofferdam::detail::object_at;
 using cofferdam::detail::text_at;
 using cofferdam::detail::view_of;
 
-/// The reason why a text is not a message.
+/// The reason why a text is not a valid message, as a JSON-RPC error.
 class rpc_fault {
  public:
   rpc_fault(int code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -63,41 +63,42 @@ class rpc_fault {
 
 enum class rpc_kind { request, notification, response };
 
-/// A parsed message. Its parts are unchecked.
+/// A parsed message. The parameters have not been checked.
 class rpc_message {
  public:
   rpc_kind kind = rpc_kind::notification;
-  boost::json::value id;  // null if there is none
+  boost::json::value id;  // null if the message has none
   std::string method;
   boost::json::object params;
-  boost::json::object whole;  // of a response
-  std::size_t size = 0;       // bytes of its text
+  boost::json::object whole;  // the whole message, if it is a response
+  std::size_t size = 0;       // the length of its text, in bytes
 
-  /// Returns the id as JSON, which distinguishes 0 from "0".
+  /// Returns the id as JSON text, in which 0 and "0" differ.
   std::string id_text() const { return boost::json::serialize(id); }
 };
 
-/// The content of a text: one message or a batch, each valid or not.
+/// The result of parsing a text: one message or a batch of messages. Each message is valid or has a fault.
 class rpc_input {
  public:
   bool is_batch = false;
   std::vector<rpc_message> messages;
-  /// The faults of invalid messages, with their ids if known.
+  /// The faults of invalid messages. Each has the id of its message, or null if the id is unknown.
   std::vector<std::pair<rpc_fault, boost::json::value>> faults;
 };
 
 class rpc_limits {
  public:
   std::size_t bytes = std::size_t{16} * 1024 * 1024;
-  /// Returns the maximum number of JSON values in one text. This limits the parsing time, during which no other request
-  /// is served. It allows an average of 40 bytes per value in a text of maximum size.
+  /// Returns the maximum number of JSON values in one text. The limit exists because no other request is served while a
+  /// text is parsed. It allows a text of the maximum size to have an average of 40 bytes per value.
   std::size_t values() const noexcept { return std::max<std::size_t>(bytes / 40, 1000); }
   std::size_t depth = 64;
   std::size_t batch = 100;
   std::size_t id_bytes = 1024;
 };
 
-/// Parses one value as a message.
+/// Parses one JSON value as a message, and adds the message or its fault to `into`.
+/// \param size  the length of the value's text, in bytes.
 inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, std::size_t size, rpc_input& into) {
   const auto wrong = [&into](const char* why, boost::json::value id = nullptr) {
     into.faults.emplace_back(rpc_fault(invalid_request, why), std::move(id));
@@ -116,7 +117,7 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
     return;
   }
   if (id != nullptr && !has_good_id) {
-    // A client's error response to a message without an id has a null id; it is not a request.
+    // A client sends an error response with a null id if it cannot read a message. Such a response is ignored.
     if (!object->contains("method") && object->contains("error")) return;
     wrong("Invalid Request: 'id' must be a string (of at most 1024 bytes) or an integer");
     return;
@@ -151,7 +152,7 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
   into.messages.push_back(std::move(message));
 }
 
-/// Parses any text.
+/// Parses a text from a client, which may contain a message, a batch or anything else.
 inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
   rpc_input input;
   if (text.size() > limits.bytes) {
@@ -197,7 +198,8 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
 inline std::string rpc_result(const std::string& id_text, const boost::json::object& result) {
   return R"({"jsonrpc":"2.0","id":)" + id_text + R"(,"result":)" + readable_json(result) + "}";
 }
-/// \param id_text  empty: without an id.
+/// Formats an error response.
+/// \param id_text  the id as JSON text; if it is empty, the response has no id.
 inline std::string rpc_error(std::string_view id_text, int code, std::string_view message,
                              const boost::json::value& data = nullptr) {
   boost::json::object error;
@@ -216,15 +218,18 @@ inline std::string rpc_request(const std::string& id, std::string_view method, c
          readable_json(params) + "}";
 }
 
-/// Finds lines in pieces of a stream. A line that is too long is reported once, as soon as this is known, and skipped.
+/// A splitter that finds the lines of a stream in its pieces. A line that is too long is reported once, as soon as this
+/// is known, and the rest of it is skipped.
 class line_reader {
  public:
   enum class found { nothing, line, too_long };
 
   explicit line_reader(std::size_t longest) : longest_(longest) {}
 
-  /// Returns the next line of `piece`, and removes it from there. Without its line end; empty lines are skipped.
-  /// \param line  buffer for the result; valid until the next call.
+  /// Finds the next line that is not empty, and removes it from `piece`.
+  /// \param line  receives the line without its line end; valid until the next call, and as long as the bytes of
+  ///              `piece`.
+  /// \return      `nothing` if `piece` contains no further line end.
   found next(std::string_view& piece, std::string_view& line) {
     if (given_) {
       kept_.clear();
@@ -239,7 +244,7 @@ class line_reader {
         skipping_ = !whole;
         continue;
       }
-      if (kept_.size() + part.size() > longest_ + 1) {  // one more for a carriage return
+      if (kept_.size() + part.size() > longest_ + 1) {  // one byte more for a carriage return
         kept_ = std::string();
         skipping_ = !whole;
         return found::too_long;

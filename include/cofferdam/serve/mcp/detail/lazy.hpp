@@ -21,8 +21,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// An object that is opened at its first use, once for all users, and again after it was lost. A cancelled user does
-/// not cancel the opening.
+/// An object that is opened at its first use. All users share it. If it is lost, the next use opens a new object. If a
+/// user is cancelled, the opening continues for the others.
 template <class T>
 class lazy : public std::enable_shared_from_this<lazy<T>> {
  public:
@@ -34,10 +34,12 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
 
   bool can_open() const noexcept { return static_cast<bool>(open_); }
   const std::shared_ptr<T>& now() const noexcept { return now_; }
-  /// Returns the number of the object for the next user: counts how many times it was opened.
+  /// Returns the number of the open object; if none is open, the number that the next object will have.
   std::uint64_t generation() const noexcept { return now_ ? generation_ : generation_ + 1; }
 
-  /// \throws the exceptions of opening; error{exec_errc::environment_closed} once it was closed.
+  /// Returns the object, and opens it if necessary.
+  /// \throws the exceptions of opening; error{exec_errc::environment_closed} after `refuse` or `close`;
+  ///     error{exec_errc::unsupported} if no way to open it was given.
   static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
     if (!self->open_) throw error(exec_errc::unsupported, "this server has no such environment");
     for (;;) {
@@ -53,20 +55,21 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
     }
   }
 
-  /// Drops a lost object; the next user opens another.
+  /// Drops the object with this number, because it is lost. The next use opens a new object.
   void drop(std::uint64_t generation) {
     if (!now_ || generation != generation_) return;
     std::shared_ptr<T> lost = std::exchange(now_, nullptr);
     work_->spawn(discard(this->shared_from_this(), std::move(lost)));
   }
 
-  /// Called after the end of all `work`.
+  /// Closes the object, if it is open. Later uses throw.
   static awaitable<void> close(std::shared_ptr<lazy> self) {
     self->closed_ = true;
     self->changed_.notify();
     std::shared_ptr<T> last = std::exchange(self->now_, nullptr);
     if (last) co_await self->close_(std::move(last));
   }
+  /// Makes all later uses throw, but does not close the object.
   void refuse() {
     closed_ = true;
     changed_.notify();
@@ -91,7 +94,7 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
   static awaitable<void> discard(std::shared_ptr<lazy> self, std::shared_ptr<T> lost) {
     try {
       co_await self->close_(std::move(lost));
-    } catch (const std::exception&) {  // it was lost before
+    } catch (const std::exception&) {  // expected: the object was lost before
     }
   }
 

@@ -31,7 +31,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The client at the other end of a byte stream, with one message per line: stdio. MCP, "Transports".
+/// A client that is connected by a byte stream with one message per line, such as standard input and output. MCP,
+/// "Transports".
 class line_client : public std::enable_shared_from_this<line_client> {
  public:
   line_client(std::shared_ptr<server_core> core, byte_stream stream)
@@ -41,7 +42,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
         work_(std::make_shared<tasks>(core_->executor())),
         changed_(core_->executor()) {}
 
-  /// Runs until the client disconnects, or `stop`; then ends all its work.
+  /// Serves the client until it disconnects or this coroutine is cancelled. Then ends all work of the client.
   static awaitable<void> serve(std::shared_ptr<line_client> self) {
     self->session_->side = std::make_shared<line_outlet>(self, nullptr);
     self->work_->spawn(write_all(self));
@@ -49,7 +50,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
       try {
         co_await read_all(*self);
       } catch (const error& lost) {
-        // A lost connection counts as the end of the client.
+        // A lost connection is the same as a client that has disconnected.
         if (lost.code() != exec_errc::io_error) throw;
       }
     };
@@ -61,7 +62,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
   static constexpr std::size_t max_queued = 1024;
   static constexpr std::size_t max_queued_bytes = std::size_t{64} * 1024 * 1024;
 
-  /// The answers to one batch.
+  /// The answers to one batch, which is a JSON array of messages. They are sent together.
   class batch {
    public:
     std::size_t open = 0;
@@ -111,7 +112,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
           self.take(line);
         }
       }
-      // A client that sends requests but does not read the answers has to wait.
+      // While the client does not read its answers, no further requests are read from it.
       while (self.is_full() && !self.broken_) co_await self.changed_.wait();
       if (self.broken_) break;
     }
@@ -162,7 +163,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
       for (;;) {
         while (self->queue_.empty() && !self->ended_) co_await self->changed_.wait();
         if (self->queue_.empty()) break;
-        // Small messages are sent together.
+        // Small messages are sent together in one write.
         std::string text = std::move(self->queue_.front());
         self->queue_.pop_front();
         while (!self->queue_.empty() && text.size() + self->queue_.front().size() < 64 * 1024) {
@@ -174,7 +175,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
         self->queued_bytes_ -= text.size();
         self->changed_.notify();
       }
-    } catch (const std::exception&) {  // the client does not read any more, so its input is ignored
+    } catch (const std::exception&) {  // the client does not read any more, so its input is ignored too
       self->broken_ = true;
       self->stream_.close();
     }
@@ -191,13 +192,13 @@ class line_client : public std::enable_shared_from_this<line_client> {
     }
     self->ended_ = true;
     self->changed_.notify();
-    // A client that does not read the rest has had its time.
+    // The client gets 500 ms to read the remaining answers.
     self->work_->spawn(give_up(self));
     while (!self->queue_.empty() || (self->queued_bytes_ != 0 && !self->broken_)) co_await self->changed_.wait();
     self->work_->cancel();
     try {
       co_await tasks::join(self->work_);
-    } catch (const std::exception&) {  // from a writer that was cancelled
+    } catch (const std::exception&) {  // the writer was cancelled above
     }
     self->stream_.close();
     if (failure) std::rethrow_exception(failure);

@@ -31,7 +31,7 @@ inline std::string size_text(std::uint64_t count) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + (large ? " MB" : " kB");
 }
 
-/// Reports the work to a client while it runs: progress once a second, output as messages of its log.
+/// A report about running work to a client: progress once a second, and output as messages of the client's log.
 class live_report {
  public:
   /// Returns true if the client wants any reports.
@@ -54,7 +54,7 @@ class live_report {
     if (tail_.size() > 2 * max_tail) tail_.erase(0, tail_.size() - max_tail);
   }
 
-  /// Runs until `end`.
+  /// Sends the reports until `end` is called.
   static awaitable<void> run(std::shared_ptr<live_report> self) {
     while (!self->over_) {
       co_await self->ended_.wait(async_event::clock::now() + period);
@@ -62,7 +62,7 @@ class live_report {
     }
   }
 
-  /// Sends the rest of the output.
+  /// Sends the rest of the output, and ends the report.
   void end() {
     if (over_) return;
     over_ = true;
@@ -71,7 +71,7 @@ class live_report {
   }
 
  private:
-  static constexpr int level = 1;  // info
+  static constexpr int level = 1;  // the severity "info"
   static constexpr std::size_t max_pending = 16 * 1024;
   static constexpr std::size_t max_tail = 400;
   static constexpr std::chrono::milliseconds period{250};
@@ -94,7 +94,7 @@ class live_report {
         pending.clear();
         continue;
       }
-      // An incomplete character waits for the next piece.
+      // An incomplete character at the end waits for the next piece.
       const std::string_view whole = over_ ? std::string_view(pending) : cofferdam::detail::without_cut_end(pending);
       if (whole.empty()) continue;
       std::string text;
@@ -127,7 +127,7 @@ class live_report {
   bool over_ = false;
 };
 
-/// A report that ends with its scope.
+/// A scope object that ends a report in its destructor.
 class reporting {
  public:
   reporting() = default;

@@ -12,18 +12,18 @@
 #include <cstddef>
 #include <string>
 
-// Time and output of a command or of Python code, as the answers of tools show them.
+// Formats the time and the output of a command or of Python code for the answers of tools.
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Returns a time such as "1.05 s", rounded down to hundredths.
+/// Returns a time as text, such as "1.05 s", rounded down to hundredths of a second.
 inline std::string seconds_text(std::chrono::nanoseconds time) {
   const auto hundredths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 10;
   const std::string fraction = std::to_string(hundredths % 100);
   return std::to_string(hundredths / 100) + "." + (fraction.size() == 1 ? "0" : "") + fraction + " s";
 }
 
-/// Appends an output stream to the text for the model, under a heading; nothing for a stream without output.
+/// Appends an output stream to the text for the model, under a heading. Appends nothing if the stream is empty.
 inline void add_stream(std::string& text, const char* name, const captured_output& stream) {
   if (stream.total() == 0) return;
   const std::string shown = printable_text(stream.text());
@@ -34,7 +34,7 @@ inline void add_stream(std::string& text, const char* name, const captured_outpu
   if (!shown.empty() && shown.back() != '\n') text += '\n';
 }
 
-/// Sets both output streams in the structured part of an answer.
+/// Sets both output streams in the JSON data of an answer.
 inline void add_streams(boost::json::object& facts, const captured_output& out, const captured_output& err) {
   facts["stdout"] = out.text();
   facts["stderr"] = err.text();

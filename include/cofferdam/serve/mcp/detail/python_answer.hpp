@@ -24,7 +24,7 @@
 #include <string_view>
 #include <utility>
 
-// The result of Python code, as the answer to a client: a text for the model, and the same as JSON.
+// Converts the result of Python code to the answer for a client: a text for the model, and the same facts as JSON.
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
@@ -38,7 +38,7 @@ inline command_outcome outcome_of(const code_result& result) {
     outcome.is_error = true;
   } else if (is_rejection(result.kind())) {
     outcome.status = "rejected";
-    // The guards' reasons begin so themselves.
+    // The reasons of the library's guards, which check code before it runs, begin with these words already.
     const std::string_view reason = result.reason();
     outcome.line = "not run: " + std::string(reason.substr(reason.starts_with("Not run: ") ? 9 : 0));
     outcome.is_error = true;
@@ -63,10 +63,10 @@ inline command_outcome outcome_of(const code_result& result) {
   return outcome;
 }
 
-/// Returns true if the variables of the interpreter are lost.
+/// Returns true if the variables of the interpreter are lost, because it was restarted.
 inline bool lost_variables(const code_result& result) { return result.context_lost() || result.driver_restarted(); }
 
-/// Adds the value of the last expression: the start of its text, and its JSON if that is exact and short.
+/// Adds the value of the last expression: the start of its text, and its JSON if that is exact and has at most 64 KiB.
 inline void add_value(const code_result& result, std::string& text, boost::json::object& facts) {
   constexpr std::size_t max_value = 10'000;
   constexpr std::size_t max_json = 64 * 1024;
@@ -82,7 +82,7 @@ inline void add_value(const code_result& result, std::string& text, boost::json:
   if (exact.size() <= max_json) facts["result_json"] = exact;
 }
 
-/// Adds the exception that ended the code.
+/// Adds the exception that has ended the code, if any.
 inline void add_exception(const code_result& result, std::string& text, boost::json::object& facts) {
   if (!result.failure()) return;
   const auto repaired = [](std::string_view raw) {
@@ -96,11 +96,11 @@ inline void add_exception(const code_result& result, std::string& text, boost::j
   exception["message"] = repaired(result.failure()->message());
   exception["traceback"] = traceback;
   facts["error"] = std::move(exception);
-  // Omits the exception if standard error already has the traceback.
+  // The text contains the traceback already if it was printed to standard error.
   if (result.err().total() == 0) text += "--- traceback ---\n" + printable_text(traceback);
 }
 
-/// Adds the names of the files that the code made or changed, up to a maximum.
+/// Adds the names of the files that the code has made or changed; at most 50.
 inline void add_files(const code_result& result, std::string& text, boost::json::object& facts) {
   constexpr std::size_t max_files = 50;
   boost::json::array listed;
@@ -119,8 +119,8 @@ inline void add_files(const code_result& result, std::string& text, boost::json:
   facts["new_files"] = std::move(listed);
 }
 
-/// Adds the images that the code displayed to the answer, and their sizes to the facts. Omits images that are too large
-/// or damaged, and those beyond the maximum.
+/// Adds the images that the code has displayed to the answer, and their types and sizes to the facts. Leaves out images
+/// that are too large or damaged, and images after the first eight.
 inline void add_images(const code_result& result, boost::json::object& facts, answer& into) {
   constexpr std::size_t max_images = 8;
   constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
@@ -147,6 +147,7 @@ inline void add_images(const code_result& result, boost::json::object& facts, an
   if (!shown.empty()) facts["images"] = std::move(shown);
 }
 
+/// Makes the answer to a call of `run_python`.
 /// \param context    the id of the interpreter.
 /// \param was_reset  true if the interpreter was started afresh before the run.
 inline answer python_answer(const code_result& result, const std::string& context, bool was_reset) {

@@ -14,12 +14,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The interpreters that a client has made besides the default one, and the time of their last use.
+/// The Python interpreters that a client has made besides its default interpreter, each with the time of its last use.
 class python_contexts {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// Returns a new id.
+  /// Adds an interpreter, and returns its new id.
   /// \throws error{exec_errc::too_large} if the limit is reached.
   std::string add(std::size_t limit, time_point now) {
     if (all_.size() >= limit)
@@ -32,11 +32,11 @@ class python_contexts {
   bool contains(const std::string& id) const { return all_.contains(id); }
   bool remove(const std::string& id) { return all_.erase(id) != 0; }
   bool empty() const noexcept { return all_.empty(); }
-  /// Returns true at the first call: the caller must then start the removal of old contexts.
+  /// Returns true if the caller must start the coroutine that removes unused interpreters, because it does not run yet.
   bool watch() noexcept { return !std::exchange(watched_, true); }
   void watch_no_more() noexcept { watched_ = false; }
 
-  /// While this object lives, its interpreter counts as used.
+  /// A scope object. As long as it exists, its interpreter counts as used.
   class use {
    public:
     use(python_contexts& of, std::string id) : of_(of), id_(std::move(id)) { of_.count(id_, 1); }
@@ -49,7 +49,7 @@ class python_contexts {
     std::string id_;
   };
 
-  /// Removes the contexts that were not used since then.
+  /// Removes the interpreters that were not used after the time `since`.
   /// \return their ids.
   std::vector<std::string> take_unused(time_point since) {
     std::vector<std::string> taken;

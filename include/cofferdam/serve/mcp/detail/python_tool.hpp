@@ -35,7 +35,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Python as a tool.
+/// The tools `run_python`, `create_python_context` and `close_python_context`.
 class python_tool {
  public:
   static void add_to(server_core& core) {
@@ -161,7 +161,7 @@ class python_tool {
     co_return result;
   }
 
-  /// Returns true if the context existed. A context is made at its first use.
+  /// Ends an interpreter. Returns false if it does not exist; an interpreter is made only at its first use.
   static awaitable<bool> end_context(std::shared_ptr<workspace> place, std::string id) {
     const std::shared_ptr<opened_runner> opened = place->open_runner_now();
     if (!opened) co_return false;
@@ -169,7 +169,7 @@ class python_tool {
     co_return ended;
   }
 
-  /// Ends unused interpreters, as long as there are any.
+  /// Ends unused interpreters at regular intervals, until none are left.
   static awaitable<void> end_unused(std::shared_ptr<workspace> place, std::chrono::seconds idle) {
     asio::steady_timer timer(place->executor());
     while (!place->contexts().empty()) {
@@ -179,7 +179,7 @@ class python_tool {
       for (const std::string& id : old) {
         try {
           co_await end_context(place, id);
-        } catch (const std::exception&) {  // the runner is lost, with all its interpreters
+        } catch (const std::exception&) {  // the runner is lost, and all its interpreters with it
         }
       }
     }

@@ -30,11 +30,11 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 using cofferdam::detail::async_event;
 using tasks = cofferdam::detail::joined_tasks;
 
-/// The kind of a reply for the transport: the HTTP status depends on it.
+/// The kind of a reply, which determines the HTTP status.
 enum class reply_kind {
-  answered,       ///< a result, or an error of the method
-  refused,        ///< the request's envelope is wrong
-  unknown_method  ///< there is no such method
+  answered,       ///< the method returned a result or an error
+  refused,        ///< the request is invalid, exceeds a limit or needs a missing capability
+  unknown_method  ///< the method does not exist
 };
 
 class reply {
@@ -45,22 +45,26 @@ class reply {
   reply_kind kind;
 };
 
-/// The destination of messages to the client: those of one request, or those without a request.
+/// A destination for messages to the client: either the messages of one request, or those that belong to no request.
 class outlet {
  public:
   outlet() = default;
   outlet(const outlet&) = delete;
   outlet& operator=(const outlet&) = delete;
   virtual ~outlet() = default;
-  /// \param droppable  true: may be dropped if the client reads too slowly.
+  /// Sends a message.
+  /// \param droppable  true if the message may be dropped when the client reads too slowly.
   virtual void send(std::string message, bool droppable) = 0;
-  /// Ends the request: with its answer, or without one if it was cancelled.
+  /// Ends the request.
+  /// \param last  the answer; no value if the request was cancelled.
   virtual void finish(std::optional<reply> last) = 0;
-  /// Closes the connection; the client reconnects for the rest. Does nothing if the transport does not support it.
+  /// Closes the connection, so that the client reconnects to get the rest. Does nothing if the transport does not
+  /// support it.
   virtual void interrupt() {}
 };
 
-/// The server's own requests to a legacy client that wait for a response.
+/// The requests that the server has sent to a client of the legacy era (versions up to 2025-11-25) and that wait for a
+/// response.
 class asked_table {
  public:
   class question {
@@ -70,7 +74,7 @@ class asked_table {
     std::optional<boost::json::object> whole;
   };
 
-  /// Handles a response. A response without a request is ignored.
+  /// Passes a response to the request that waits for it. Ignores a response to an unknown request.
   void take(const rpc_message& response) {
     const boost::json::string* const id = response.id.if_string();
     if (id == nullptr) return;
@@ -80,8 +84,9 @@ class asked_table {
     found->second->answered.notify();
   }
 
-  /// \return  the response's `result`.
-  /// \throws error{exec_errc::io_error} if the client answers with an error.
+  /// Sends a request to the client, and waits for the response.
+  /// \return the `result` of the response.
+  /// \throws error{exec_errc::io_error} if the client responds with an error.
   static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
                                             asio::any_io_executor executor, std::string method,
                                             boost::json::object params) {
@@ -117,18 +122,18 @@ class asked_table {
 
 class workspace;
 
-/// A request under way.
+/// A client's request that is being answered.
 class request {
  public:
   explicit request(rpc_message read) : message(std::move(read)), id(message.id_text()) {}
 
   rpc_message message;
-  std::string id;  // as JSON
+  std::string id;  // the id as JSON text
   bool modern = false;
   std::string version;
-  boost::json::object capabilities;   // the client's
-  int level = silent;                 // of the log
-  boost::json::value progress_token;  // null: none
+  boost::json::object capabilities;   // declared by the client
+  int level = silent;                 // the lowest severity that is sent to the client's log
+  boost::json::value progress_token;  // null if the client wants no progress
   std::shared_ptr<outlet> out;
   std::shared_ptr<asked_table> asked;
   std::shared_ptr<workspace> place;

@@ -23,7 +23,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Returns a block in the format of that version.
+/// Returns a content block in the form of a protocol version. A type that the version does not have becomes a text.
 inline boost::json::object block_for(const content& source, std::string_view version) {
   const boost::json::object& block = source.json();
   const std::string_view type = view_of(block.at("type").get_string());
@@ -48,10 +48,12 @@ inline boost::json::object tool_result(const answer& tool_answer, std::string_vi
   return result;
 }
 
-/// Returns a page of a list.
+/// Returns one page of a list.
+/// \param params    the parameters of the request; they may contain a cursor.
 /// \param items     the whole list.
-/// \param revision  changes with the list.
-/// \throws failure  for an invalid cursor, or one of another list.
+/// \param size      the maximum number of items in a page.
+/// \param revision  a number that changes with the list, so that older cursors become invalid.
+/// \throws failure  for an invalid cursor.
 inline boost::json::object page_of(const boost::json::object& params, const char* name, boost::json::array items,
                                    std::size_t size, std::uint64_t revision) {
   std::size_t from = 0;
@@ -87,11 +89,11 @@ inline boost::json::object page_of(const boost::json::object& params, const char
 
 inline constexpr std::string_view workspace_uri = "sandbox://workspace/";
 
-/// Convert a path to a part of a URI, and back.
+/// Returns the URI of a workspace file.
 inline std::string uri_of(std::string_view path) {
   return std::string(workspace_uri) + cofferdam::detail::percent_encoded_path(path);
 }
-/// Returns no value for a URI that is not a file of a workspace.
+/// Returns the path of the workspace file with this URI; no value for another URI.
 inline std::optional<std::string> path_of(std::string_view uri) {
   if (!uri.starts_with(workspace_uri)) return std::nullopt;
   std::optional<std::string> path = cofferdam::detail::percent_decoded(uri.substr(workspace_uri.size()));
@@ -99,7 +101,7 @@ inline std::optional<std::string> path_of(std::string_view uri) {
   return path;
 }
 
-/// Returns the MIME type for a file's name.
+/// Returns the MIME type for a file name; an empty text if the ending of the name is unknown.
 inline std::string_view mime_type_of(std::string_view path) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 22> known{{
       {".txt", "text/plain"},        {".md", "text/markdown"},      {".csv", "text/csv"},

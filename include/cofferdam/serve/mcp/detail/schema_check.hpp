@@ -17,8 +17,8 @@
 #include <string_view>
 #include <utility>
 
-// Checks a part of JSON Schema before a user's handler runs: `required`, the `type` of the properties at the top,
-// `additionalProperties: false`. MCP, "Tools".
+// Checks arguments against a JSON schema before a user's handler runs. Only a part of JSON Schema is checked:
+// `required`, the `type` of the properties at the top level, and `additionalProperties: false`. MCP, "Tools".
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
@@ -36,7 +36,7 @@ inline bool has_json_type(const boost::json::value& value, std::string_view type
   return true;
 }
 
-/// Returns true if a property's `type` allows a value.
+/// Returns true if the `type` in the schema of a property allows a value.
 inline bool allows_type(const boost::json::value& property, const boost::json::value& value) {
   const boost::json::value* const type = cofferdam::detail::member(property.if_object(), "type");
   if (type == nullptr) return true;
@@ -47,7 +47,8 @@ inline bool allows_type(const boost::json::value& property, const boost::json::v
   return false;
 }
 
-/// Returns " must be a string", " must be an integer or null"; empty if any value is valid.
+/// Returns the required type as a phrase, such as " must be a string" or " must be an integer or null"; an empty text
+/// if every type is allowed.
 inline std::string expected_type(const boost::json::value& property) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> words{{{"string", "a string"},
                                                                                 {"boolean", "true or false"},
@@ -70,9 +71,10 @@ inline std::string expected_type(const boost::json::value& property) {
   return result;
 }
 
-/// Checks a client's arguments against a schema that `tools::definition::input` has accepted. A null that the schema
-/// does not allow counts as a missing argument, and is removed.
-/// \return  empty if they are valid; otherwise one sentence with the errors, for the model.
+/// Checks a client's arguments against an input schema. A null that the schema does not allow counts as a missing
+/// argument, and is removed.
+/// \param schema  a schema that `tools::definition::input` has accepted.
+/// \return        an empty text if the arguments are valid; otherwise one sentence for the model with all errors.
 inline std::string argument_complaint(const boost::json::object& schema, boost::json::object& arguments) {
   std::string complaints;
   const auto complain = [&complaints](const std::string& complaint) {

@@ -11,7 +11,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Parses a schema from the source code.
+/// Parses a JSON schema that is written as a literal in the source code.
 inline boost::json::object schema_of(std::string_view text) { return boost::json::parse(json_view(text)).as_object(); }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

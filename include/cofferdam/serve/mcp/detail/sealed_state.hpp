@@ -24,14 +24,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Seals the state that a server gives to a client and gets back: bound to an owner, a purpose and a time limit;
-/// accepted once.
+/// A signer of states: texts that the server gives to a client and gets back in a later request. A client can read a
+/// sealed state, but not change it. `open` accepts a state only once, within one hour, and only for the purpose for
+/// which it was sealed.
 class sealed_states {
  public:
-  /// \param purpose  the use of the state: method, name, arguments. The state is accepted only for the same use.
+  /// Seals a state.
+  /// \param purpose  the use of the state: the client, the method, the name and the arguments.
   std::string seal(std::string_view purpose, std::string_view state) {
     boost::json::object inside;
-    inside["state"] = cofferdam::detail::base64_encode(as_bytes(state));  // may have any bytes
+    inside["state"] = cofferdam::detail::base64_encode(as_bytes(state));  // the state may have any bytes
     inside["until"] = now() + longest;
     inside["once"] = cofferdam::detail::random_name(22);
     const std::string text = boost::json::serialize(inside);
@@ -39,7 +41,9 @@ class sealed_states {
            sign(purpose, text);
   }
 
-  /// \return no value if it is not ours, for another purpose, too old, or was used.
+  /// Opens a sealed state.
+  /// \return no value if the state was not sealed by this object, was sealed for another purpose, has expired, or was
+  ///     opened before.
   std::optional<std::string> open(std::string_view purpose, std::string_view sealed) {
     const std::size_t dot = sealed.find('.');
     if (dot == std::string_view::npos) return std::nullopt;
@@ -54,7 +58,7 @@ class sealed_states {
     const std::string once(text_at(object, "once"));
     if (!used_.insert(once).second) return std::nullopt;
     order_.push_back(once);
-    // Older ones have expired anyway, unless a client sends a thousand requests per minute.
+    // The oldest entries have expired, unless more than a thousand states a minute are opened.
     if (order_.size() > 100'000) {
       used_.erase(order_.front());
       order_.pop_front();

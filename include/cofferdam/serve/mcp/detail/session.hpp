@@ -24,18 +24,21 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The uniqueness of request ids in a session: unique in a stdio or legacy session; not unique in modern HTTP, where
-/// clients with one token share a session.
+/// The uniqueness of request ids in a session. They are unique if the session has one client. They are not unique if
+/// several clients share the session, as in HTTP of the modern era (2026-07-28), where all clients with one token do
+/// so.
 enum class request_ids { of_one_client, of_many_clients };
 
-/// One client, or several that share a token: accepts messages, and runs each request in its own coroutine.
+/// A session with one client, or with several clients that share a token. It accepts messages, and runs each request in
+/// its own coroutine.
 class session : public session_state, public std::enable_shared_from_this<session> {
  public:
   session(std::shared_ptr<server_core> its_core, std::shared_ptr<workspace> its_place, std::string its_principal)
       : session_state(std::move(its_core), std::move(its_place), std::move(its_principal)),
         none_left_(core->executor()) {}
 
-  /// \param principal  the identity of its client: equal for all sessions in which a client may resume another one.
+  /// \param principal  identifies the client. A client may send back a sealed state (`sealed_states`) only in a session
+  ///                   with the same principal.
   static std::shared_ptr<session> make(const std::shared_ptr<server_core>& core, std::string principal) {
     auto result = std::make_shared<session>(core, std::make_shared<workspace>(core->executor(), core->plan),
                                             std::move(principal));
@@ -48,7 +51,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
   }
 
   /// Accepts a message. The answer to a request is sent to `out`, now or later; other messages have no answer.
-  /// \return the request if it is under way.
+  /// \return the request if it is still running; otherwise null.
   std::shared_ptr<request> receive(rpc_message message, const std::shared_ptr<outlet>& out,
                                    request_ids ids = request_ids::of_one_client) {
     if (message.kind == rpc_kind::response) {
@@ -84,7 +87,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       pending->ended = true;
       self->running_.erase(key);
       self->bytes_ -= pending->message.size;
-      // The transport may keep the request until the answer is sent.
+      // The transport may keep the request until the answer is sent, so the memory of its parameters is released now.
       boost::json::object().swap(pending->message.params);
       pending->out->finish(pending->cancelled ? std::nullopt : self->kept(*pending, std::move(last)));
       if (self->running_.empty()) self->none_left_.notify();
@@ -102,8 +105,8 @@ class session : public session_state, public std::enable_shared_from_this<sessio
 
   std::size_t requests() const noexcept { return running_.size(); }
 
-  /// Cancels all requests, waits for them, and closes what was opened. Cannot be cancelled. Requests that do not end
-  /// after the cancellation end with the environment.
+  /// Cancels all requests, waits for them, and closes the workspace. Cannot be cancelled. A request that does not end
+  /// after its cancellation ends when the environment is closed.
   static awaitable<void> close(std::shared_ptr<session> self) {
     self->closing = true;
     self->leave_subscriptions();
@@ -136,7 +139,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     return dispatch::admit(*this, pending);
   }
 
-  /// Sends an answer, or an error if there is no room for the answer.
+  /// Returns the answer, or an error instead if the client has too many unread answers.
   std::optional<reply> kept(const request& pending, std::optional<reply> last) const {
     if (!last || unread->has_room(last->text.size())) return last;
     return reply(rpc_error(pending.id, internal_error, unread_answers::complaint));
@@ -153,7 +156,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       const bool refused = wrong.code() == missing_capability;
       last = reply(rpc_error(pending->id, wrong.code(), wrong.what(), wrong.data()),
                    refused ? reply_kind::refused : reply_kind::answered);
-    } catch (...) {  // a handler may throw anything
+    } catch (...) {  // a handler may throw an object of any type
       told = std::current_exception();
     }
     if (told && !pending->cancelled) {
@@ -167,7 +170,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     const boost::json::value* const id = message.params.if_contains("requestId");
     if (id == nullptr) return;
     const auto found = running_.find(boost::json::serialize(*id));
-    // A handshake cannot be cancelled.
+    // MCP does not allow a client to cancel the handshake.
     if (found == running_.end() || found->second->message.method == "initialize") return;
     const std::shared_ptr<request> pending = found->second;
     cancel(pending);

@@ -21,7 +21,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The notifications that a modern client has requested, and their destination.
+/// The notifications that a client of the modern era (2026-07-28) has requested, and the request by which they are
+/// sent.
 class subscription {
  public:
   subscription(const asio::any_io_executor& executor, std::shared_ptr<request> of)
@@ -42,7 +43,7 @@ class subscription {
 
   async_event ended;
 
-  /// Sends the first message, which lists the notifications.
+  /// Sends the first message, which lists the notifications that the client will receive.
   void acknowledge(bool has_tools, bool has_prompts, bool has_resources) {
     boost::json::object kept;
     const auto keep = [&](const char* kind, bool has) {
@@ -86,7 +87,7 @@ class subscription {
   std::set<std::string> uris_;
 };
 
-/// The state of a client.
+/// The state of a session with a client.
 class session_state : public change_listener {
  public:
   session_state(std::shared_ptr<server_core> its_core, std::shared_ptr<workspace> its_place, std::string its_principal)
@@ -99,15 +100,17 @@ class session_state : public change_listener {
 
   std::shared_ptr<server_core> core;
   std::shared_ptr<workspace> place;
-  std::string principal;  // the owner of the requests: a state sealed for one owner is invalid for others
+  std::string principal;  // identifies the client; a state that was sealed for one client is invalid for others
   std::shared_ptr<asked_table> asked;
   std::shared_ptr<unread_answers> unread;
-  cofferdam::detail::async_semaphore room;  // for the first request that waits until more of those were read
-  std::string version;                      // negotiated in the legacy handshake; empty before
+  cofferdam::detail::async_semaphore
+      room;             // one permit, for the first request that waits until the client has read more answers
+  std::string version;  // negotiated in the handshake of the legacy era (up to 2025-11-25); empty before
   boost::json::object capabilities;
-  int level = 3;  // legacy: warning
+  int level = 3;  // warning, the default level of the legacy era (up to 2025-11-25)
   std::set<std::string> watched;
-  std::shared_ptr<outlet> side;  // legacy: for messages that belong to no request; may be null
+  std::shared_ptr<outlet>
+      side;  // in the legacy era (up to 2025-11-25), for messages that belong to no request; may be null
   std::list<std::shared_ptr<subscription>> subscriptions;
   bool closing = false;
 

@@ -24,11 +24,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Tools of the library or of the user, served to all clients.
+/// Functions that add tools of the library or of the user to a server, for all clients.
 class shared_tools {
  public:
-  /// Adds a tool that all clients share.
-  /// \param what  the description; its input schema is the tool's own.
+  /// Adds one tool object that all clients share.
+  /// \param what  the description; its input schema is replaced by the tool's schema.
   static void add(server_core& core, tools::any_tool tool, tools::definition what) {
     const auto shared = std::make_shared<tools::any_tool>(std::move(tool));
     what.input(shared->parameters());
@@ -36,8 +36,8 @@ class shared_tools {
     core.tools.push_back(std::make_shared<const registered_tool>(std::move(what), std::move(serve)));
   }
 
-  /// Adds a tool that is made in each client's own environment.
-  /// \param what  the description; its input schema is the tool's own.
+  /// Adds a tool that is made for each client, in the client's own environment.
+  /// \param what  the description; its input schema is replaced by the tool's schema.
   static void add(server_core& core, workspace::tool_maker make, std::optional<tools::definition> what) {
     any_environment none;
     const tools::any_tool sample = make(none);
@@ -52,7 +52,7 @@ class shared_tools {
         .hints(tool.reads_only(), !tool.reads_only(), tool.reads_only(), !tool.reads_only());
   }
 
-  /// Adds read_file, write_file, list_files and view_image.
+  /// Adds the tools read_file, write_file, list_files and view_image.
   static void add_file_tools(server_core& core) {
     add(
         core, [](any_environment& there) { return tools::any_tool(tools::read_file<any_environment>(there)); },
@@ -105,7 +105,7 @@ class shared_tools {
     co_return result;
   }
 
-  /// \param tool  kept alive by this frame, also if the tool is removed meanwhile.
+  /// \param tool  kept alive by this frame, because the tool may be removed from the server meanwhile.
   static awaitable<answer> run_shared(std::shared_ptr<tools::any_tool> tool, call& invocation) {
     answer result = co_await reported(*tool, invocation);
     co_return result;

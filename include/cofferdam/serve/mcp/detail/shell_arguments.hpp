@@ -5,16 +5,17 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/tools/arguments.hpp>
 
-// The common part of the tools that run a shell command.
+// Defines the arguments that all tools for shell commands share.
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The argument `cmd`. \param description  for the model.
+/// Returns the argument `cmd`.
+/// \param description  a text for the model.
 inline tools::argument<tools::text_type> command_line_argument(const char* description) {
   return tools::argument("cmd", tools::text, description).between(1, 100'000);
 }
 
-/// The argument `cwd`.
+/// Returns the argument `cwd`.
 inline tools::argument<tools::text_type> directory_argument() {
   return tools::argument("cwd", tools::text, "Directory to run in, relative to the workspace root.")
       .between(1, 4095)

@@ -30,8 +30,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A standard descriptor as an end of a stream. It is waited for if possible; files and /dev/null are always ready.
-/// Other users of the descriptor do not see its changed flags, if the system can open it a second time.
+/// Standard input or output as one direction of a stream. Operations wait without blocking the thread if the descriptor
+/// can be polled; files and /dev/null are always ready. The flags of a pipe or terminal stay unchanged for other users
+/// of the descriptor, if the system can open it a second time.
 class standard_end {
  public:
   standard_end(const asio::any_io_executor& executor, int number, int flags) {
@@ -56,7 +57,7 @@ class standard_end {
   int number() const noexcept { return fd_.get(); }
   bool is_open() const noexcept { return fd_.get() >= 0; }
 
-  /// Waits until it is ready, after a call has failed with EAGAIN.
+  /// Waits until the descriptor is ready, after a read or write has failed with EAGAIN.
   awaitable<void> ready(bool to_read) {
     if (!waits_) throw failed("it cannot be waited for", EAGAIN);
     std::error_code woken;
@@ -82,7 +83,7 @@ class standard_end {
   std::optional<asio::posix::stream_descriptor> waits_;
 };
 
-/// The program's own standard input and output as a stream.
+/// The program's own standard input and output as one byte stream.
 class stdio_stream final : public byte_stream::implementation {
  public:
   explicit stdio_stream(const asio::any_io_executor& executor)
@@ -94,7 +95,7 @@ class stdio_stream final : public byte_stream::implementation {
       const ssize_t count = ::read(in_.number(), into.data(), into.size());
       if (count >= 0) co_return static_cast<std::size_t>(count);
       if (errno == EINTR) continue;
-      // For a terminal whose session has ended.
+      // EIO means that the session of the terminal has ended: the end of the input.
       if (errno == EIO) co_return 0;
       if (errno != EAGAIN) throw standard_end::failed("it cannot be read", errno);
       co_await in_.ready(true);
@@ -127,8 +128,9 @@ class stdio_stream final : public byte_stream::implementation {
   standard_end out_;
 };
 
-/// While this object lives, the program's descriptor 0 is /dev/null and 1 is a copy of 2. So output of the program, and
-/// of its child processes, does not mix with the protocol, and no other code reads its input.
+/// A redirection of the program's standard descriptors. From `move_away` to the destructor, descriptor 0 is /dev/null
+/// and descriptor 1 is a copy of 2. So output of the program and of its child processes does not mix with the protocol,
+/// and no other code reads the protocol's input.
 class standard_streams {
  public:
   standard_streams() : in_(saved(STDIN_FILENO)), out_(saved(STDOUT_FILENO)) {}
@@ -140,7 +142,7 @@ class standard_streams {
     ::dup2(out_.get(), STDOUT_FILENO);
   }
 
-  /// To be called once, with the copies of both descriptors.
+  /// Begins the redirection. Call it once, after the stream to the client has copied both descriptors.
   void move_away() {
     const unique_fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     const bool has_errors = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;

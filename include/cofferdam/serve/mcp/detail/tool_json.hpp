@@ -11,7 +11,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Returns the entry of `tools/list` in that version of the protocol.
+/// Returns the description of a tool as an entry of `tools/list`, in the form of a protocol version.
 inline boost::json::object tool_json(const tools::definition& what, std::string_view version) {
   boost::json::object entry;
   entry["name"] = what.name();

@@ -42,9 +42,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Transfers files between a client's environment, the client and the host's own folders.
+/// The tools `upload_file` and `download_file`. They transfer files between a client's environment, the client and two
+/// folders of the host.
 ///
-/// A folder of the host is treated as a workspace: names and links that lead out of it are refused.
+/// A folder of the host is accessed like a workspace: paths and links that lead out of it are refused.
 class transfer_tools {
  public:
   static void add_to(server_core& core) {
@@ -77,9 +78,9 @@ class transfer_tools {
  private:
   using self_pointer = std::shared_ptr<const transfer_tools>;
   static constexpr std::size_t max_inline = std::size_t{1024} * 1024;
-  /// The maximum size of a file whose digest is reported too: the file is read for it.
+  /// The maximum size in bytes of a file whose SHA-256 digest is reported, because the file must be read for it.
   static constexpr std::size_t max_digested = std::size_t{8} * 1024 * 1024;
-  /// The maximum bytes that one call may copy from or to the host's folders.
+  /// The maximum bytes that one call may copy from or to a folder of the host.
   static constexpr std::uint64_t max_moved = std::uint64_t{1024} * 1024 * 1024;
 
   static tools::definition upload_definition() {
@@ -109,7 +110,7 @@ class transfer_tools {
         .hints(false, false, true, false);
   }
 
-  /// A folder of the host, as an environment without commands.
+  /// Returns a folder of the host as the workspace of a local environment, which is used only for files.
   static local folder(const std::string& path) {
     return local().without_warning().warden(warden_policy::never).workspace(path);
   }
@@ -118,7 +119,7 @@ class transfer_tools {
     if (!moved.ok()) throw moved.failed().front().reason();
   }
 
-  // ---- upload_file ----
+  // ---- the tool upload_file ----
   static awaitable<answer> upload(self_pointer self, call& invocation, tools::checked_arguments arguments) {
     const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();
@@ -153,7 +154,7 @@ class transfer_tools {
     if (into_directory || what.is_directory()) {
       file_set set;
       set.exactly(source).into(dest).at_most(max_moved);
-      // A directory keeps its name, as a file does, unless a new name was given.
+      // A directory that is copied into another directory keeps its name, as a file does.
       if (what.is_directory() && into_directory) set.into(joined(dest, last_part(source)));
       transfer_result moved = co_await copy_files(from, to, std::move(set));
       require_all(moved);
@@ -163,7 +164,7 @@ class transfer_tools {
     co_return moved;
   }
 
-  /// A folder in a workspace that is removed with its contents.
+  /// A temporary folder in a workspace. `close` removes it with its contents.
   class folder_aside {
    public:
     folder_aside(any_environment& inside, std::string path) : inside_(&inside), path_(std::move(path)) {}
@@ -174,12 +175,13 @@ class transfer_tools {
     static awaitable<void> remove_quietly(any_environment& inside, std::string path) {
       try {
         co_await remove(inside, std::move(path));
-      } catch (const error&) {  // it was never made, or is removed with the workspace
+      } catch (const error&) {  // the folder was never made, or is removed with the workspace
       }
     }
     any_environment* inside_;
     std::string path_;
   };
+  /// The recipe for a temporary folder, as `with_opened` needs it.
   class aside {
    public:
     explicit aside(any_environment& inside) : inside_(&inside) {}
@@ -192,7 +194,8 @@ class transfer_tools {
     any_environment* inside_;
   };
 
-  /// Copies a file to another name: first into a temporary folder, so that it appears as a whole.
+  /// Copies a file to another name. The file is copied into a temporary folder and then renamed, so that it never
+  /// appears incomplete.
   static awaitable<transfer_result> copy_as(local_environment& from, any_environment& to, std::string source,
                                             std::string dest) {
     const auto move = [&](folder_aside& there) { return move_through(from, to, source, there.path(), dest); };
@@ -214,7 +217,7 @@ class transfer_tools {
     co_return renamed;
   }
 
-  // ---- download_file ----
+  // ---- the tool download_file ----
   static awaitable<answer> download(self_pointer self, call& invocation, tools::checked_arguments arguments) {
     const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<any_environment> inside = co_await place->environment();

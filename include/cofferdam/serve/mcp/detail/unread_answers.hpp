@@ -13,22 +13,24 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// Counts the bytes of answers that are kept for a session: unread ones, and those that a reconnecting client may
-/// fetch.
+/// A counter for the bytes of a session's answers that are in memory: unread answers, and answers that a client may
+/// fetch after it has reconnected.
 class unread_answers {
  public:
-  /// Above this limit a request waits for its client to read, and is refused if the client does not.
+  /// The limit in bytes at which a new request has to wait until its client has read earlier answers. If the client
+  /// does not read, the request is refused.
   static constexpr std::size_t most = std::size_t{64} * 1024 * 1024;
-  /// The limit for answers to requests that were begun before, or that need no work.
+  /// The limit in bytes for the answers to requests that have already begun, or that need no waiting.
   static constexpr std::size_t max_begun = 2 * most;
   static constexpr const char* complaint =
       "too many unread answers: more than 64 MiB wait to be read; read those, then ask again";
 
   std::size_t size() const noexcept { return size_; }
   bool is_full() const noexcept { return size_ >= most; }
-  /// Returns true if the answer to a request that was begun may be kept. A single answer may have any size.
+  /// Returns true if an answer of this size may be stored for a request that has already begun. A single answer may
+  /// have any size.
   bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= max_begun; }
-  /// The last time at which a client has read a part of a long answer.
+  /// Returns the last time at which a client has read a part of a long answer.
   std::chrono::steady_clock::time_point taken() const noexcept { return taken_; }
 
   void add(std::size_t bytes) noexcept { size_ += bytes; }
@@ -40,7 +42,7 @@ class unread_answers {
   std::chrono::steady_clock::time_point taken_ = std::chrono::steady_clock::now();
 };
 
-/// A text for a client, counted during its lifetime.
+/// A text for a client. Its bytes count as unread as long as the object exists.
 class unread_text {
  public:
   unread_text(std::shared_ptr<unread_answers> of, std::string text) : of_(std::move(of)), text_(std::move(text)) {
@@ -52,7 +54,7 @@ class unread_text {
 
   std::string_view view() const noexcept { return text_; }
   std::size_t size() const noexcept { return text_.size(); }
-  /// The client has read a part of it.
+  /// Records that the client has read a part of the text.
   void took_part() const noexcept { of_->took_part(); }
 
  private:

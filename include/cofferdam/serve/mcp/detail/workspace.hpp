@@ -28,7 +28,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A runner, and the environment in which it runs, if any.
+/// A runner, and the client's environment in which it runs. The environment is null if the runner does not use it.
 class opened_runner {
  public:
   std::shared_ptr<any_environment> environment;
@@ -39,15 +39,15 @@ class opened_runner {
 class workspace_plan {
  public:
   lazy<any_environment>::open_action open_environment;
-  /// Makes the runner; gets the open environment if there is one.
+  /// Opens the runner. The argument is the client's open environment; null if clients have none.
   std::function<awaitable<std::shared_ptr<opened_runner>>(std::shared_ptr<any_environment>)> open_runner;
-  /// True if it contains files before it is opened.
+  /// True if a new environment contains files before any tool has used it.
   bool has_files = false;
   std::size_t at_once = 8;
   std::size_t waiting = 64;
 };
 
-/// The environment and the runner of a client, made at their first use, and the work in them.
+/// The environment and the runner of one client, which are opened at their first use, and the work that runs in them.
 class workspace : public std::enable_shared_from_this<workspace> {
  public:
   using tool_maker = std::function<tools::any_tool(any_environment&)>;
@@ -69,18 +69,18 @@ class workspace : public std::enable_shared_from_this<workspace> {
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   bool has_environment() const noexcept { return environment_->can_open(); }
-  /// Returns true if the workspace may contain files: if it is open, or if it had files before it was opened.
+  /// Returns true if the workspace may contain files: if its environment is open, or if new environments contain files.
   bool may_have_files() const noexcept { return has_environment() && (environment_->now() || has_files_); }
-  /// Returns true if the environment or the runner was opened.
+  /// Returns true if the environment or the runner is open.
   bool is_open() const noexcept { return environment_->now() || runner_->now(); }
 
   awaitable<std::shared_ptr<any_environment>> environment() { return lazy<any_environment>::get(environment_); }
   awaitable<std::shared_ptr<opened_runner>> runner() { return lazy<opened_runner>::get(runner_); }
-  /// Returns the environment, which the first use opens.
+  /// Returns the client's environment, which is opened when it is first used.
   any_environment& face() noexcept { return face_; }
   background_commands& commands() noexcept { return commands_; }
   python_contexts& contexts() noexcept { return contexts_; }
-  /// Returns null if none is open.
+  /// Returns the runner if it is open; otherwise null.
   std::shared_ptr<opened_runner> open_runner_now() const noexcept { return runner_->now(); }
   tasks& work() noexcept { return *work_; }
 
@@ -90,7 +90,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
     return tools_.emplace(name, make(face_)).first->second;
   }
 
-  /// Returns a reporter of the work, if the client wants reports; otherwise null.
+  /// Returns an object that reports the work of a request to its client; null if the client wants no reports.
   std::shared_ptr<live_report> report(const std::shared_ptr<request>& of, const std::string& logger) {
     if (!live_report::is_wanted(*of)) return nullptr;
     auto reporter = std::make_shared<live_report>(of, logger);
@@ -98,8 +98,8 @@ class workspace : public std::enable_shared_from_this<workspace> {
     return reporter;
   }
 
-  /// Takes a slot for parallel work.
-  /// \throws error{exec_errc::too_large} if too many wait.
+  /// Waits until another call may run. Afterwards the caller must hold the result of `turn` as long as its call runs.
+  /// \throws error{exec_errc::too_large} if too many calls wait already.
   static awaitable<void> take_turn(std::shared_ptr<workspace> self) {
     if (self->turns_.try_acquire(1)) co_return;
     if (self->waiting_ >= self->max_waiting_)
@@ -107,25 +107,27 @@ class workspace : public std::enable_shared_from_this<workspace> {
     const counted mine(self->waiting_);
     co_await self->turns_.acquire(1, "call");
   }
+  /// Returns the permit that `take_turn` has acquired. Its destructor lets the next call run.
   cofferdam::detail::held_permits turn() { return {turns_, 1}; }
 
-  /// Returns how many times environment and runner were opened, to identify the ones that a failure concerns.
+  /// Returns the numbers of the environment and of the runner. After a failure, `drop` finds the lost objects by these
+  /// numbers.
   std::pair<std::uint64_t, std::uint64_t> generation() const noexcept {
     return {environment_->generation(), runner_->generation()};
   }
-  /// Drops the environment and the runner that were open at that time.
+  /// Drops the environment and the runner with these numbers, because they are lost. The next use opens new ones.
   void drop(const std::pair<std::uint64_t, std::uint64_t>& generation) {
     runner_->drop(generation.second);
     environment_->drop(generation.first);
   }
 
-  /// Ends everything in it. Cannot be cancelled; calls have ended before.
+  /// Ends all background work, and closes the runner and the environment. Cannot be cancelled.
   static awaitable<void> close(std::shared_ptr<workspace> self) {
     if (std::exchange(self->closed_, true)) co_return;
     self->environment_->refuse();
     self->runner_->refuse();
     self->work_->cancel();
-    // Work that the environment delays ends with the environment.
+    // Some work may end only when the environment is closed. So the wait for it is limited here, and continues below.
     const auto inside = std::make_shared<tasks>(self->executor_);
     inside->spawn(close_inside(self));
     co_await tasks::wait(inside, patience);
