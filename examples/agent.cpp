@@ -23,7 +23,7 @@ constexpr std::string_view usage =
     "agent [options] TASK\n"
     "  --input FILE       a file, directory or pattern to work on; may be given several times\n"
     "  --output DIR       where finished files go (agent-output); those of unfinished work go to DIR/unfinished\n"
-    "  --provider NAME    local, docker[:IMAGE] or e2b[:TEMPLATE] (local: no wall, your own user's rights!)\n"
+    "  --provider NAME    jail, docker[:IMAGE], e2b[:TEMPLATE], or local: no wall, your own user's rights! (jail)\n"
     "  --base-url URL     any OpenAI-compatible server (OPENAI_BASE_URL, or OpenAI itself)\n"
     "  --model NAME       (gpt-5-mini)\n"
     "  --max-turns N      (30)\n"
@@ -34,7 +34,7 @@ struct settings {
   std::string task;
   std::vector<std::string> inputs;
   std::string output = "agent-output";
-  std::string provider = "local";
+  std::string provider = "sandbox";
   std::string base_url;
   std::string model = "gpt-5-mini";
   std::size_t max_turns = 30;

@@ -4,6 +4,7 @@
 // the host's commands and Python code in a safe place. `cofferdam-mcp --help` is its manual.
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/any_runner.hpp>
@@ -18,6 +19,7 @@
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/net/listener.hpp>
+#include <cofferdam/sandbox.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
@@ -65,21 +67,24 @@ constexpr std::string_view manual =
     cofferdam-mcp doctor [options]    tells what this machine can enforce
     cofferdam-mcp --help              this text
 
-A host's configuration: {"mcpServers": {"cofferdam": {"command": "cofferdam-mcp", "args": ["--provider", "docker"]}}}
+A host's configuration: {"mcpServers": {"cofferdam": {"command": "cofferdam-mcp"}}}
 
 WHERE THINGS RUN
-  --provider NAME     local    folders of this machine, as your own user: no wall (the default)
+  --provider NAME     jail     walls of this machine's kernel: no network, a read-only system, nothing of yours but
+                               DIR; needs bubblewrap (the default)
+                      local    folders of this machine, as your own user: no wall
                       docker[:IMAGE]  a container for each environment: no network, a gigabyte of memory, read-only
                                image (python:3.12-slim)
                       e2b[:TEMPLATE]  a cloud sandbox for each environment; the key is taken from E2B_API_KEY
                       pyodide  Python in WebAssembly, by Deno; no commands and no files
   --input DIR         upload_file copies from this directory into the environment; --output DIR: download_file copies to
                       this one. What is in neither is out of reach. Not for pyodide
-  --workspace DIR     works in this directory instead of a new one, and leaves it there. All clients share it. local,
-                      docker (where the daemon is on this machine), pyodide
-  --memory SIZE       docker: the memory of each container; pyodide: the WebAssembly memory of each Python interpreter
-                      (its process may use 320m more): 512m, 2g
-  --network NAME      docker: none (the default), bridge, or a network of yours; e2b: none, or on (the default);
+  --workspace DIR     works in this directory instead of a new one, and leaves it there. All clients share it. jail,
+                      local, docker (where the daemon is on this machine), pyodide
+  --memory SIZE       jail: the memory of each process; docker: of each container; pyodide: the WebAssembly memory of
+                      each Python interpreter (its process may use 320m more): 512m, 2g
+  --network NAME      jail: none (the default), or host: the network of this machine, its own services included;
+                      docker: none (the default), bridge, or a network of yours; e2b: none, or on (the default);
                       pyodide: a host that code may reach, perhaps with a port; may be given several times
 
 WHAT MAY RUN
@@ -122,7 +127,7 @@ what that is stands on standard error. A second signal ends the program at once.
 )";
 
 struct settings {
-  std::string provider = "local";
+  std::string provider = "jail";
   std::string image;
   std::string workspace;
   std::string input;
@@ -189,7 +194,8 @@ bool takes_value(std::string_view name) {
 /// One option, from the command line or a file.
 void apply(settings& into, const std::string& name, const std::string& value) {
   if (name == "provider") {
-    const provider_name wanted = provider_name::parse(value, {"local", "docker:IMAGE", "e2b:TEMPLATE", "pyodide"});
+    const provider_name wanted =
+        provider_name::parse(value, {"jail", "local", "docker:IMAGE", "e2b:TEMPLATE", "pyodide"});
     into.provider = wanted.kind();
     into.image = wanted.value_or("");
   } else if (name == "workspace") {
@@ -301,9 +307,18 @@ settings parse(const std::vector<std::string>& words) {
 
 any_provider make_provider(const settings& wanted) {
   const std::string& name = wanted.provider;
+  if (name == "jail") {
+    jail recipe = sandbox();
+    if (wanted.memory) recipe.memory(*wanted.memory);
+    const std::string network = wanted.network.empty() ? "none" : wanted.network.back();
+    if (network != "none" && network != "host") refuse("jail: --network is none or host");
+    if (network == "host") recipe.network(network_policy::host);
+    if (!wanted.workspace.empty()) recipe.workspace(wanted.workspace);
+    return any_provider(std::move(recipe));
+  }
   if (name == "local") {
     if (wanted.memory || !wanted.network.empty())
-      refuse("local has no --memory and no --network: it is no wall; docker is one");
+      refuse("local has no --memory and no --network: it is no wall; jail and docker are");
     // The warning about missing isolation is for programs; the user of --provider has read it here.
     if (wanted.workspace.empty()) return any_provider(local().without_warning());
     return any_provider(local().without_warning().workspace(wanted.workspace));
@@ -376,7 +391,8 @@ mcp::server_options make_options(const settings& wanted) {
         "Runs in WebAssembly: no subprocesses, no sockets, no packages with native code but Pyodide's own.");
   }
   options.instructions(words);
-  const bool offline = (wanted.provider == "docker" && (wanted.network.empty() || wanted.network.back() == "none")) ||
+  const bool has_walls = wanted.provider == "jail" || wanted.provider == "docker";
+  const bool offline = (has_walls && (wanted.network.empty() || wanted.network.back() == "none")) ||
                        (wanted.provider == "e2b" && !wanted.network.empty() && wanted.network.back() == "none") ||
                        (wanted.provider == "pyodide" && wanted.network.empty());
   if (offline) options.open_world(false);
@@ -481,13 +497,15 @@ awaitable<void> examine(settings wanted, bool& works) {
     why = wrong.what();
   }
   if (why.empty()) co_return;
-  std::cout << "    does not work here: " << one_line(why, 600) << "\n";
+  std::cout << "    does not work here: ";
+  for (const std::string& line : split(why, '\n')) std::cout << one_line(line, 600) << "\n    ";
+  std::cout << "\n";
 }
 
 /// Prints the isolation that this machine can enforce. Returns true if the selected provider works.
 awaitable<bool> examine_all(settings wanted) {
   bool works = false;
-  for (const char* const name : {"local", "docker", "pyodide"}) {
+  for (const char* const name : {"jail", "local", "docker", "pyodide"}) {
     settings one = name == wanted.provider ? wanted : settings();
     one.provider = name;
     one.doctor = true;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Expected output: a script, as a model would write it, reads 44 years of CO2 measurements in a private folder. Its
-// lines are printed as they arrive, and its report is copied out. Then the allowlist refuses a command and suggests a
-// remedy.
-#include <cofferdam/local.hpp>
+// Expected output: a script, as a model would write it, reads 44 years of CO2 measurements behind walls of the kernel.
+// Its lines are printed as they arrive, then the walls that stood around it, and its report is copied out. Last, the
+// allowlist refuses a command and suggests a remedy.
+#include <cofferdam/core.hpp>
+#include <cofferdam/sandbox.hpp>
 
 #include <chrono>
 #include <iostream>
@@ -33,7 +34,7 @@ with open("report.md", "w") as report:
 )";
 
 awaitable<void> analyse(std::string data, std::string destination) {
-  auto provider = local() | upload_files(data) | allow_commands("python3 \\w+\\.py", "ls( -l)?") | timeout(30s);
+  auto provider = sandbox() | upload_files(data) | allow_commands("python3 \\w+\\.py", "ls( -l)?") | timeout(30s);
 
   co_await with(provider, [&](auto& env) -> awaitable<void> {
     co_await write_text(env, "analyse.py", what_the_model_wrote);
@@ -42,6 +43,8 @@ awaitable<void> analyse(std::string data, std::string destination) {
       std::cout << as_text(piece.data()) << std::flush;
     });
     if (!result.ok()) std::cout << format_result(result) << "\n";
+    for (const isolation_kind wall : {isolation_kind::files, isolation_kind::network, isolation_kind::system_calls})
+      std::cout << "wall: " << to_string(wall) << ": " << result.isolation().of(wall) << "\n";
 
     transfer_result saved = co_await download(env, files("report.md"), destination);
     saved.throw_if_failed("download");

@@ -4,9 +4,9 @@
 // A Python that stays warm: runs that cannot harm each other, a context whose variables stay, values both ways, and a
 // function of this program that the code may call.
 
-#include <cofferdam/local.hpp>
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/python.hpp>
+#include <cofferdam/sandbox.hpp>
 
 #include <boost/json.hpp>
 
@@ -22,7 +22,7 @@ using namespace cofferdam;
 awaitable<double> look_up(std::string name) { co_return name == "tide" ? 1.9 : 0.0; }
 
 awaitable<void> show() {
-  auto recipe = local().without_warning() | python().preload("json");
+  auto recipe = sandbox() | python().preload("json");
 
   co_await with(recipe, [&](auto& runner) -> awaitable<void> {
     code_request request("sum(numbers)");

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/local.hpp>
+#include <cofferdam/backends/jail.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -14,10 +14,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Returns the default provider of programs and examples that name no backend. It is `local()`, which isolates nothing:
-/// commands have all rights of the program. The first `open()` in the program prints a warning about this.
+/// Returns the recipe that programs use if they name no backend: `jail()`, the strongest walls that this machine has
+/// without a daemon.
 ///
 ///     co_await with(sandbox(), [](auto& env) -> awaitable<void> { ... });
-inline local sandbox() { return local(); }
+///
+/// If the walls cannot be built here, `open()` throws error{exec_errc::provider_failed}. Its text names the missing
+/// wall, the command that adds it, and the other choices: `docker`, or `local()` for code that is trusted. Nothing
+/// weaker is ever chosen instead.
+inline jail sandbox() {
+  jail recipe;
+  recipe.alternatives(
+      "Or choose another place for the commands:\n"
+      "    --provider docker:IMAGE   a container; needs a Docker daemon. In C++: docker::from_image(\"IMAGE\")\n"
+      "    --provider local          no wall: commands have all rights of your user. For code that you trust. In C++: "
+      "local()");
+  return recipe;
+}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

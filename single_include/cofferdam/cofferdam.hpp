@@ -22010,6 +22010,9 @@ class basic_jail {
   basic_jail& bubblewrap(std::filesystem::path program);
   /// Uses Landlock as if the kernel had at most this ABI; 0: not at all. For tests.
   basic_jail& landlock(unsigned abi);
+  /// Sets a text that `open()` adds to an error about walls that cannot be built: the other choices of this program's
+  /// user, one on each line. Default: none.
+  basic_jail& alternatives(std::string lines);
 
   /// \throws error{errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
   ///     mounted path does not exist, or if there is no shell.
@@ -42620,11 +42623,23 @@ class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::ses
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Returns the default provider of programs and examples that name no backend. It is `local()`, which isolates nothing:
-/// commands have all rights of the program. The first `open()` in the program prints a warning about this.
+/// Returns the recipe that programs use if they name no backend: `jail()`, the strongest walls that this machine has
+/// without a daemon.
 ///
 ///     co_await with(sandbox(), [](auto& env) -> awaitable<void> { ... });
-inline local sandbox() { return local(); }
+///
+/// If the walls cannot be built here, `open()` throws error{exec_errc::provider_failed}. Its text names the missing
+/// wall, the command that adds it, and the other choices: `docker`, or `local()` for code that is trusted. Nothing
+/// weaker is ever chosen instead.
+inline jail sandbox() {
+  jail recipe;
+  recipe.alternatives(
+      "Or choose another place for the commands:\n"
+      "    --provider docker:IMAGE   a container; needs a Docker daemon. In C++: docker::from_image(\"IMAGE\")\n"
+      "    --provider local          no wall: commands have all rights of your user. For code that you trust. In C++: "
+      "local()");
+  return recipe;
+}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
@@ -65060,6 +65075,7 @@ class jail_settings {
   command_settings commands;
   std::filesystem::path bubblewrap;
   std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
+  std::string alternatives;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -65538,19 +65554,22 @@ class seen_walls {
   std::vector<std::string> names_;
 };
 
+/// Returns a command for the user to copy, on a line of its own.
+inline std::string copied_line(std::string_view command) { return "\n    " + std::string(command); }
+
 /// Returns what to do about a failure of bubblewrap, by what it printed.
 inline std::string bubblewrap_advice(std::string_view complaint) {
   const auto says = [complaint](std::string_view words) { return complaint.find(words) != std::string_view::npos; };
   if (says("Unknown option")) return "this bubblewrap is too old: install version 0.8.0 or newer";
   if (says("setting up uid map") || says("RTM_NEWADDR"))
-    return "AppArmor seems to restrict user namespaces (Ubuntu 24.04): write the file /etc/apparmor.d/bwrap with\n"
-           "  abi <abi/4.0>,\n"
-           "  include <tunables/global>\n"
-           "  profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\n"
-           "and load it with: sudo apparmor_parser -r /etc/apparmor.d/bwrap";
+    return "AppArmor seems to restrict user namespaces (Ubuntu 24.04); allow them to bubblewrap:" +
+           copied_line(
+               "printf '%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' 'profile bwrap /usr/bin/bwrap "
+               "flags=(unconfined) { userns, }' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r "
+               "/etc/apparmor.d/bwrap");
   if (says("namespace"))
-    return "this system seems to refuse user namespaces: as root, set the sysctls kernel.unprivileged_userns_clone=1 "
-           "(Debian) and user.max_user_namespaces=10000; in a container, allow the call unshare";
+    return "this system seems to refuse user namespaces; allow them (in a container: allow the call unshare):" +
+           copied_line("sudo sysctl -e kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000");
   if (says("Can't find source path") || says("Can't bind mount") || says("Can't get type of source"))
     return "the jail's user cannot reach this path: change the modes of its folders, or name another path";
   return "run `bwrap --ro-bind / / --unshare-user --disable-userns true` to see whether bubblewrap works here";
@@ -66046,15 +66065,16 @@ inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted
   if (!wanted.empty()) {
     if (::access(wanted.c_str(), X_OK) == 0) return wanted;
     const std::error_code cause(errno, std::system_category());
-    throw error(exec_errc::provider_failed,
-                "jail: bubblewrap(\"" + one_line(wanted.string()) + "\"): " + cause.message() +
-                    "; name an executable file, or install the system's: apt-get install bubblewrap",
-                cause);
+    throw error(
+        exec_errc::provider_failed,
+        "jail: bubblewrap(\"" + one_line(wanted.string()) + "\"): " + cause.message() +
+            "; name an executable file, or install the system's:" + copied_line("sudo apt-get install bubblewrap"),
+        cause);
   }
   std::filesystem::path found = find_on_path("bwrap", host_variable("PATH"));
   if (found.empty())
-    throw error(exec_errc::provider_failed,
-                "jail: bubblewrap (bwrap) is not on the PATH of this program; install it: apt-get install bubblewrap");
+    throw error(exec_errc::provider_failed, "jail: bubblewrap (bwrap) is not on the PATH of this program; install it:" +
+                                                copied_line("sudo apt-get install bubblewrap"));
   return found;
 }
 
@@ -67194,7 +67214,7 @@ class basic_jail_state {
                   "jail: workspace_size() keeps the workspace in memory, and workspace() names a folder; use one of "
                   "them");
     std::string shell = find_shell("jail", settings->shell);
-    std::filesystem::path program = find_bubblewrap(settings->bubblewrap);
+    std::filesystem::path program = bubblewrap_of(*settings);
     auto folders = std::make_shared<local_folders>("jail", settings->temporary_base, settings->workspace);
     try {
       const jail_user user = choose_jail_user(settings->workspace);
@@ -67202,12 +67222,8 @@ class basic_jail_state {
       std::shared_ptr<control_group> group = group_for(settings->limits);
       jail_plan plan(*settings, folders->workspace(), user, shell, group.get());
       jail_start start(std::move(program), std::move(plan), user, group);
-      local_commands commands = co_await begin(executor, settings, start, group);
-      auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(group),
-                                                      std::move(commands), std::move(shell));
-      const auto proves = [&] { return prove(state, start.plan()); };
-      const auto ends = [&] { return close(state); };
-      co_await with_cleanup_after_failure(proves, ends);
+      const auto builds = [&] { return build(executor, settings, folders, std::move(group), std::move(shell), start); };
+      std::shared_ptr<basic_jail_state> state = co_await with_alternatives(*settings, builds);
       co_return state;
     } catch (...) {
       folders.reset();
@@ -67322,6 +67338,46 @@ class basic_jail_state {
       self->require_open();
     }
     co_return request;
+  }
+
+  static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
+    try {
+      return find_bubblewrap(settings.bubblewrap);
+    } catch (const error& failure) {
+      throw with_alternatives(settings, failure);
+    }
+  }
+
+  /// Adds the other choices to an error about walls that cannot be built.
+  static error with_alternatives(const jail_settings& settings, const error& failure) {
+    if (failure.code() != exec_errc::provider_failed || settings.alternatives.empty()) return failure;
+    return error(exec_errc::provider_failed, std::string(failure.what()) + "\n" + settings.alternatives,
+                 failure.cause());
+  }
+
+  template <class Build>
+  static awaitable<std::shared_ptr<basic_jail_state>> with_alternatives(const jail_settings& settings, Build& builds) {
+    std::optional<error> failure;
+    try {
+      std::shared_ptr<basic_jail_state> state = co_await builds();
+      co_return state;
+    } catch (const error& reason) {
+      failure = with_alternatives(settings, reason);
+    }
+    throw *failure;
+  }
+
+  /// Builds the walls and proves them.
+  static awaitable<std::shared_ptr<basic_jail_state>> build(asio::any_io_executor executor,
+                                                            std::shared_ptr<const jail_settings> settings,
+                                                            std::shared_ptr<local_folders> folders, std::string shell,
+                                                            jail_start& start) {
+    local_commands commands = co_await begin(executor, settings, start);
+    auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
+    const auto proves = [&] { return prove(state, start.plan()); };
+    const auto ends = [&] { return close(state); };
+    co_await with_cleanup_after_failure(proves, ends);
+    co_return state;
   }
 
   /// Starts bubblewrap and begins a session with its warden.
@@ -67637,6 +67693,11 @@ basic_jail<Unused>& basic_jail<Unused>::bubblewrap(std::filesystem::path program
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::landlock(unsigned abi) {
   return with([&](detail::jail_settings& all) { all.landlock = abi; });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::alternatives(std::string lines) {
+  return with([&](detail::jail_settings& all) { all.alternatives = std::move(lines); });
 }
 
 template <class Unused>

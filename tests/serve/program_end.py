@@ -101,7 +101,7 @@ def end(server, warden):
 
 
 def mcp(program, warden):
-    server = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    server = subprocess.Popen([program, *sys.argv[3:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def say(message):
         server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")

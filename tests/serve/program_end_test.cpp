@@ -4,7 +4,9 @@
 // The end of the serving programs, and their messages about wrong options: COFFERDAM_MCP_PROGRAM,
 // COFFERDAM_GATEWAY_PROGRAM and COFFERDAM_AGENT_PROGRAM are their paths.
 
+#include "support/jail_tests.hpp"
 #include "support/paths.hpp"
+#include "support/require.hpp"
 
 #include <gtest/gtest.h>
 
@@ -37,7 +39,7 @@ void run_script(const std::string& kind, const std::string& program, const std::
 }
 
 TEST(ProgramEnd, cofferdam_mcp_ends_in_time_with_a_status_that_says_whether_all_has_ended) {
-  run_script("mcp", COFFERDAM_MCP_PROGRAM, "");
+  run_script("mcp", COFFERDAM_MCP_PROGRAM, "--provider local");
 }
 
 TEST(ProgramEnd, e2b_gateway_ends_in_time_with_a_status_that_says_whether_all_has_ended) {
@@ -76,6 +78,29 @@ TEST(ProgramOptions, a_known_option_without_its_value_is_told_so) {
 TEST(ProgramOptions, a_configuration_may_be_named_behind_an_equals_sign) {
   const std::string text = said(COFFERDAM_MCP_PROGRAM, "--config=/nowhere/at.all");
   EXPECT_NE(text.find("\"/nowhere/at.all\" cannot be read"), std::string::npos) << text;
+}
+
+// The default is the jail, and never something weaker.
+TEST(ProgramOptions, a_program_without_a_provider_uses_the_jail_or_lists_the_choices) {
+  const std::string agent = output_of("OPENAI_API_KEY=none PATH=/nowhere " + quoted(COFFERDAM_AGENT_PROGRAM) +
+                                      "do something 2>&1 </dev/null");
+  for (const char* const line :
+       {"\n    sudo apt-get install bubblewrap\n", "\n    --provider docker:IMAGE ", "\n    --provider local "})
+    EXPECT_NE(agent.find(line), std::string::npos) << agent;
+  const std::string doctor =
+      output_of("PATH=/nowhere " + quoted(COFFERDAM_MCP_PROGRAM) + "doctor 2>&1 </dev/null; echo status $?");
+  EXPECT_TRUE(doctor.starts_with("jail\n    does not work here: jail: bubblewrap (bwrap) is not on the PATH"))
+      << doctor;
+  EXPECT_NE(doctor.find("--provider docker:IMAGE"), std::string::npos) << doctor;
+  EXPECT_TRUE(doctor.ends_with("status 1\n")) << doctor;
+}
+
+TEST(ProgramOptions, the_doctor_prints_the_table_of_walls) {
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the walls of the jail");
+  const std::string text = said(COFFERDAM_MCP_PROGRAM, "doctor");
+  EXPECT_TRUE(text.starts_with("jail\n    process_tree: process namespace")) << text;
+  EXPECT_NE(text.find("    system_calls: seccomp: a deny list"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("status 0\n")) << text;
 }
 
 TEST(ProgramOptions, help_is_printed_with_status_0) {

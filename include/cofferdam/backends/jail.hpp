@@ -193,6 +193,9 @@ class basic_jail {
   basic_jail& bubblewrap(std::filesystem::path program);
   /// Uses Landlock as if the kernel had at most this ABI; 0: not at all. For tests.
   basic_jail& landlock(unsigned abi);
+  /// Sets a text that `open()` adds to an error about walls that cannot be built: the other choices of this program's
+  /// user, one on each line. Default: none.
+  basic_jail& alternatives(std::string lines);
 
   /// \throws error{errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
   ///     mounted path does not exist, or if there is no shell.

@@ -39,6 +39,7 @@ class jail_settings {
   command_settings commands;
   std::filesystem::path bubblewrap;
   std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
+  std::string alternatives;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -56,15 +56,16 @@ inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted
   if (!wanted.empty()) {
     if (::access(wanted.c_str(), X_OK) == 0) return wanted;
     const std::error_code cause(errno, std::system_category());
-    throw error(exec_errc::provider_failed,
-                "jail: bubblewrap(\"" + one_line(wanted.string()) + "\"): " + cause.message() +
-                    "; name an executable file, or install the system's: apt-get install bubblewrap",
-                cause);
+    throw error(
+        exec_errc::provider_failed,
+        "jail: bubblewrap(\"" + one_line(wanted.string()) + "\"): " + cause.message() +
+            "; name an executable file, or install the system's:" + copied_line("sudo apt-get install bubblewrap"),
+        cause);
   }
   std::filesystem::path found = find_on_path("bwrap", host_variable("PATH"));
   if (found.empty())
-    throw error(exec_errc::provider_failed,
-                "jail: bubblewrap (bwrap) is not on the PATH of this program; install it: apt-get install bubblewrap");
+    throw error(exec_errc::provider_failed, "jail: bubblewrap (bwrap) is not on the PATH of this program; install it:" +
+                                                copied_line("sudo apt-get install bubblewrap"));
   return found;
 }
 

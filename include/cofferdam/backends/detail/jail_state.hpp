@@ -112,7 +112,7 @@ class basic_jail_state {
                   "jail: workspace_size() keeps the workspace in memory, and workspace() names a folder; use one of "
                   "them");
     std::string shell = find_shell("jail", settings->shell);
-    std::filesystem::path program = find_bubblewrap(settings->bubblewrap);
+    std::filesystem::path program = bubblewrap_of(*settings);
     auto folders = std::make_shared<local_folders>("jail", settings->temporary_base, settings->workspace);
     try {
       const jail_user user = choose_jail_user(settings->workspace);
@@ -120,12 +120,8 @@ class basic_jail_state {
       std::shared_ptr<control_group> group = group_for(settings->limits);
       jail_plan plan(*settings, folders->workspace(), user, shell, group.get());
       jail_start start(std::move(program), std::move(plan), user, group);
-      local_commands commands = co_await begin(executor, settings, start, group);
-      auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(group),
-                                                      std::move(commands), std::move(shell));
-      const auto proves = [&] { return prove(state, start.plan()); };
-      const auto ends = [&] { return close(state); };
-      co_await with_cleanup_after_failure(proves, ends);
+      const auto builds = [&] { return build(executor, settings, folders, std::move(group), std::move(shell), start); };
+      std::shared_ptr<basic_jail_state> state = co_await with_alternatives(*settings, builds);
       co_return state;
     } catch (...) {
       folders.reset();
@@ -240,6 +236,46 @@ class basic_jail_state {
       self->require_open();
     }
     co_return request;
+  }
+
+  static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
+    try {
+      return find_bubblewrap(settings.bubblewrap);
+    } catch (const error& failure) {
+      throw with_alternatives(settings, failure);
+    }
+  }
+
+  /// Adds the other choices to an error about walls that cannot be built.
+  static error with_alternatives(const jail_settings& settings, const error& failure) {
+    if (failure.code() != exec_errc::provider_failed || settings.alternatives.empty()) return failure;
+    return error(exec_errc::provider_failed, std::string(failure.what()) + "\n" + settings.alternatives,
+                 failure.cause());
+  }
+
+  template <class Build>
+  static awaitable<std::shared_ptr<basic_jail_state>> with_alternatives(const jail_settings& settings, Build& builds) {
+    std::optional<error> failure;
+    try {
+      std::shared_ptr<basic_jail_state> state = co_await builds();
+      co_return state;
+    } catch (const error& reason) {
+      failure = with_alternatives(settings, reason);
+    }
+    throw *failure;
+  }
+
+  /// Builds the walls and proves them.
+  static awaitable<std::shared_ptr<basic_jail_state>> build(asio::any_io_executor executor,
+                                                            std::shared_ptr<const jail_settings> settings,
+                                                            std::shared_ptr<local_folders> folders, std::string shell,
+                                                            jail_start& start) {
+    local_commands commands = co_await begin(executor, settings, start);
+    auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
+    const auto proves = [&] { return prove(state, start.plan()); };
+    const auto ends = [&] { return close(state); };
+    co_await with_cleanup_after_failure(proves, ends);
+    co_return state;
   }
 
   /// Starts bubblewrap and begins a session with its warden.

@@ -210,19 +210,22 @@ class seen_walls {
   std::vector<std::string> names_;
 };
 
+/// Returns a command for the user to copy, on a line of its own.
+inline std::string copied_line(std::string_view command) { return "\n    " + std::string(command); }
+
 /// Returns what to do about a failure of bubblewrap, by what it printed.
 inline std::string bubblewrap_advice(std::string_view complaint) {
   const auto says = [complaint](std::string_view words) { return complaint.find(words) != std::string_view::npos; };
   if (says("Unknown option")) return "this bubblewrap is too old: install version 0.8.0 or newer";
   if (says("setting up uid map") || says("RTM_NEWADDR"))
-    return "AppArmor seems to restrict user namespaces (Ubuntu 24.04): write the file /etc/apparmor.d/bwrap with\n"
-           "  abi <abi/4.0>,\n"
-           "  include <tunables/global>\n"
-           "  profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }\n"
-           "and load it with: sudo apparmor_parser -r /etc/apparmor.d/bwrap";
+    return "AppArmor seems to restrict user namespaces (Ubuntu 24.04); allow them to bubblewrap:" +
+           copied_line(
+               "printf '%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' 'profile bwrap /usr/bin/bwrap "
+               "flags=(unconfined) { userns, }' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r "
+               "/etc/apparmor.d/bwrap");
   if (says("namespace"))
-    return "this system seems to refuse user namespaces: as root, set the sysctls kernel.unprivileged_userns_clone=1 "
-           "(Debian) and user.max_user_namespaces=10000; in a container, allow the call unshare";
+    return "this system seems to refuse user namespaces; allow them (in a container: allow the call unshare):" +
+           copied_line("sudo sysctl -e kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000");
   if (says("Can't find source path") || says("Can't bind mount") || says("Can't get type of source"))
     return "the jail's user cannot reach this path: change the modes of its folders, or name another path";
   return "run `bwrap --ro-bind / / --unshare-user --disable-userns true` to see whether bubblewrap works here";

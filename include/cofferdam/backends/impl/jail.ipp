@@ -264,6 +264,11 @@ basic_jail<Unused>& basic_jail<Unused>::landlock(unsigned abi) {
 }
 
 template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::alternatives(std::string lines) {
+  return with([&](detail::jail_settings& all) { all.alternatives = std::move(lines); });
+}
+
+template <class Unused>
 awaitable<jail_environment> basic_jail<Unused>::open() const {
   return open_with(settings_);
 }
