@@ -46510,9 +46510,9 @@ class warden_settings {
   /// The user and the group of commands and file operations. Default: those of the warden.
   std::uint32_t uid = no_change;
   std::uint32_t gid = no_change;
-  /// Called on the session's executor with the result of each command that ended without a time limit, a request of the
-  /// host or a memory limit. If the function knows the limit that ended the command, it sets the kind, reason and advice
-  /// of the result. May be empty.
+  /// Called on the session's executor with the result of each command that was not ended by a time limit, a memory limit
+  /// or a request of the host. If the function knows another limit that ended the command, it sets the kind, reason and
+  /// advice of the result. May be empty.
   std::function<void(command_result&)> explain_end;
   /// The maximum time without a message from the host, after which the warden ends everything. Zero, the default, means
   /// no maximum.
@@ -67370,10 +67370,12 @@ class basic_jail_state {
   /// Builds the walls and proves them.
   static awaitable<std::shared_ptr<basic_jail_state>> build(asio::any_io_executor executor,
                                                             std::shared_ptr<const jail_settings> settings,
-                                                            std::shared_ptr<local_folders> folders, std::string shell,
+                                                            std::shared_ptr<local_folders> folders,
+                                                            std::shared_ptr<control_group> group, std::string shell,
                                                             jail_start& start) {
-    local_commands commands = co_await begin(executor, settings, start);
-    auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
+    local_commands commands = co_await begin(executor, settings, start, group);
+    auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(group), std::move(commands),
+                                                    std::move(shell));
     const auto proves = [&] { return prove(state, start.plan()); };
     const auto ends = [&] { return close(state); };
     co_await with_cleanup_after_failure(proves, ends);

@@ -20,6 +20,8 @@ def text_files(root):
         for name in sorted(names):
             path = os.path.join(folder, name)
             # A fuzzer's corpus is bytes, not text; this file names what it looks for.
+            if name == ".git":  # a worktree's link to its repository
+                continue
             if "/fuzz/corpus/" in path or os.path.splitext(name)[1] in BINARY or path.endswith("checks/words.py"):
                 continue
             yield path

@@ -268,10 +268,12 @@ class basic_jail_state {
   /// Builds the walls and proves them.
   static awaitable<std::shared_ptr<basic_jail_state>> build(asio::any_io_executor executor,
                                                             std::shared_ptr<const jail_settings> settings,
-                                                            std::shared_ptr<local_folders> folders, std::string shell,
+                                                            std::shared_ptr<local_folders> folders,
+                                                            std::shared_ptr<control_group> group, std::string shell,
                                                             jail_start& start) {
-    local_commands commands = co_await begin(executor, settings, start);
-    auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
+    local_commands commands = co_await begin(executor, settings, start, group);
+    auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(group), std::move(commands),
+                                                    std::move(shell));
     const auto proves = [&] { return prove(state, start.plan()); };
     const auto ends = [&] { return close(state); };
     co_await with_cleanup_after_failure(proves, ends);
