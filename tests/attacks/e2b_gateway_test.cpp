@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Attacks on the E2B gateway from outside: through a browser, over the wire, from one client on another. Each with the
-// same request unspoilt, which works.
+// Attacks on the E2B gateway: by a web page in a browser, by malformed requests, and by one client on another. Each
+// test contains a control: the same request without the attack, which must succeed.
 
 #include <cofferdam/serve/e2b_gateway.hpp>
 
@@ -40,7 +40,8 @@ using cofferdam_test::raw_client;
 using cofferdam_test::run_with_gateway;
 using cofferdam_test::text_at;
 
-/// Expects that no more than so many MiB were taken, where that can be seen.
+/// Expects that this program's memory grew by less than `most` MiB. Checks nothing where the kernel cannot report
+/// exact figures, or under a sanitizer.
 void expect_small(const memory_growth& memory, std::size_t most) {
   if (memory.is_exact() && !cofferdam_test::is_sanitized()) {
     EXPECT_LT(memory.peak(), most * 1024 * 1024);
@@ -85,7 +86,7 @@ TEST(Attack, E2_gateway_MC_01_a_web_page_and_a_rebound_name_are_refused) {
       EXPECT_EQ(status, 421) << host << ": an origin that fits its host proves nothing";
     }
     EXPECT_EQ(gateway.sandboxes(), 1U);
-    // The control: no origin, and our own names.
+    // Control: requests without an origin, and with the gateway's own host names, are accepted.
     for (const char* const host : {"", "localhost", "127.0.0.1:1", "[::1]", "api.localhost"}) {
       const int status = co_await status_of(client, create(host, ""));
       EXPECT_EQ(status, 201) << host;
@@ -135,8 +136,8 @@ TEST(Attack, E2_gateway_MC_02_without_the_right_key_or_token_nothing_is_reached)
           answer = co_await client.get(wrong, "/envs");
           EXPECT_EQ(answer.status(), 401);
         }
-        // The key of the control plane is not valid for the data plane, whose answer does not reveal which sandboxes
-        // exist.
+        // The gateway's API key is not valid for a sandbox. The response to an unknown sandbox does not reveal which
+        // sandboxes exist.
         const gateway_sandbox_name guessed{"i00000000000000000000", one.token};
         const http_response answer = co_await client.call(guessed, "process.Process/List", "{}");
         EXPECT_EQ(answer.status(), 502);
@@ -244,7 +245,7 @@ TEST(Attack, E2_gateway_MC_04_hostile_requests_leave_it_alive_and_small) {
         for (const std::string& body : bodies) {
           for (const char* const method : {"process.Process/SendInput", "filesystem.Filesystem/Stat"}) {
             const http_response answer = co_await client.call(one, method, body);
-            // Unknown fields are not errors: Stat ignores them, and describes the home.
+            // Unknown fields are not errors: Stat ignores them, and returns the entry of the home directory.
             const bool is_stat = std::string_view(method).ends_with("Stat");
             EXPECT_TRUE(answer.status() >= 400 || is_stat) << body.substr(0, 80);
             EXPECT_LT(answer.text().size(), 2000U);
@@ -255,7 +256,7 @@ TEST(Attack, E2_gateway_MC_04_hostile_requests_leave_it_alive_and_small) {
           const http_response created = co_await client.api("POST", "/v2/sandboxes", body);
           EXPECT_GE(created.status(), 400);
         }
-        // Lengths that lie, and bodies that are too long, announced or not.
+        // These requests announce wrong lengths, or have bodies above the limit, with and without Content-Length.
         const std::string head =
             "POST /process.Process/Start HTTP/1.1\r\nHost: localhost\r\nE2b-Sandbox-Id: " + one.id +
             "\r\nE2b-Sandbox-Port: 49983\r\nX-Access-Token: " + one.token +
@@ -273,12 +274,12 @@ TEST(Attack, E2_gateway_MC_04_hostile_requests_leave_it_alive_and_small) {
             co_await raw.say(text);
             co_await raw.end();
           } catch (const error&) {
-            // It may have refused the request already.
+            // The gateway may have refused the request and closed the connection already.
           }
           const std::string heard = co_await raw.rest();
           EXPECT_EQ(heard.find("\"event\""), std::string::npos) << heard;
         }
-        // Cut off anywhere.
+        // The connection closes after every 7th byte of a valid request.
         const std::string whole = head + "Content-Length: 40\r\n\r\n" +
                                   connect_message(R"({"process":{"cmd":"sleep"},"tag":"x"})").substr(0, 40);
         for (std::size_t cut = 0; cut < whole.size(); cut += 7) {
@@ -304,7 +305,8 @@ TEST(Attack, E2_gateway_a_listener_that_does_not_read_costs_no_memory) {
                                                    R"({"process":{"pid":)" + std::to_string(first.pid) + "}}");
       lazy.push_back(std::move(more));
     }
-    // The control: with all of them reading, or gone, it flows.
+    // While the other subscribers do not read, the gateway stops reading from the command. Control: after they
+    // disconnect, all output arrives.
     co_await cofferdam_test::pause(500ms);
     expect_small(memory, 64);
     lazy.clear();
@@ -333,7 +335,7 @@ TEST(Attack, E2_gateway_an_upload_is_never_in_memory) {
     const std::string heard = co_await raw.hear("\r\n\r\n");
     EXPECT_TRUE(heard.starts_with("HTTP/1.1 200 OK")) << heard;
     expect_small(memory, 48);
-    // One that breaks off leaves no file, and nothing of it.
+    // An upload that the client aborts leaves neither a file nor a temporary file.
     raw_client cut = co_await raw_client::connect(client.there());
     co_await cut.say("POST /files?path=cut HTTP/1.1\r\nHost: localhost\r\nE2b-Sandbox-Id: " + one.id +
                      "\r\nE2b-Sandbox-Port: 49983\r\nX-Access-Token: " + one.token +

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Attacks on the MCP server: of web pages, of clients on it and on each other, of what it runs. Each with the same
-// unspoilt, which works. (MC-09 to MC-11 are the review's; MC-13 is the protocol's conformance suite.)
+// Attacks MC (MCP server) of the project's catalogue of attacks: by web pages, by clients on the server and on each
+// other, and by the commands that the server runs. Each test also sends a valid request, which must succeed. The
+// attacks MC-09 to MC-11 are tested elsewhere, and MC-13 is the conformance suite of the protocol.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
@@ -61,7 +62,7 @@ std::unique_ptr<mcp::server> over_local(const asio::any_io_executor& executor) {
   return std::make_unique<mcp::server>(executor, local().without_warning());
 }
 
-/// Returns the number of processes with this text in their command line.
+/// Returns the number of processes whose command line contains this text.
 int processes_with(const std::string& mark) {
   int count = 0;
   for (const auto& each : std::filesystem::directory_iterator("/proc")) {
@@ -76,7 +77,7 @@ std::string new_mark() {
   return "77" + std::to_string(::getpid()) + std::to_string(++last);
 }
 
-// ---- HTTP ----
+// ---- Attacks over HTTP ---------------------------------------------------------------------------------------------
 awaitable<int> status_of(http_client& http, std::string name, std::string content, std::string session) {
   http_request request("POST", "/mcp");
   request.content("application/json", R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":)"
@@ -146,7 +147,7 @@ TEST(Attack, MC_02_no_token_beyond_loopback_and_sessions_of_others_are_refused) 
   });
 }
 
-// ---- stdio ----
+// ---- Attacks over standard input and output ------------------------------------------------------------------------
 std::string read_file_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -160,7 +161,8 @@ awaitable<mcp::answer> print_all_over(mcp::call&) {
   co_return mcp::answer("printed");
 }
 
-/// Serves standard input and output, in a process of its own: a file each.
+/// Runs an MCP server over standard input and output. These are redirected to the three files, so call it only in a
+/// child process.
 void serve_files(const std::filesystem::path& in, const std::filesystem::path& out, const std::filesystem::path& err) {
   ::alarm(60);
   const int from = ::open(in.c_str(), O_RDONLY);
@@ -181,7 +183,8 @@ void serve_files(const std::filesystem::path& in, const std::filesystem::path& o
 
 TEST(Attack, MC_03_prints_of_the_program_and_of_its_guests_do_not_get_into_the_protocol) {
   const cofferdam_test::temporary_folder folder;
-  // A pipe that stays open until the answers are there, or the server would cancel the calls.
+  // A FIFO, because the server cancels its calls at the end of its input. The FIFO stays open until the responses are
+  // written.
   const std::filesystem::path in = folder.path() / "in";
   ASSERT_EQ(::mkfifo(in.c_str(), 0600), 0);
   std::fflush(stdout);
@@ -215,7 +218,7 @@ TEST(Attack, MC_03_prints_of_the_program_and_of_its_guests_do_not_get_into_the_p
     EXPECT_EQ(member(message, "jsonrpc"), "2.0");
   }
   EXPECT_EQ(lines, 3);
-  // The control: all of it was printed, elsewhere.
+  // Control: all of the text was printed, but to standard error.
   const std::string errors = read_file_of(folder.path() / "err");
   for (const char* const print : {"a print of the program", "a write of a library", "a child of the program"})
     EXPECT_NE(errors.find(print), std::string::npos) << print;
@@ -239,8 +242,8 @@ TEST(Attack, MC_04_huge_deep_and_broken_messages_are_answered_and_bounded) {
       EXPECT_LT(memory.peak(), std::size_t{64} * 1024 * 1024);
     }
     const std::string deep(100'000, '[');
-    // 800 kB that become 270,000 arrays would block all other clients while they are parsed. The control: as many bytes
-    // of text.
+    // The message `wide` has 800 kB that contain 270,000 arrays, and parsing it would block all other clients.
+    // Control: the message `text` has as many bytes in one string, and is parsed.
     std::string wide = R"({"jsonrpc":"2.0","id":1,"method":"no/such","params":{"a":[[])";
     const std::string text = wide.substr(0, wide.size() - 3) + "\"" + std::string(800'000, ',') + "\"}}";
     while (wide.size() < 800'000) wide += ",[]";
@@ -267,7 +270,7 @@ TEST(Attack, MC_05_who_cancels_or_vanishes_leaves_nothing_running) {
   const std::string left = new_mark();
   const std::string background = new_mark();
   const auto call = [](int id, const std::string& tool, const std::string& mark) {
-    // A child of a child, in a session of its own.
+    // The command starts a grandchild in a session of its own.
     return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"tools/call","params":{"name":")" + tool +
            R"(","arguments":{"cmd":"(setsid sleep )" + mark + R"( & sleep )" + mark + R"() ; sleep )" + mark + "\"}}}";
   };
@@ -332,7 +335,8 @@ TEST(Attack, MC_07_two_clients_see_nothing_of_each_other) {
         const bool both = co_await comes_true([&] { return ready == 2; });
         EXPECT_TRUE(both);
         const value files = co_await client.call("list_files");
-        EXPECT_NE(text_said(files).find(mine), std::string::npos);  // the control
+        // Control: the client sees its own file.
+        EXPECT_NE(text_said(files).find(mine), std::string::npos);
         EXPECT_EQ(text_said(files).find(other), std::string::npos);
         const value secret = co_await client.call("run_python", R"({"code":"secret"})");
         EXPECT_EQ(member(result_in(secret).at("structuredContent"), "result"), "'" + mine + "'");
@@ -349,7 +353,8 @@ TEST(Attack, MC_07_two_clients_see_nothing_of_each_other) {
   run_with_mcp(make, {body("first", "second"), body("second", "first")});
 }
 
-/// A call of the modern era, which has no sessions. \param place  the name of one; empty: none.
+/// Calls a tool by the protocol version of 2026, which has no sessions. \param place  value of the header field
+/// `Cofferdam-Place`, which selects an environment; empty means that the field is absent.
 awaitable<std::string> call_modern(http_client& http, std::string place, std::string tool, std::string arguments) {
   http_request request("POST", "/mcp");
   request.content("application/json", R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")" + tool +
@@ -378,7 +383,7 @@ TEST(Attack, MC_07_clients_of_the_modern_era_with_different_places_see_nothing_o
       EXPECT_EQ(files.find(place == std::string("first") ? "of-second" : "of-first"), std::string::npos) << files;
     }
     EXPECT_EQ(server.sessions(), 3U);
-    // The control: without a name they meet.
+    // Control: clients that send no `Cofferdam-Place` share one environment.
     const std::string shared = co_await call_modern(http, "", "write_file", R"({"path":"of-another","content":"x"})");
     const std::string files = co_await call_modern(http, "", "list_files", "{}");
     EXPECT_NE(files.find("\"of-\""), std::string::npos) << files;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows PR-11 to 14, 16, 19, 20 and 22 of the catalogue of attacks: what a guest inherits from a host in any state, and
-// what it can do to it. The host's process table is the judge; `naive_runner` and `fork` are the controls.
+// Attacks PR-11 to 14, 16, 19, 20 and 22 of the project's catalogue of attacks: the state that a guest (a process
+// that a command started) inherits from its host, and the harm that it can do to the host. The tests check the host's
+// process table. `naive_runner` and a plain `fork` are the controls.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
@@ -90,7 +91,7 @@ command_result result_of(const temporary_folder& base, command c) {
   });
 }
 
-/// Starts `sleep`, and lets `look(pid)` see it from outside.
+/// Starts `sleep` in an environment, and calls `look` with its pid.
 template <class Look>
 void look_at_a_guest(const temporary_folder& base, Look look) {
   const auto body = [&](auto& env) -> awaitable<void> {
@@ -108,7 +109,7 @@ void look_at_a_guest(const temporary_folder& base, Look look) {
 
 std::string proc_file(pid_t pid, const std::string& name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
-/// Returns the targets of a process's descriptors.
+/// Returns the number and the target of each open descriptor of a process.
 std::set<std::string> descriptors_of(pid_t pid) {
   std::set<std::string> found;
   for (const auto& one : std::filesystem::directory_iterator(proc_file(pid, "fd")))
@@ -123,7 +124,7 @@ std::string line_of(const std::string& text, const std::string& name) {
   return text.substr(start, text.find('\n', start) - start);
 }
 
-/// Many descriptors without O_CLOEXEC, one of them of a secret file.
+/// Opens 200 descriptors without O_CLOEXEC, one of them of a secret file. The destructor closes them.
 class leaky_host {
  public:
   explicit leaky_host(const std::filesystem::path& secret) {
@@ -164,7 +165,8 @@ TEST(Attack, PR_11_control_a_plain_fork_hands_the_secret_over) {
 
 namespace {
 
-/// The state of signals, umask and limits in which a guest starts, as the host sees it: from a host in a bad state.
+/// Starts a guest from a host with blocked and ignored signals, a strict umask and a low limit of open files. Returns
+/// the guest's state of each, read from /proc. `naively` selects a plain fork instead of an environment.
 std::string guest_of_odd_host(const temporary_folder& base, bool naively) {
   return in_forked_host([&] {
     struct sigaction ignore {};
@@ -190,7 +192,8 @@ std::string guest_of_odd_host(const temporary_folder& base, bool naively) {
       eventually([&] { return cofferdam_test::process_of(naive.pid()).name == "sleep"; });
       look(naive.pid());
     } else {
-      ::umask(0077);  // the strictest one with which a user without privileges can make folders
+      // This is the strictest umask under which an ordinary user can still create folders.
+      ::umask(0077);
       look_at_a_guest(base, look);
     }
     return seen;
@@ -254,7 +257,8 @@ TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why
 
 TEST(Attack, PR_12_and_20_a_guest_has_no_terminal_although_the_host_has_one) {
   const temporary_folder base;
-  // perl, since the shell cannot make these calls: TIOCSTI types for the user, TIOCLINUX pastes, both through /dev/tty.
+  // The attack uses perl, because the shell cannot make these calls. TIOCSTI types text for the user, and TIOCLINUX
+  // pastes text, both through /dev/tty.
   const std::string attack =
       "exec 2>&1; (: < /dev/tty) && echo opened; stty -echo < /dev/tty; "
       "perl -e 'open(my $t, \"+<\", \"/dev/tty\") or die \"no tty\\n\"; my $c = \"x\"; print ioctl($t, 0x5412, $c) ? "
@@ -342,7 +346,7 @@ TEST(Attack, PR_14_what_cannot_be_started_is_named_with_the_systems_code) {
   for (const std::string name :
        {"missing", "directory", "no_x", "bad_shebang", "no_format", "empty", "busy", "directory/"}) {
     const std::string path = (programs / name).string();
-    // The control, and the expected value: the results of fork and execve.
+    // Control: a plain fork and execve fails with the expected error.
     const std::string expected = in_forked_host([&] {
       const char* words[] = {path.c_str(), nullptr};
       ::execv(path.c_str(), const_cast<char**>(words));
@@ -381,7 +385,7 @@ TEST(Attack, PR_16_input_that_is_never_read_blocks_nothing_and_raises_no_sigpipe
   EXPECT_EQ(late.exit_code(), 4);
   const command_result never = result_of(base, shell("sleep 60").input(bytes(size)).timeout(200ms));
   EXPECT_EQ(never.kind(), error_kind::timeout);
-  // Both sides write more than a pipe holds: code that writes first and reads afterwards would deadlock.
+  // Both sides write more than a pipe can hold. Code that writes all input before it reads any output would deadlock.
   const command_result both = result_of(base, shell("cat").input(bytes(size)).keep_output(0).timeout(60s));
   EXPECT_TRUE(both.ok());
   EXPECT_EQ(both.out().total(), size);
@@ -411,7 +415,8 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
   rlimit many = files;
   many.rlim_cur = std::max<rlim_t>(files.rlim_cur, 5000);
   ::setrlimit(RLIMIT_NOFILE, &many);
-  base.make_fifo("gate");  // a process that opens it waits until the host opens it
+  // Each command blocks when it opens this FIFO, until the host opens it for writing.
+  base.make_fifo("gate");
   int exact = 0;
   std::size_t most = 0;
   std::vector<double> late;
@@ -449,7 +454,8 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
             co_await asio::post(asio::use_awaitable);
           }
           asio::steady_timer timer(executor);
-          counting = true;  // which stands in the way of the loop
+          // Counting the processes blocks the event loop, so delays are not recorded meanwhile.
+          counting = true;
           for (int i = 0; i < 100 && most < commands; ++i) {
             most = guests_of(base.path()).size();
             timer.expires_after(20ms);
@@ -503,7 +509,8 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
         ::kill(pid, SIGSEGV);
         siginfo_t info{};
         ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
-        if (policy == cofferdam::warden_policy::require)  // no child of ours: the kernel's word on the limit has to do
+        // The process is not our child. The test checks the limit that the kernel reports instead of the wait status.
+        if (policy == cofferdam::warden_policy::require)
           seen = seen.starts_with("1 ") ? "not dumped" : "limit: " + seen;
         else
           seen = info.si_code == CLD_DUMPED ? "dumped" : info.si_code == CLD_KILLED ? "not dumped" : "odd";

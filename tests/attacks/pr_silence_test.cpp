@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows PR-06b, PR-06c, PR-06d and PR-08 of the catalogue of attacks, where a guest makes the warden silent: it keeps so
-// many descriptors on their way that the host can pass none to the warden, or it stops the warden, which it may where
-// no scope of Landlock holds. The controls are a plain sendmsg(2), and a session whose host waits for the warden for
-// ever.
+// Attacks PR-06b, PR-06c, PR-06d and PR-08 of the project's catalogue of attacks, in which a guest silences the
+// warden (our helper program in each environment). The guest sends so many descriptors through sockets that the
+// kernel lets the host pass none to the warden. Or the guest stops the warden by a signal, which works where Landlock
+// does not restrict signals. The controls are a plain sendmsg(2), and a host that waits for the warden without a time
+// limit.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
@@ -107,17 +108,18 @@ std::size_t open_descriptors() {
 
 std::string took(clock::time_point begin) { return std::to_string((clock::now() - begin) / 1ms) + " ms"; }
 
-// ---- descriptors on their way ---------------------------------------------------------------------------------------
+// ---- the guest exhausts the limit of descriptors in flight ----------------------------------------------------------
 
 constexpr rlim_t max_descriptors = 512;
 
-/// Ordinary users may have as many descriptors on their way as one of their processes may have open.
+/// Lowers the limit of open files. For ordinary users, the kernel limits the descriptors in flight (sent through a
+/// socket, but not received yet) to the same number.
 void allow_few_descriptors() {
   const rlimit few{max_descriptors, max_descriptors};
   ::setrlimit(RLIMIT_NOFILE, &few);
 }
 
-/// Sends descriptors to itself until the kernel takes no more.
+/// Sends descriptors to itself, until the kernel refuses more of them.
 constexpr const char* hog =
     "import resource, socket, sys, time\n"
     "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
@@ -150,7 +152,8 @@ awaitable<process> start_hog(cofferdam::local_environment& env) {
   co_return running;
 }
 
-/// Returns the outcome of a command: `unavailable` for the expected error.
+/// Runs a command and returns a short text for its result. The text is "unavailable" if the error is the expected
+/// ETOOMANYREFS.
 awaitable<std::string> outcome(cofferdam::local_environment& env, command c) {
   try {
     command_result result = co_await env.run_command(std::move(c));
@@ -163,7 +166,8 @@ awaitable<std::string> outcome(cofferdam::local_environment& env, command c) {
   }
 }
 
-/// Runs `body(env)` in an environment of an ordinary user's host, and returns its output.
+/// Runs `body(env)` in an environment whose host is an ordinary user with few descriptors. Returns the text from the
+/// body.
 template <class Body>
 std::string with_few_descriptors(Body body) {
   const temporary_folder base;
@@ -211,7 +215,8 @@ TEST(Attack, PR_06d_what_ends_commands_overtakes_what_descriptors_on_their_way_h
   const std::string seen = with_few_descriptors([](cofferdam::local_environment& env) -> awaitable<std::string> {
     std::string wrong;
     const auto executor = co_await asio::this_coro::executor;
-    // One that is cancelled while it waits has never run; the hog dies meanwhile, and the other one runs.
+    // Two commands wait for free descriptors. The first is cancelled and must never run. Then the hog is killed, and
+    // the second must run.
     process hogging = co_await start_hog(env);
     asio::cancellation_signal stop;
     std::string cancelled;
@@ -242,7 +247,7 @@ TEST(Attack, PR_06d_what_ends_commands_overtakes_what_descriptors_on_their_way_h
     if (cancelled != "cancelled") wrong += "cancelled: " + cancelled + "; ";
     if (other != "none in") wrong += "the other: " + other + "; ";
     if (std::filesystem::exists(env.workspace() / "ran")) wrong += "what was cancelled has run; ";
-    // And closing does not wait for any of them.
+    // Closing the environment does not wait for the blocked commands either.
     process again = co_await start_hog(env);
     std::string closed;
     const auto third = [&]() -> awaitable<void> { closed = co_await outcome(env, shell("sleep 30").timeout(20s)); };
@@ -295,11 +300,12 @@ TEST(Attack, PR_06d_control_a_plain_send_is_refused_as_long_as_the_guest_likes) 
   EXPECT_EQ(seen, "");
 }
 
-// ---- a warden that is stopped ---------------------------------------------------------------------------------------
+// ---- the guest stops the warden -------------------------------------------------------------------------------------
 
 namespace {
 
-/// In a guest's line: WARDEN is the number of its warden.
+/// Returns a shell line that sets the variable W to the pid of the warden, and P to the pid of the supervisor, and
+/// then runs `line`.
 std::string against_the_warden(const std::string& line, const std::string& marker) {
   return with_marker("W=$(sed -n 's/^PPid:[^0-9]*//p' /proc/$PPID/status); P=$PPID; " + line, marker);
 }
@@ -413,7 +419,7 @@ TEST(Attack, PR_06b_a_terminal_that_nobody_reads_puts_no_limit_off_where_the_war
   kill_marked(marker);
 }
 
-// A warden that cannot be continued, because another process traces it.
+// Another process traces the warden, so the host cannot continue it by a signal.
 TEST(Attack, PR_06b_a_host_whose_warden_never_runs_again_ends_everything_itself) {
   COFFERDAM_NEEDS("root", ::geteuid() == 0, "a warden that never runs");
   const std::string marker = new_marker();

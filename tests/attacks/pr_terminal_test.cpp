@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Row PR-21 of the catalogue of attacks: a command's terminal is a real one. The control has pipes. What every backend
-// with terminals must do besides stands in terminal_conformance.
+// Attack PR-21 of the project's catalogue of attacks: a command's terminal must be a real one. The control uses
+// pipes. All other requirements on terminals are tested in terminal_conformance, for every backend.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
@@ -48,7 +48,8 @@ awaitable<std::string> read_until(process& running, std::string wanted) {
   co_return seen;
 }
 
-/// Types ^C at a shell that runs one job in the foreground and one, in a group of its own, in the background.
+/// Sends ^C to a shell that runs one job in the foreground, and one job in a process group of its own in the
+/// background. Returns the output.
 std::string after_control_c(bool with_terminal) {
   const temporary_folder base;
   std::string seen;
