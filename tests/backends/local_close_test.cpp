@@ -16,7 +16,8 @@
 
 #include <sys/types.h>
 
-// Tests close() if the processes that should end the commands fail to do so. The processes are observed from outside.
+// Tests close() of the local backend if the processes that should end the commands fail. The tests check from outside
+// which processes are alive.
 
 namespace {
 
@@ -34,7 +35,7 @@ struct outcome {
   std::vector<pid_t> guests;  // the shell and its child
 };
 
-/// Opens an environment, starts a command with a child, does `harm` and closes.
+/// Opens an environment, starts a command with a child, calls `harm` with the pids, and closes the environment.
 template <class Harm>
 outcome close_after(Harm harm) {
   outcome seen;
@@ -44,7 +45,8 @@ outcome close_after(Harm harm) {
     process running = co_await env.start(shell("sleep 1000 & echo there; wait"));
     const output_chunk first = co_await running.read();
     EXPECT_EQ(as_text(first.data()), "there\n");
-    // The child of the shell has its variables only after its exec.
+    // The test finds processes by their environment variables. The child of the shell has its variables only after
+    // its exec.
     EXPECT_TRUE(cofferdam_test::eventually([&] {
       seen.guests.clear();
       for (const process_entry& guest : cofferdam_test::guests_of(env.workspace().parent_path())) {
@@ -66,7 +68,7 @@ outcome close_after(Harm harm) {
   return seen;
 }
 
-/// SIGKILL is delivered soon, not at once.
+/// Returns true as soon as all processes are gone. A process may need a moment to die after SIGKILL.
 bool are_gone(const std::vector<pid_t>& all) {
   return cofferdam_test::eventually([&] { return std::none_of(all.begin(), all.end(), is_alive); });
 }
@@ -108,7 +110,8 @@ TEST(LocalClose, what_outlived_a_killed_warden_and_supervisor_is_found_and_named
   });
   EXPECT_LT(seen.time, 5200ms);
   EXPECT_TRUE(are_gone(seen.guests));
-  if (!seen.failure) return;  // the kernel has ended them with their parents
+  // The kernel has ended the guests together with their parents.
+  if (!seen.failure) return;
   EXPECT_EQ(seen.failure->code(), exec_errc::provider_lost);
   const std::string said = seen.failure->what();
   for (const pid_t one : seen.guests) EXPECT_NE(said.find(std::to_string(one) + " ("), std::string::npos) << said;

@@ -63,7 +63,7 @@ class Local : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  /// Runs one command in a fresh environment.
+  /// Opens an environment, runs one command in it, and returns the result.
   static command_result result_of(local recipe, command c) {
     command_result result;
     run([&]() -> awaitable<void> {
@@ -110,7 +110,7 @@ TEST_F(Local, an_environment_that_is_dropped_leaves_its_folder_to_the_next) {
       co_await write_text(env, "a", "x");
     }
   });
-  // Its warden needs a moment to end; the next environment after that takes the folder away.
+  // The warden needs a moment to end. The next environment after that removes the folder.
   const auto next = [&]() -> awaitable<void> {
     local_environment env = co_await recipe.open();
     co_await env.close();
@@ -121,8 +121,8 @@ TEST_F(Local, an_environment_that_is_dropped_leaves_its_folder_to_the_next) {
   }));
 }
 
-// The program that ends is this one anew, with this test alone. A mere fork would also destroy at its end what other
-// tests keep in statics: objects whose threads it has not got.
+// The child process executes this test program again, with this test only. A plain fork would run the destructors of
+// static objects whose threads do not exist in the child.
 TEST_F(Local, an_environment_that_is_dropped_leaves_no_folder_when_the_program_ends) {
   constexpr const char* told = "COFFERDAM_TEST_BASE";
   if (const char* const base = std::getenv(told)) {
@@ -187,7 +187,7 @@ TEST_F(Local, what_a_command_has_mounted_in_the_workspace_is_not_emptied) {
     });
     EXPECT_TRUE(std::filesystem::exists(victim / "precious")) << (is_closed ? "closed" : "dropped");
     unmount(mounted);
-    // The leftover folder is removed once nothing is mounted there.
+    // The folder that was left behind is removed as soon as nothing is mounted there.
     EXPECT_TRUE(cofferdam_test::eventually([&] {
       detail::reaper::instance().sweep();
       return std::filesystem::is_empty(base);
@@ -275,7 +275,7 @@ TEST_F(Local, a_cancelled_stream_says_that_the_command_was_ended) {
   });
 }
 
-/// A program that opens an environment and is killed: where its folder is.
+/// Starts a process that opens an environment, kills it, and returns the folder of the environment.
 std::filesystem::path folder_of_the_killed(const std::filesystem::path& base) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
@@ -339,7 +339,7 @@ TEST_F(Local, works_in_an_existing_directory_and_leaves_it) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mine.txt"));
 }
 
-// The warden is stopped while the command ends, so that it sees the end and the last output at once.
+// Stops the warden while the command ends, so that the warden finds the end and the last output at the same time.
 TEST_F(Local, what_a_command_wrote_before_it_left_something_running_is_in_its_result) {
   const local recipe = local().without_warning().workspace(folder_);
   const auto number_in = [](const std::filesystem::path& file) {

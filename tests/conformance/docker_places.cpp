@@ -36,22 +36,23 @@ std::vector<place> docker_places() {
   const auto add = [&all](const char* name, const char* image, container_options options, const char* without = "") {
     all.push_back({name, [image, options] { return container_of(image, options); }, without, "COFFERDAM_TEST_DOCKER"});
   };
-  // Nothing about files and streams depends on these.
+  // Files and streams do not depend on the options of these containers.
   constexpr const char* commands_only = "*file_conformance*:*streaming_conformance*:*terminal_conformance*";
   add("docker_busybox", "cofferdam-test/busybox", container_options());
   add("docker_debian", "cofferdam-test/debian", container_options());
-  // A user of the image's own, and a root that can be written to.
+  // The image defines a user, and the root file system is writable.
   add("docker_user", "cofferdam-test/user", container_options().writable_root(),
       "*streaming_conformance*:*terminal_conformance*");
-  // As where the daemon is on another machine; and an image that would start something itself.
+  // The transport that is used if the daemon runs on another machine. The image has an entry point, which must not
+  // start.
   all.push_back({"docker_attached", [] { return by(command_transport::attached, "cofferdam-test/entrypoint"); }, "",
                  "COFFERDAM_TEST_DOCKER"});
   add("docker_root", "cofferdam-test/busybox", container_options().user("0:0"), commands_only);
-  // A shell does not report that its child died by SIGINT or SIGPIPE; the daemon buffers a mebibyte of unread output.
+  // A shell does not report that its child died by SIGINT or SIGPIPE. The daemon buffers 1 MiB of unread output.
   const std::string by_no_exec = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   all.push_back({"docker_exec", [] { return by(command_transport::exec, "cofferdam-test/debian"); }, by_no_exec,
                  "COFFERDAM_TEST_DOCKER"});
-  // And BusyBox's sh runs a file that is no program as a script.
+  // In addition, the shell of BusyBox runs an invalid program file as a script.
   all.push_back({"docker_exec_busybox", [] { return by(command_transport::exec, "cofferdam-test/busybox"); },
                  by_no_exec + ":*what_cannot_be_executed_says_why:" + commands_only, "COFFERDAM_TEST_DOCKER"});
   return all;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runs the conformance suites at each place, one process a place: COFFERDAM_PLACES names some ("local frames"), else
-// all.
+// Runs the conformance suites with each "place", which is a provider with its options, in a process of its own. The
+// environment variable COFFERDAM_PLACES selects places by name ("local frames"); by default all run.
 
 #include "conformance/places.hpp"
 #include "support/require.hpp"
@@ -40,14 +40,14 @@ struct counts {
   int skipped = 0;
 };
 
-/// The result at one place.
+/// The result of the suites at one place.
 struct outcome {
   std::string text;
   counts sum;
   bool good = false;
 };
 
-/// Runs this program for one place.
+/// Runs this program in a child process for one place.
 outcome run_at(const place& where, char** argv) {
   outcome all;
   all.text = "---- " + where.name + "\n";
@@ -73,7 +73,8 @@ outcome run_at(const place& where, char** argv) {
         line += piece[i];
         continue;
       }
-      // Each place ends in a line of counts, and the program in one for all.
+      // The output of each place ends with a line of counts. The program replaces these lines by one line with their
+      // sums.
       counts one;
       char end = 0;
       if (std::sscanf(line.c_str(), "%d passed, %d failed, %d skippe%c", &one.passed, &one.failed, &one.skipped,
@@ -96,8 +97,8 @@ outcome run_at(const place& where, char** argv) {
   return all;
 }
 
-/// Runs it for several, two at a time: a place waits more than it works. Each one's output comes as a whole, at its
-/// end.
+/// Runs the suites at several places, two places at a time, because a place mostly waits. Prints the output of each
+/// place when it has finished.
 outcome run_at_all(const std::vector<const place*>& places, char** argv) {
   outcome all;
   all.good = true;
@@ -143,7 +144,7 @@ const place& this_place() {
 int main(int argc, char** argv) {
   using namespace cofferdam_test;
   if (!variable("COFFERDAM_PLACE").empty()) {
-    // GoogleTest reads the filter from the command line or from here.
+    // GoogleTest reads its filter from the command line or from this environment variable.
     std::string filter = variable("GTEST_FILTER");
     for (int i = 1; i < argc; ++i) {
       const std::string word = argv[i];

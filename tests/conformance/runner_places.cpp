@@ -20,7 +20,7 @@ namespace cofferdam_test {
 
 namespace {
 
-/// A place that runs Python, and what it cannot show.
+/// A test setup that runs Python, and a filter of the tests that it cannot pass.
 class python_place {
  public:
   std::string name;
@@ -38,11 +38,11 @@ const std::vector<python_place>& python_places() {
 }
 
 #ifndef COFFERDAM_LOCAL_PLACES_ONLY
-/// All that a runner has to show, of a Python newer than this machine's.
+/// The setup that tests the Python runner with a newer Python than the system's.
 place newest_python_place() {
   place made;
   made.name = "local_newest_python";
-  // Its commands are those of "local".
+  // The commands are the same as in "local".
   made.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
       "*/terminal_conformance*";
@@ -58,11 +58,11 @@ place newest_python_place() {
 place pyodide_place() {
   place made;
   made.name = "pyodide";
-  // No command is run there.
+  // Pyodide runs no commands.
   made.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
       "*/terminal_conformance*";
-  // There are no processes and no threads in WebAssembly.
+  // WebAssembly has no processes and no threads.
   made.without += ":*/code_process_conformance*";
   made.needs = "COFFERDAM_DENO";
   made.runners = [] {

@@ -22,7 +22,7 @@ using namespace cofferdam;
 using detail::async_semaphore;
 using detail::held_permits;
 
-/// Takes permits when its turn comes, and writes its name.
+/// Starts a coroutine that acquires permits. When it has them, it appends its name to `order`.
 void wait_for(asio::io_context& loop, async_semaphore& all, std::size_t permits, std::string name, std::string& order,
               asio::cancellation_signal* signal = nullptr) {
   const auto work = [&all, permits, name, &order]() -> awaitable<void> {
@@ -87,7 +87,8 @@ TEST(AsyncSemaphore, what_was_granted_to_one_that_is_cancelled_goes_to_the_next)
   wait_for(loop, all, 1, "b", order, &signal);
   wait_for(loop, all, 1, "c", order);
   loop.poll();
-  all.release(1);  // the permit belongs to b, which has not resumed yet
+  // The permit now belongs to b, whose coroutine has not resumed yet.
+  all.release(1);
   signal.emit(asio::cancellation_type::terminal);
   loop.poll();
   EXPECT_TRUE(order == "abc" || order == "a-bc" || order == "ab") << order;

@@ -34,7 +34,7 @@ TEST(Captured, an_uncut_stream_is_all_head) {
 }
 
 TEST(Captured, head_and_tail_with_nothing_between_are_joined) {
-  // In the middle of an emoji, which must come out whole.
+  // The border between head and tail divides an emoji, which must stay intact.
   const captured_output stream(to_bytes("a\xF0\x9F"), to_bytes("\x98\x80z"), 6);
   EXPECT_EQ(as_text(stream.head()), "a\xF0\x9F\x98\x80z");
   EXPECT_TRUE(stream.tail().empty());

@@ -27,10 +27,12 @@ using cofferdam::to_string;
 using namespace std::chrono_literals;
 
 static_assert(!std::is_aggregate_v<command_result>);
-static_assert(std::is_default_constructible_v<command_result>);  // co_spawn needs it
+// asio::co_spawn requires a default constructor.
+static_assert(std::is_default_constructible_v<command_result>);
 static_assert(std::is_nothrow_move_constructible_v<command_result>);
 
-// Members of a temporary return values, which may be kept; members of a named result return references.
+// Members of a temporary return values, because a reference would dangle. Members of a named result return
+// references.
 static_assert(std::same_as<decltype(std::declval<command_result>().out()), captured_output>);
 static_assert(std::same_as<decltype(std::declval<command_result>().err()), captured_output>);
 static_assert(std::same_as<decltype(std::declval<command_result>().reason()), std::string>);

@@ -15,7 +15,7 @@ namespace {
 
 using cofferdam::detail::fill_soon;
 
-/// Returns true if this address was advised to use large pages.
+/// Returns true if the memory at this address is marked for large pages (madvise(2), MADV_HUGEPAGE).
 bool is_for_large_pages(const void* at) {
   std::ifstream maps("/proc/self/smaps");
   const auto wanted = reinterpret_cast<std::uintptr_t>(at);

@@ -20,7 +20,7 @@ using cofferdam::as_text;
 using cofferdam::captured_output;
 using cofferdam::detail::output_collector;
 
-/// Compares with the expected result, computed from the whole stream.
+/// Compares `kept` with the expected result, which is computed from the whole stream `all` and the limit `keep`.
 void expect_matches(const captured_output& kept, std::string_view all, std::size_t keep) {
   ASSERT_EQ(kept.total(), all.size());
   if (all.size() <= keep) {
@@ -153,7 +153,8 @@ TEST(OutputCollector, moving_takes_everything_along_and_leaves_an_empty_one) {
   first.append(as_bytes("abcdefgh"));
   output_collector second(std::move(first));
   expect_matches(second.snapshot(), "abcdefgh", 4);
-  first.append(as_bytes("123456"));  // a moved-from collector is empty, with a total of 0
+  // A collector that was moved from is empty, and can be used again.
+  first.append(as_bytes("123456"));
   expect_matches(first.take(), "123456", 4);
   output_collector third(100);
   third = std::move(second);
@@ -163,7 +164,8 @@ TEST(OutputCollector, moving_takes_everything_along_and_leaves_an_empty_one) {
 TEST(OutputCollector, a_little_output_takes_little_memory_whatever_the_cap) {
   output_collector collector;
   for (int i = 0; i < 100; ++i) collector.append(as_bytes("x"));
-  EXPECT_LE(collector.take().head().capacity(), 256U);  // the very block that the collector held
+  // The capacity shows that the collector returned its own block.
+  EXPECT_LE(collector.take().head().capacity(), 256U);
 }
 
 TEST(OutputCollector, the_cap_is_never_exceeded_while_output_grows) {

@@ -34,7 +34,7 @@ static_assert(!std::is_copy_constructible_v<process>);
 static_assert(std::is_default_constructible_v<process>, "co_spawn wants it");
 static_assert(sizeof(process) == sizeof(void*));
 
-/// Records its calls.
+/// An implementation of a process that records the calls of its members.
 class recorder final : public process::implementation {
  public:
   recorder(std::string& log) : log_(log) {}
@@ -97,7 +97,8 @@ TEST(Process, input_from_a_temporary_text_lives_as_long_as_the_awaitable) {
   run([&]() -> awaitable<void> {
     process one(std::make_unique<recorder>(log));
     awaitable<void> later = one.write_input(as_bytes(std::string(100, 'x')));
-    const std::string other(100, 'y');  // where the text was, if it was not kept
+    // This string may reuse the memory of the destroyed temporary.
+    const std::string other(100, 'y');
     co_await std::move(later);
   });
   EXPECT_EQ(log, "write:" + std::string(100, 'x') + " ~");

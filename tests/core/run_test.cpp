@@ -50,7 +50,8 @@ awaitable<int> no_number() {
   co_return 0;
 }
 
-/// Raises signals, and waits a minute.
+/// Raises the signal `number`, once or several times, and waits after each. The destructor of a local object sets
+/// `cleaned_up`.
 awaitable<void> is_told_to_end(int number, int times, bool& cleaned_up) {
   class at_end {
    public:
@@ -67,7 +68,7 @@ awaitable<void> is_told_to_end(int number, int times, bool& cleaned_up) {
   }
 }
 
-/// Pays no attention to its cancellation.
+/// Raises the signal `number`, and ignores the cancellation that follows.
 awaitable<void> ends_by_itself(int number) {
   ::raise(number);
   try {

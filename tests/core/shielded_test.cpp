@@ -78,7 +78,8 @@ TEST(Shielded, runs_the_work_on_the_executor_of_the_awaiting_coroutine) {
 }
 
 TEST(Shielded, the_work_is_not_cancelled_at_any_step) {
-  for (std::size_t handlers = 1; handlers < 20; ++handlers) {  // the first one starts the coroutine
+  // The first handler starts the coroutine, so the first cancellation comes after it.
+  for (std::size_t handlers = 1; handlers < 20; ++handlers) {
     int done = 0;
     std::exception_ptr failure;
     cancel_after(

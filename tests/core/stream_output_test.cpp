@@ -50,7 +50,7 @@ using namespace std::chrono_literals;
 
 awaitable<void> step() { co_await asio::post(asio::use_awaitable); }
 
-/// The events of the scripted command.
+/// The script of a command, and counts of the calls it received.
 struct account {
   std::vector<std::string> pieces;
   bool read_fails = false;
@@ -58,7 +58,7 @@ struct account {
   int started = 0;
   int signalled = 0;
   int waited = 0;
-  const std::byte* output = nullptr;  // of the result that can be had once
+  const std::byte* output = nullptr;  // output of the result from take_result()
   int dropped = 0;
 };
 

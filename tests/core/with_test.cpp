@@ -55,7 +55,7 @@ awaitable<void> wait_an_hour() {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-/// The events of the fake environments.
+/// Counts of the calls to the fake environments.
 struct account {
   int opened = 0;
   int close_begun = 0;
@@ -110,7 +110,7 @@ class fake {
   account* all_;
 };
 
-/// Returns the outcome of one run of `body` as text: its exception, or "".
+/// Runs `body` once, and returns the text of its exception; empty means none.
 template <class Body>
 std::string outcome_of(account& all, Body body) {
   std::string thrown;

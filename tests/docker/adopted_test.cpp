@@ -37,7 +37,8 @@ docker::provider in(const std::string& id, docker::command_transport how = docke
 std::string programs_of(const std::string& id) {
   return docker_says("top " + id + " -eo pid,args | tail -n +2 | sed 's/^ *[0-9]* *//'");
 }
-/// Lets the environment's own work go on meanwhile.
+/// Expects that the container runs a process with this text in its command line, within 10 seconds. The event loop
+/// continues meanwhile.
 awaitable<void> until_there_is(std::string id, std::string process) {
   bool is_there = false;
   for (int i = 0; i < 500 && !is_there; ++i) {
@@ -46,7 +47,7 @@ awaitable<void> until_there_is(std::string id, std::string process) {
   }
   EXPECT_TRUE(is_there) << programs_of(id);
 }
-/// Nothing but what was there before.
+/// Returns true if the container runs only its original program.
 bool is_alone(const std::string& id) { return programs_of(id) == "sleep 1000000"; }
 std::string traces_in(const std::string& id) {
   return docker_says("exec " + id + " find / -name '.cofferdam*' 2>/dev/null | grep /");

@@ -33,7 +33,7 @@ TEST(Docker, a_dockerfile_that_needs_buildkit_is_built_with_progress) {
       "FROM cofferdam-test/busybox\nARG WORD\nCOPY wanted /\n"
       "RUN --mount=type=cache,target=/cache echo \"printed by $WORD\" && date > /cache/x && echo yes > /made\n");
   folder.write("wanted", "content");
-  // Control: the classic builder does not.
+  // Control: the classic builder rejects this Dockerfile.
   const std::string classic = output_of("tar -C " + folder.path().string() + " -c . | DOCKER_BUILDKIT=0 docker -H '" +
                                         cofferdam_test::docker_address() + "' build --network none - 2>&1");
   EXPECT_NE(classic.find("BuildKit"), std::string::npos) << classic;
@@ -90,7 +90,7 @@ TEST(Docker, every_dockerfile_is_built_by_buildkit_where_the_ping_says_so) {
   folder.write("Dockerfile", "FROM cofferdam-test/busybox\nRUN echo made > /made\n");
   for (const bool is_preferred : {false, true}) {
     cofferdam_test::fault_proxy proxy(cofferdam_test::docker_address());
-    const std::string usual = "Docker-Experimental: false";  // as Docker 20.10 answers
+    const std::string usual = "Docker-Experimental: false";  // the header that Docker 20.10 sends
     if (is_preferred) proxy.replace_answers(usual, "Builder-Version:         2");
     if (!is_preferred) proxy.replace_answers("Builder-Version: 2", "Builder-Version: 1");
     run(

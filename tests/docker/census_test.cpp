@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// After all tests of this program: the daemon has what it had before, and so has this process.
+// After all tests of this program, checks that the daemon has the same containers, images and networks as before, and
+// this process no additional descriptors.
 
 #include <cofferdam/detail/os/reaper.hpp>
 
@@ -50,7 +51,7 @@ class census final : public testing::Environment {
     EXPECT_EQ(docker_says("ps -aq --no-trunc | sort"), containers_) << "containers are left";
     EXPECT_EQ(docker_says("images -q --no-trunc | sort"), images_) << "images are left";
     EXPECT_EQ(docker_says("network ls -q"), networks_) << "networks are left";
-    // A volume for each warden is meant to stay.
+    // The volumes that contain the warden's program stay, because later environments reuse them.
     const std::string volumes = docker_says("volume ls -q");
     for (std::size_t at = 0; at < volumes.size();) {
       const std::size_t end = std::min(volumes.find('\n', at), volumes.size());

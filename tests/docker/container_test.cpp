@@ -80,7 +80,8 @@ TEST(Docker, an_image_is_built_from_a_dockerfile_with_arguments_and_variables_ar
                                   .options(options)
                                   .daemon(cofferdam_test::test_daemon())
                                   .progress([&](const docker::progress_event& event) { output += event.text(); });
-        for (int turn = 0; turn < 2; ++turn) {  // the second time from the daemon's cache
+        // The second build is answered from the daemon's cache.
+        for (int turn = 0; turn < 2; ++turn) {
           docker::environment env = co_await provider.open();
           command_result result = co_await env.run_command(
               shell("cat /flavour /wanted; ls / | grep -c -e secret -e stage; echo \"$COFFERDAM_TEST_FORWARDED|$GIVEN|"
@@ -92,7 +93,7 @@ TEST(Docker, an_image_is_built_from_a_dockerfile_with_arguments_and_variables_ar
       },
       300s);
   set_warning_handler(before);
-  // One warning for both environments.
+  // The warning appears only once for both environments.
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_NE(warnings[0].find("COFFERDAM_TEST_NOT_SET"), std::string::npos) << warnings[0];
   EXPECT_EQ(warnings[0].find("COFFERDAM_TEST_FORWARDED"), std::string::npos) << warnings[0];
@@ -319,7 +320,7 @@ TEST(Docker, timed_out_commands_with_children_in_sessions_of_their_own_leave_no_
             if (result.kind() == error_kind::timeout) ++timeouts;
           }
           EXPECT_EQ(timeouts, rounds);
-          // Supervisors may be kept ready: some more processes of the warden's, and none of a command's.
+          // The warden may keep idle supervisors, but no process of a command may be left.
           EXPECT_EQ(docker_says("top " + env.container_id() + " -eo pid,comm | grep -c -e sleep -e sh || true"), "0");
           std::cout << rounds << " timed out; before: " << before << " lines, after: " << docker_says(top) << '\n';
         });

@@ -37,14 +37,15 @@ docker::provider by_execs(const std::string& image, container_options options = 
   return cofferdam_test::test_image(image, std::move(options)).by(docker::command_transport::exec);
 }
 
-/// Returns the processes of a container, as the host sees them, one per line; the first program is one of them.
+/// Returns the processes of a container as the host sees them, one per line. The container's first program is
+/// included.
 std::string processes_of(const std::string& id) { return docker_says("top " + id + " -eo pid,args | tail -n +2"); }
 std::size_t count_of(const std::string& id) {
   const std::string all = processes_of(id);
   return all.empty() ? 0 : static_cast<std::size_t>(std::count(all.begin(), all.end(), '\n')) + 1;
 }
 
-// ---- the marks ----
+// ---- the marks in the output that report the status of a command ---------------------------------------------------
 
 struct parsed {
   std::string own;
@@ -107,7 +108,7 @@ TEST(ExecMarks, words_of_any_bytes_are_plain_once_escaped) {
   EXPECT_EQ(docker::detail::escaped_word("a b\xff'\n"), "a\\0040b\\0377\\0047\\0012");
 }
 
-// ---- commands ----
+// ---- commands ------------------------------------------------------------------------------------------------------
 
 TEST(DockerExec, results_say_which_walls_stand) {
   COFFERDAM_NEEDS_DOCKER();
@@ -200,7 +201,8 @@ TEST(DockerExec, a_file_operation_outlives_the_end_of_a_command) {
       EXPECT_EQ(back.size(), content.size());
     }
     std::vector<directory_entry> all = co_await list_directory(env, ".");
-    EXPECT_LE(all.size(), 4U);  // the file, and what a write that was ended has left
+    // The folder contains the file, and temporary files of the interrupted write.
+    EXPECT_LE(all.size(), 4U);
     co_await env.close();
   });
 }
@@ -229,7 +231,8 @@ TEST(DockerExec, a_command_that_nobody_reads_from_stops_before_long) {
     process running =
         co_await env.start(shell("for i in $(seq 1 200); do head -c 65536 /dev/zero; echo $i >> progress; done"));
     std::string before;
-    for (;;) {  // until it stands still
+    // The loop waits until the command makes no more progress.
+    for (;;) {
       co_await cofferdam_test::pause_for(500ms);
       command_result progress = co_await env.run_command(shell("wc -l < progress"));
       if (progress.out().text() == before) break;

@@ -28,25 +28,26 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// Stands between a client and a daemon on a Unix socket, and breaks what goes through it in one place.
+// A proxy between a client and a Docker daemon. It breaks the traffic at one chosen byte, to test how the client
+// handles errors.
 
 namespace cofferdam_test {
 
-enum class direction { up, down };  ///< to the daemon, to the client
+enum class direction { up, down };  ///< towards the daemon, or towards the client
 
-/// A fault that is applied to a conversation once.
+/// A fault that the proxy injects once.
 class fault {
  public:
   enum class kind {
     none,
     cut,      ///< both sides see the end of the stream
-    reset,    ///< the client sees a reset (over TCP; over a Unix socket the end)
-    garbage,  ///< some bytes become others
+    reset,    ///< the client sees a reset over TCP, and the end of the stream over a Unix socket
+    garbage,  ///< up to 16 bytes are overwritten
   };
   fault() = default;
-  /// \param at  before which byte of all that goes that way, over all connections.
+  /// \param at  offset of the byte before which the fault occurs, counted in this direction over all connections.
   fault(kind what, direction where, std::size_t at) : what(what), where(where), at(at) {}
-  /// Makes the proxy answer no more requests from then on.
+  /// Returns a fault after which the proxy also closes all connections, and refuses new ones.
   fault for_good() const {
     fault copy = *this;
     copy.is_last = true;
@@ -93,7 +94,7 @@ class fault_proxy {
   std::string tcp_address() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
   unsigned short port() const { return port_; }
 
-  /// A new conversation: counts from zero.
+  /// Closes all connections, resets all counters and settings, and arms a new fault.
   void arm(fault one) {
     cut_all();
     std::list<connection> old;
@@ -111,17 +112,18 @@ class fault_proxy {
     for (auto& starts : messages_) starts.clear();
     requests_.clear();
   }
-  /// Sends on no more than this many bytes at a time.
+  /// Forwards at most `piece` bytes at a time; 0 means no limit.
   void chop(std::size_t piece) {
     const std::lock_guard lock(mutex_);
     piece_ = piece;
   }
-  /// Holds each message back for so long.
+  /// Delays each message by this time.
   void delay(std::chrono::milliseconds time) {
     const std::lock_guard lock(mutex_);
     delay_ = time;
   }
-  /// Puts another text of the same length in place of a text of the daemon's, where it comes in one piece.
+  /// Replaces a text in the daemon's responses by another text of the same length. A text that is divided between two
+  /// reads is not replaced.
   void replace_answers(std::string from, std::string to) {
     if (from.size() != to.size()) throw std::runtime_error("fault_proxy: the texts differ in length");
     const std::lock_guard lock(mutex_);
@@ -136,14 +138,14 @@ class fault_proxy {
     const std::lock_guard lock(mutex_);
     return messages_[index(where)];
   }
-  /// Returns the number of requests with this beginning.
+  /// Returns the number of requests whose first line contains this text.
   std::size_t requests(std::string_view start) const {
     const std::lock_guard lock(mutex_);
     return static_cast<std::size_t>(std::count_if(requests_.begin(), requests_.end(), [&](const std::string& one) {
       return one.find(start) != std::string::npos;
     }));
   }
-  /// Connections that are open.
+  /// Returns the number of open connections.
   int open() const { return open_; }
 
  private:
@@ -164,7 +166,7 @@ class fault_proxy {
     int client;
     int daemon;
     int left = 2;
-    int last = -1;  // which way the last bytes went
+    int last = -1;  // direction of the last bytes, or -1
     std::array<std::thread, 2> pumps;
   };
 
@@ -220,7 +222,8 @@ class fault_proxy {
     return true;
   }
 
-  /// A client that has ended its own way only is still answered; one that has closed its socket is gone.
+  /// Waits after the client has ended its sending direction. Such a client still receives responses. If it has closed
+  /// its socket, this function closes the connection.
   static void watch_client(connection& one) {
     for (;;) {
       {
@@ -279,7 +282,8 @@ class fault_proxy {
       if (what == fault::kind::reset) {
         const linger at_once{1, 0};
         ::setsockopt(one.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-        ::shutdown(one.client, SHUT_RD);  // it is closed, and reset, when the other way has ended too
+        // The socket is closed, and thereby reset, when the other direction has ended too.
+        ::shutdown(one.client, SHUT_RD);
         ::shutdown(one.daemon, SHUT_RDWR);
       } else if (what == fault::kind::cut) {
         one.cut();
@@ -291,7 +295,7 @@ class fault_proxy {
         }
         cut_all();
       }
-      // Bytes that were read before the shutdown can still be received: none of them may follow the gap.
+      // The proxy may already have read bytes that follow the fault. It must not forward them.
       if (!fine || what == fault::kind::cut || what == fault::kind::reset) break;
     }
     ::shutdown(to, SHUT_WR);

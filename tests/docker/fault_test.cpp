@@ -49,30 +49,31 @@ using cofferdam_test::in_time;
 using cofferdam_test::output_of;
 using cofferdam_test::run;
 
-/// The containers that this process has made, whatever for: a name a line.
+/// Returns the containers of this process, one per line: the label of the owner, and the status.
 std::string containers_of_this_process() {
   return docker_says(
       "ps -a --filter label=cofferdam.owner --format '{{.Label \"cofferdam.owner\"}} {{.Status}}' | grep ':" +
       std::to_string(::getpid()) + ":' || true");
 }
 
-/// The outcome of a conversation.
+/// The result of one run of converse().
 class outcome {
  public:
-  std::string said;  ///< empty: all went well
+  std::string said;  ///< text of the exception; empty means success
   std::error_code code;
-  bool is_ours = true;  ///< a cofferdam::error
+  bool is_ours = true;  ///< true if the exception is a cofferdam::error
 };
 
-/// An environment from its first request to its last, the user's name looked up in a container of its own.
+/// Opens an environment, uses it and closes it. The user is a new one each time, so its name is looked up in a
+/// container of its own.
 awaitable<void> converse(std::string address) {
   static int user = 20000;
   const docker::container_options options = docker::container_options().user(std::to_string(++user));
-  const docker::provider provider =
-      docker::from_image("cofferdam-test/busybox")
-          .options(options)
-          .daemon(docker::daemon_choice().address(address))
-          .by(docker::command_transport::attached);  // or most of it would not come by here
+  const docker::provider provider = docker::from_image("cofferdam-test/busybox")
+                                        .options(options)
+                                        .daemon(docker::daemon_choice().address(address))
+                                        // With the attached transport, all traffic passes the proxy.
+                                        .by(docker::command_transport::attached);
   docker::environment env = co_await provider.open();
   command_result result = co_await env.run_command(shell("cat; echo done").input("in\n"));
   if (result.out().text() != "in\ndone\n") throw std::logic_error("a wrong result: " + result.out().text());
@@ -118,17 +119,19 @@ TEST(Attack, DK_03_a_conversation_that_comes_a_byte_at_a_time_or_late_is_the_sam
 TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_container) {
   COFFERDAM_NEEDS_DOCKER();
   fault_proxy proxy(cofferdam_test::docker_address());
-  ASSERT_EQ(outcome_of(proxy.address()).said, "");  // what is done once a process
+  // The first run includes the requests that are sent only once per process.
+  ASSERT_EQ(outcome_of(proxy.address()).said, "");
   proxy.arm(fault());
-  ASSERT_EQ(outcome_of(proxy.address()).said, "");  // control: without a fault all goes well
+  // Control: without a fault the run succeeds.
+  ASSERT_EQ(outcome_of(proxy.address()).said, "");
   ASSERT_TRUE(in_time([&] { return proxy.open() == 0; }));
   const std::vector<std::size_t> up = proxy.messages(direction::up);
   const std::vector<std::size_t> down = proxy.messages(direction::down);
   ASSERT_GT(up.size(), 12U);
   ASSERT_GT(down.size(), 12U);
 
-  // Garbage may announce a longer answer than arrives, which leads to a wait until the time limit: a minute each time.
-  // So, except for the first message, where it is detected at once, this belongs to the long run.
+  // Garbage may announce a longer response than arrives, and the client then waits for its time limit of one minute.
+  // The quick run therefore corrupts only the first message, where the client detects it immediately.
   const bool is_long = std::getenv("COFFERDAM_SOAK") != nullptr;
   std::vector<fault> all;
   all.emplace_back(fault::kind::garbage, direction::up, up.front());
@@ -168,11 +171,12 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
     EXPECT_TRUE(seen.is_ours) << what << ": " << seen.said;
     EXPECT_LT(took, 200s) << what << ": " << seen.said;
     if (seen.said.empty()) {
-      ++mended;  // repeated without an error for the caller; or nothing was left to break
+      // The client repeated the request without an error, or the run ended before the fault.
+      ++mended;
     } else {
       ++broken;
       const std::string named = by_tcp ? proxy.tcp_address().substr(6) : proxy.socket();
-      // A warden's own words come over any stream, and know of no socket.
+      // An error message of the warden may arrive over any stream, and does not name the socket.
       EXPECT_TRUE(seen.said.find(named) != std::string::npos || seen.said.find("warden") != std::string::npos)
           << what << ": " << seen.said;
       EXPECT_NE(seen.code, exec_errc::cancelled) << seen.said;
@@ -201,21 +205,23 @@ TEST(Attack, DK_03_a_daemon_that_answers_nobody_any_more_is_an_error_that_names_
   for (std::size_t i = 0; i < down.size(); i += 4) {
     proxy.arm(fault(fault::kind::cut, direction::down, down[i] + 1).for_good());
     const outcome seen = outcome_of(proxy.address());
-    if (!proxy.fired()) continue;  // this conversation was shorter than the one before
+    // This run was shorter than the previous ones.
+    if (!proxy.fired()) continue;
     ++broken;
     EXPECT_TRUE(seen.is_ours) << seen.said;
     EXPECT_NE(seen.said.find(proxy.socket()), std::string::npos) << down[i] << ": " << seen.said;
     EXPECT_TRUE(seen.code == exec_errc::provider_lost || seen.code == exec_errc::provider_failed) << seen.said;
   }
   EXPECT_GT(broken, 3U);
-  // One that was made and not yet started stays until another process sweeps; one that was started is gone.
+  // A container that was created but not started stays until another process cleans up. A started container must be
+  // gone.
   EXPECT_TRUE(in_time([] { return containers_of_this_process().find("Up ") == std::string::npos; }));
   docker_says("ps -a --filter label=cofferdam.owner --format '{{.ID}} {{.Label \"cofferdam.owner\"}}' | grep ':" +
               std::to_string(::getpid()) + ":' | cut -d' ' -f1 | xargs -r docker -H " +
               cofferdam_test::docker_address() + " rm -f");
 }
 
-/// Answers the first request with these bytes, in one piece, and then reads to the end of the stream.
+/// A daemon that responds to the first request with these bytes, in one piece, and reads the rest of the stream.
 class scripted_daemon {
  public:
   explicit scripted_daemon(std::vector<std::string> answers) {
@@ -253,8 +259,8 @@ class scripted_daemon {
   std::thread thread_;
 };
 
-// A stream that breaks ends there. Were bytes left out of its middle, a client would read the rest for something else,
-// and so would every test here that breaks one.
+// A stream that breaks must end there. If bytes in the middle were left out instead, the client would misread the
+// rest, and the tests of broken streams would prove nothing.
 TEST(Attack, DK_03_control_nothing_gets_through_behind_the_place_where_a_stream_is_broken) {
   std::string much;
   for (int i = 0; i < 10'000; ++i) much += std::to_string(100'000 + i);
@@ -346,7 +352,7 @@ TEST(Attack, DK_03_half_a_mebibyte_of_empty_frames_is_no_deep_recursion) {
   });
 }
 
-/// A daemon that may be killed.
+/// A Docker daemon that a test may kill.
 class own_daemon {
  public:
   own_daemon()

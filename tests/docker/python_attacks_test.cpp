@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows PG of the catalogue with the guards off: what a guard would refuse runs, and the container holds alone. What is
-// believed is what this program sees outside: a file, a listener. In the control the same code runs on `local`, which
-// is no wall, and does it.
+// Attacks PG (Python guards) of the project's catalogue of attacks, without the guards: the code runs, and the
+// container alone must contain it. The tests check a file and a listener outside. In the control, the same code runs
+// on `local`, which does not isolate, and succeeds.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
@@ -23,7 +23,9 @@
 #include <system_error>
 #include <vector>
 
-namespace python_attacks_test {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace python_attacks_test {
 
 using cofferdam::awaitable;
 using cofferdam::code_request;
@@ -33,7 +35,7 @@ using cofferdam::python;
 using cofferdam_test::run;
 using cofferdam_test::test_image;
 
-/// The targets outside, and what they received.
+/// A folder outside the container, with a file that contains a secret.
 class outside {
  public:
   outside() : path_((folder_.path() / "canary").string()) { std::ofstream(path_) << "secret"; }
@@ -48,7 +50,7 @@ class outside {
   std::string path_;
 };
 
-// Each gets hold of a module that no guard would let it have.
+// Each text imports modules in a way that a guard would refuse.
 const std::vector<std::string> routes{
     "import os as o, socket as s",                              // PG-01
     "o, s = __import__('o' + 's'), __import__('soc' + 'ket')",  // PG-02
@@ -77,7 +79,8 @@ except OSError as e: said.append(type(e).__name__)
 print(*said)
 )py";
 
-/// Runs every route, and returns for each its output, the state of the canary and the received calls.
+/// Runs every text of `routes`. Returns for each the output, the content of the canary file, and " a caller" if a
+/// connection arrived.
 template <class Provider>
 std::vector<std::string> tried(Provider provider) {
   std::vector<std::string> all;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The ways to reach a daemon: its socket, TLS with certificates, contexts, ssh; and the errors if there is none.
+// Tests the ways to connect to a Docker daemon (a socket, TLS with certificates, contexts, ssh), and the errors if
+// there is no daemon.
 
 #include <cofferdam/core/with.hpp>
 
@@ -41,7 +42,7 @@ using cofferdam_test::docker_address;
 using cofferdam_test::run;
 using cofferdam_test::temporary_folder;
 
-/// Variables of this process, for as long as it lives; what was there before comes back.
+/// Sets environment variables of this process. The destructor restores the old values.
 class variables_set {
  public:
   explicit variables_set(const std::map<std::string, std::string>& all) {
@@ -70,7 +71,7 @@ class variables_set {
   std::map<std::string, std::optional<std::string>> before_;
 };
 
-/// tests/docker/tls_proxy.py before the daemon's socket.
+/// Starts tests/docker/tls_proxy.py, which offers the daemon's socket over TLS.
 class tls_proxy {
  public:
   explicit tls_proxy(const std::string& folder) {
@@ -109,7 +110,7 @@ class tls_proxy {
   std::string port_;
 };
 
-/// Opens a container and runs a command in it, with a daemon that is found as the docker command finds it.
+/// Opens a container and runs a command in it. By default the daemon is found as the docker command would find it.
 std::string greeting(docker::daemon_choice choice = docker::daemon_choice()) {
   return run(
       [&]() -> awaitable<std::string> {
@@ -117,7 +118,7 @@ std::string greeting(docker::daemon_choice choice = docker::daemon_choice()) {
         std::string text;
         try {
           text = co_await with(provider, [](docker::environment& env) -> awaitable<std::string> {
-            // Enough output that it does not fit into one read.
+            // The first command writes more output than fits into one read.
             command_result result = co_await env.run_command(shell("head -c 3000000 /dev/zero | wc -c; echo hello"));
             co_return std::string(result.out().text());
           });
@@ -150,7 +151,7 @@ TEST(DockerReach, the_socket_that_docker_host_names) {
 TEST(DockerReach, a_daemon_that_does_not_see_the_files_of_this_program_is_spoken_with_all_the_same) {
   COFFERDAM_NEEDS_DOCKER();
   COFFERDAM_NEEDS("docker", ::geteuid() == 0, "a daemon that sees other files than this program (only root can mount)");
-  // As where this program is in a container itself, and has been given the daemon's socket.
+  // The same happens if this program runs in a container to which the daemon's socket was passed.
   const temporary_folder folder;
   const std::string place = (folder.path() / "elsewhere").string();
   std::filesystem::create_directory(place);
@@ -161,7 +162,8 @@ TEST(DockerReach, a_daemon_that_does_not_see_the_files_of_this_program_is_spoken
           return "cannot mount";
         ::setenv("TMPDIR", place.c_str(), 1);
         const docker::daemon_choice choice = cofferdam_test::test_daemon();
-        std::string all = greeting(choice) + greeting(choice);  // the second time it is known
+        // The second call uses the cached result.
+        std::string all = greeting(choice) + greeting(choice);
         return all + (std::filesystem::is_empty(place) ? "" : "something is left");
       },
       120);
@@ -231,7 +233,7 @@ TEST(DockerReach, ssh_is_the_users_own_and_its_complaint_is_the_error) {
     std::ofstream(bin / "ssh") << "#!/bin/sh\n" << text;
     std::filesystem::permissions(bin / "ssh", std::filesystem::perms::all);
   };
-  // Replaces the connection to another machine: the command for ssh runs here.
+  // A script replaces ssh(1): it runs the command on this machine instead of another one.
   script("echo \"$@\" >> '" + (folder.path() / "asked").string() + "'\nfor last; do :; done\nexport DOCKER_HOST='" +
          docker_address() + "'\nexec sh -c \"$last\"\n");
   const std::string path = bin.string() + ":" + std::getenv("PATH");
@@ -258,7 +260,7 @@ TEST(DockerReach, where_there_is_no_daemon_the_error_says_where_was_looked_and_w
   EXPECT_NE(said.find(missing), std::string::npos) << said;
   EXPECT_NE(said.find("there is no such socket"), std::string::npos) << said;
 
-  // Left behind by a daemon that was killed.
+  // A daemon that was killed leaves its socket behind.
   const std::string dead = (folder.path() / "dead.sock").string();
   const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};

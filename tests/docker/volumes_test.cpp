@@ -28,7 +28,7 @@ using cofferdam_test::docker_says;
 using cofferdam_test::our_containers;
 using cofferdam_test::run;
 
-/// An image with a Dockerfile of its own, for as long as this lives.
+/// An image built from a Dockerfile. The destructor removes it.
 class built_image {
  public:
   explicit built_image(const std::string& dockerfile) {
@@ -82,7 +82,8 @@ TEST(Attack, DK_01b_an_images_volume_does_not_write_to_the_hosts_disk_beyond_its
       "FROM cofferdam-test/busybox\nRUN mkdir -m 1777 /data /kept && echo image > /kept/file\n"
       "VOLUME /data /kept /not/there\n");
   const std::string write = "dd if=/dev/zero of=$d/big bs=1M count=100 2>/dev/null; du -sm $d | cut -f 1; rm -f $d/big";
-  // Control: with all options of `docker run`, 64 MiB of memory and a read-only root, 100 MiB are on the disk.
+  // Control: under `docker run` with 64 MiB of memory and a read-only root, a command can still write 100 MiB to the
+  // disk.
   const std::string control =
       docker_says("run --rm --network none --read-only --memory 64m --user 1000 " + image.name() + " sh -c 'd=/data; " +
                   write + "; grep \" /data \" /proc/self/mountinfo'");
@@ -94,7 +95,7 @@ TEST(Attack, DK_01b_an_images_volume_does_not_write_to_the_hosts_disk_beyond_its
              for (const std::string folder : {"/data", "/kept"}) {
                const command_result result = co_await env.run_command(shell("d=" + folder + "; " + write));
                EXPECT_LE(std::atoi(result.out().text().c_str()), 3) << folder << result.out().text();
-               // 8 MiB for the three.
+               // The three volumes of the image share 8 MiB of memory equally.
                EXPECT_NE(result.isolation().of(isolation_kind::files).find("2793472 bytes of memory at " + folder),
                          std::string_view::npos)
                    << result.isolation().of(isolation_kind::files);
@@ -182,7 +183,7 @@ TEST(Docker, a_volume_with_more_than_memory_holds_fails_and_names_the_options_th
   for (const char* const part : {"\"/data\"", "8388608 bytes", ".tmpfs(\"/data\")", ".volume(\"/data\")", ".memory()"})
     EXPECT_NE(said.find(part), std::string::npos) << said;
   EXPECT_EQ(our_containers(), "");
-  // Each of the three helps.
+  // Each of the three options that the error names solves the problem.
   docker::container_options empty = options;
   inside(image.provider(empty.tmpfs("/data")), [](docker::environment& env) -> awaitable<void> {
     const command_result result = co_await env.run_command(shell("ls -A /data; touch /data/x && echo yes"));

@@ -55,7 +55,7 @@ TEST(ContainerCheck, a_daemon_that_did_all_has_all_walls_up) {
   EXPECT_EQ(check.isolation().of(isolation_kind::host_death), "none");
 }
 
-// Removes one thing from a correct daemon's answer; the check must detect it.
+// A function that weakens one field of a correct daemon's response. The check must detect the change.
 using change = std::function<void(json::object& answer, json::object& host, json::object& config)>;
 
 TEST(ContainerCheck, whatever_is_missing_or_weaker_is_seen) {
@@ -148,7 +148,7 @@ TEST(ContainerCheck, a_mount_of_any_type_that_nobody_asked_for_is_a_missing_wall
     EXPECT_NE(check.missing().front().find("/data"), std::string::npos) << check.missing().front();
     EXPECT_EQ(check.isolation().of(isolation_kind::files), "none") << type;
   }
-  // Podman lists the requested memory among the mounts.
+  // Podman lists the requested memory file system among the mounts too.
   json::object answer = inspected_as_asked(asked());
   answer["Mounts"].as_array().push_back(json::parse(R"({"Type":"tmpfs","Destination":"/workspace","RW":true})"));
   EXPECT_TRUE(check_container(asked(), answer).missing().empty());
@@ -172,7 +172,7 @@ TEST(ContainerCheck, the_report_names_memory_and_disk_that_commands_can_write_to
   for (const char* const part : {"8192 bytes of memory at /data", "4096 bytes of memory at /full",
                                  "134217728 bytes of memory at /scratch", "the daemon's disk without a limit at /disk"})
     EXPECT_NE(words.find(part), std::string::npos) << words;
-  // Podman copies into memory by itself.
+  // Podman copies the image's content into a memory file system without a special volume.
   one.unowned_memory();
   const json::object podmans = one.body(fake_host().view()).at("HostConfig").as_object();
   EXPECT_EQ(podmans.at("Tmpfs").at("/full"), "rw,nosuid,nodev,exec,size=4096,mode=1777");
@@ -202,7 +202,8 @@ TEST(ContainerCheck, what_docker_20_10_answered_is_understood) {
   const json::object request = one.body(fake_host().view());
   answer.as_object()["Config"].as_object()["Labels"].as_object()["cofferdam.version"] = version.data();
   EXPECT_NO_THROW(check_container(request, answer.as_object()).require());
-  json::value newer = answer;  // later daemons write capabilities in full
+  // Newer daemons return the capabilities with the prefix CAP_.
+  json::value newer = answer;
   newer.as_object()["HostConfig"].as_object()["CapAdd"] = json::parse(R"(["CAP_KILL","CAP_SETGID","CAP_SETUID"])");
   EXPECT_NO_THROW(check_container(request, newer.as_object()).require());
 }

@@ -30,7 +30,7 @@ std::string frame(int channel, const std::string& content) {
   return text + content;
 }
 
-// The bytes of each channel.
+// The bytes of each channel, indexed by the channel's number.
 using outputs = std::array<std::string, 4>;
 
 outputs read(const std::vector<std::string_view>& pieces) {
@@ -97,7 +97,8 @@ TEST(MultiplexedStream, a_frame_of_4_GiB_is_passed_on_in_pieces) {
     if (stream.may_end()) break;
   }
   EXPECT_EQ(total, 0xffffffffU);
-  EXPECT_EQ(piece.size(), 1U);  // the first byte behind it was left
+  // The first byte after the frame was not consumed.
+  EXPECT_EQ(piece.size(), 1U);
 }
 
 }  // namespace

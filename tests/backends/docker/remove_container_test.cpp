@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Removing a container, with a scripted daemon.
+// Tests of remove_container() against a scripted daemon.
 
 #include <cofferdam/backends/docker/detail/remove_container.hpp>
 
@@ -32,7 +32,7 @@ class said {
   std::string_view body;
 };
 
-/// Runs a removal against a daemon that gives these answers one after another, and then repeats the last one.
+/// The result of one removal: the text of the error, and the number of requests that the daemon received.
 class removal {
  public:
   std::string failure;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Examines the content of a client's core dump from outside: all memory that the kernel would write into it.
+// Searches the core dump of an E2B client for the API key. The test reads, from outside, all memory of the process
+// that the kernel would write into a core dump.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -45,14 +46,14 @@ using cofferdam::detail::http_client;
 using cofferdam::detail::http_server;
 using cofferdam::detail::tls_connector;
 
-// In the program's file, whose unchanged pages are not in core dumps. Each test has its own key: traces of an earlier
-// key in this process would also be in the next client.
+// These constants lie in pages of the program's file, which a core dump does not contain while they are unchanged.
+// Each test has a key of its own, because a forked client also contains traces of the keys of earlier tests.
 constexpr const char* key_in_options = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee1";
 constexpr const char* key_in_the_open = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee2";
 constexpr const char* key_in_variables = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee3";
 constexpr const char* key_over_tls = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee4";
 
-/// A child process that runs its code after it receives a word, confirms this, and stays alive.
+/// A child process that runs `work` after it receives a word, confirms the end, and stays alive.
 class client_process {
  public:
   explicit client_process(const std::function<void(const std::string& word)>& work) {
@@ -87,7 +88,8 @@ class client_process {
     return ::read(answers_[0], &done, 1) == 1 && done == 'y';
   }
 
-  /// Counts the occurrences in its core dump: anonymous memory that is not marked `dd`, proc(5).
+  /// Returns the number of occurrences in the memory that a core dump would contain: writable memory without the flag
+  /// `dd` in /proc/PID/smaps, proc(5).
   int count(std::string_view wanted) const {
     const std::string there = "/proc/" + std::to_string(pid_);
     std::ifstream maps(there + "/smaps");
@@ -139,7 +141,8 @@ class client_process {
   int answers_[2];
 };
 
-/// Opens a sandbox, runs something there, and leaves all of it as it is, the client in the middle of its work.
+/// Opens a sandbox and runs a command in it. Nothing is closed or destroyed, as in a client that dumps core during
+/// its work.
 void use_sandbox(const std::string& url, const e2b::surroundings& variables, const char* key = nullptr) {
   auto* const loop = new asio::io_context(1);
   const auto work = [&]() -> awaitable<void> {
@@ -186,7 +189,7 @@ TEST(CoreDump, holds_a_key_that_lies_in_plain_memory) {
 
 TEST(CoreDump, does_not_hold_a_key_from_the_environment) {
   client_process client([](const std::string& url) {
-    // No setenv(), which leaves a copy on the stack.
+    // The test does not call setenv(), which leaves a copy of the value on the stack.
     constexpr std::string_view name = "E2B_API_KEY=";
     auto* const text = static_cast<char*>(std::malloc(256));
     std::strcpy(text, name.data());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests beyond the conformance suites, against our gateway over the local backend.
+// Tests of the E2B backend against our own gateway over the local backend, in addition to the conformance suites.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The backend against a scripted service.
+// Tests of the E2B backend against a scripted service.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
@@ -58,7 +58,7 @@ awaitable<void> throw_away(http_call&, const boost::json::object&) {
   co_return;
 }
 
-/// Returns the exception of `open`.
+/// Opens an environment and closes it. Returns the exception of the opening, if any.
 awaitable<std::optional<error>> opening_error(e2b::provider recipe) {
   std::optional<error> failure;
   try {
@@ -70,7 +70,7 @@ awaitable<std::optional<error>> opening_error(e2b::provider recipe) {
   co_return failure;
 }
 
-/// Returns the exception of a command.
+/// Runs a command. Returns its exception, if any.
 awaitable<std::optional<error>> running_error(e2b::environment& env, std::string line) {
   std::optional<error> failure;
   try {
@@ -154,7 +154,7 @@ TEST(E2bSandbox, a_stream_that_breaks_at_any_byte_is_a_lost_provider_or_the_whol
   });
   EXPECT_GT(whole, 1);
   EXPECT_GT(lost, 100);
-  // The remaining processes are ended.
+  // After each lost command, the library kills the processes that may still run.
   EXPECT_GE(service.signals.size(), static_cast<std::size_t>(lost) - 1);
 }
 
@@ -190,7 +190,8 @@ TEST(E2bSandbox, an_error_at_the_end_of_the_stream_is_one_and_nothing_is_repeate
     }
     co_await env.close();
   });
-  EXPECT_EQ(service.count("POST", "/process.Process/Start"), 2U);  // one made the workspace
+  // The first of the two requests created the workspace.
+  EXPECT_EQ(service.count("POST", "/process.Process/Start"), 2U);
 }
 
 TEST(E2bSandbox, a_message_larger_than_any_is_an_error_before_it_comes) {
@@ -256,7 +257,8 @@ TEST(E2bSandbox, a_command_whose_start_is_never_answered_is_lost_within_the_limi
     EXPECT_TRUE(failure && failure->code() == exec_errc::provider_lost);
     co_await env.close();
   });
-  EXPECT_EQ(service.signals.size(), 1U);  // it may run
+  // The command may still run, so the library sends a signal.
+  EXPECT_EQ(service.signals.size(), 1U);
 }
 
 TEST(E2bSandbox, a_time_limit_is_sigterm_the_grace_and_sigkill_to_all_of_it) {
@@ -549,7 +551,8 @@ TEST(E2bSandbox, opening_that_is_cancelled_at_any_step_leaves_no_sandbox) {
       const std::function<bool()> is_over = [&] { return ended; };
       const bool over = co_await comes_about(is_over);
       EXPECT_TRUE(over);
-      if (opened) {  // the close was cancelled, or not: the destructor sees to it
+      // If the close was cancelled, the destructor deletes the sandbox.
+      if (opened) {
         const std::function<bool()> is_gone = [&] { return service.count("DELETE", "/sandboxes/iabc") == 1; };
         co_await comes_about(is_gone);
       }
