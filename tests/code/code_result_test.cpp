@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Members of a temporary result return values.
+// Tests that members of a temporary code_result return values, because references would dangle.
 
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/tools/tool.hpp>

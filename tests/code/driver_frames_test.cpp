@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The driver's frames and reports, without a driver.
+// Tests of the frames and reports that the Python driver sends, without a driver.
 
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_report.hpp>
@@ -82,10 +82,10 @@ TEST(DriverFrames, come_out_as_they_went_in_however_they_are_cut) {
 TEST(DriverFrames, what_cannot_be_one_is_an_error) {
   const std::string greeting(driver_greeting);
   const std::vector<std::string> bad = {
-      greeting + std::string("\0\0\0\3\0\0\0\0", 8),       // no room for the length of a header
-      greeting + std::string("\0\0\0\x08\0\0\0\5{}", 10),  // a header longer than the frame
+      greeting + std::string("\0\0\0\3\0\0\0\0", 8),       // the frame is too short for the length of its header
+      greeting + std::string("\0\0\0\x08\0\0\0\5{}", 10),  // the header is longer than the frame
       greeting + std::string("\xff\xff\xff\xff\0\0\0\0", 8),
-      greeting + std::string("\0\0\x10\0\0\0\0\2", 8),  // longer than may be
+      greeting + std::string("\0\0\x10\0\0\0\0\2", 8),  // the frame is longer than the limit
       greeting + std::string("\0\0\0\x06\0\0\0\2[]", 10),
       greeting + std::string("\0\0\0\x06\0\0\0\2{x", 10),
       greeting + std::string("\0\0\0\4\0\0\0\0", 8),

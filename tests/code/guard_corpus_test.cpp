@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Ordinary scripts against all guards: 500 of our own (tests/code/corpus/ordinary_scripts.py), the examples of the
-// standard library that is installed here (library_examples.py), and cells that go on with what they did not bind
-// (notebooks.py). None is refused, and their imports are those that the guard has predicted.
+// Runs ordinary scripts through all guards: 500 scripts of this project (tests/code/corpus/ordinary_scripts.py), the
+// examples of the installed standard library (library_examples.py), and notebook cells that use variables they did
+// not set (notebooks.py). No script may be refused, and each may import only modules that the guard has predicted.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -35,7 +35,9 @@
 #include <utility>
 #include <vector>
 
-namespace guard_corpus_test {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace guard_corpus_test {
 
 using cofferdam::awaitable;
 using cofferdam::code_analysis;
@@ -64,7 +66,7 @@ boost::json::array ordinary_scripts() {
   return boost::json::parse(text).as_array();
 }
 
-/// The modules that a data analyst's agent would be allowed.
+/// Returns the modules that an agent for data analysis would be allowed to import.
 std::vector<std::string> analysts_modules() {
   return std::vector<std::string>(
       {"abc",         "argparse",     "ast",        "asyncio",    "base64",      "binascii",    "bisect",   "calendar",
@@ -77,7 +79,7 @@ std::vector<std::string> analysts_modules() {
        "zipfile"});
 }
 
-/// Pieces of code, and what each may import.
+/// Pieces of code, and for each the modules that it may import.
 class corpus_of {
  public:
   std::vector<std::string> codes;
@@ -89,14 +91,15 @@ class corpus_of {
   }
 };
 
-/// All that is read here at once.
+/// Returns the scripts and the examples of the standard library.
 corpus_of whole_corpus() {
   corpus_of all;
   for (const auto& each : ordinary_scripts()) all.add(each.at("code").as_string().c_str(), analysts_modules());
   const auto library = boost::json::parse(output_of("python3 '" + corpus + "library_examples.py'"));
   for (const auto& each : library.at("examples").as_array()) {
     std::vector<std::string> modules = analysts_modules();
-    modules.emplace_back("tkinter");  // turtle is made of it
+    // The module turtle imports tkinter.
+    modules.emplace_back("tkinter");
     for (const auto& name : each.at("imports").as_array()) modules.emplace_back(name.as_string().c_str());
     all.add(each.at("code").as_string().c_str(), modules);
   }
@@ -177,7 +180,7 @@ TEST(GuardCorpus, what_accepted_code_imports_was_predicted) {
     codes.emplace_back(scripts[i].at("code").as_string().c_str());
     names.emplace_back(scripts[i].at("name").as_string().c_str());
   }
-  // And the routes that are not import statements.
+  // These scripts import modules in other ways than by import statements.
   codes.emplace_back("__import__('col' + 'orsys').rgb_to_hls(0, 0, 0)\n");
   codes.emplace_back("import importlib\nimportlib.import_module('json.tool')\n");
   codes.emplace_back("def f():\n    from email.mime.text import MIMEText as M\n    return M('x')\nf()\n");

@@ -20,7 +20,7 @@
 
 namespace cofferdam_test {
 
-/// A runner that runs nothing and remembers what it was given.
+/// A runner that runs nothing, and records the requests it receives.
 class fake_runner {
  public:
   class notes {
@@ -64,7 +64,7 @@ class fake_runner_provider {
   std::shared_ptr<fake_runner::notes> book_;
 };
 
-/// Reads pieces of code with one warm reader on the host, in order.
+/// Parses pieces of code with one reader process on the host, in order. Returns the facts about each.
 inline std::vector<std::shared_ptr<const cofferdam::code_analysis>> read_all(
     const std::vector<std::string>& sources, cofferdam::python_reader settings = cofferdam::python_reader(),
     const std::function<void(std::size_t)>& before_each = nullptr) {
@@ -90,7 +90,7 @@ inline std::shared_ptr<const cofferdam::code_analysis> read_one(const std::strin
   return read_all(one).front();
 }
 
-/// The time to read a piece of code.
+/// The facts about a piece of code, and the time to parse it.
 class decision {
  public:
   std::string code;
@@ -98,12 +98,13 @@ class decision {
   std::shared_ptr<const cofferdam::code_analysis> facts;
 };
 
-/// Reads each piece three times by a warm reader, and returns the best time.
+/// Parses each piece three times with one reader process, and returns the shortest time.
 inline std::vector<decision> decisions(const std::vector<std::string>& codes,
                                        cofferdam::python_reader settings = cofferdam::python_reader()) {
   using clock = std::chrono::steady_clock;
   std::vector<std::string> all(1, "import json\n");
-  for (int turn = 0; turn < 3; ++turn)  // each time with another comment: what was read once is remembered
+  // Each repetition adds another comment, because the reader caches code that it has parsed.
+  for (int turn = 0; turn < 3; ++turn)
     for (const std::string& each : codes) all.push_back(each + "\n# " + std::to_string(turn));
   std::vector<clock::time_point> times;
   const auto facts = read_all(all, std::move(settings), [&](std::size_t) { times.push_back(clock::now()); });

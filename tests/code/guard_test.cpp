@@ -29,7 +29,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace guard_test {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace guard_test {
 
 using cofferdam::allow_imports;
 using cofferdam::awaitable;
@@ -52,14 +54,14 @@ using stack =
     decltype(fake_runner_provider(nullptr) | limit_code() | check_syntax() | allow_imports() | reject_patterns());
 static_assert(cofferdam::code_runner_provider<stack>);
 static_assert(cofferdam::context_runner<cofferdam::runner_of<stack>>);
-// A guard fits around no environment, and a timeout of commands around no runner.
+// A guard is no layer for other types than runners, and a layer for commands is no layer for runners.
 static_assert(!cofferdam::layer_for<cofferdam::timeout, fake_runner>);
 static_assert(cofferdam::layer_for<check_syntax, fake_runner>);
 static_assert(!cofferdam::layer_for<check_syntax, int>);
 
 std::shared_ptr<fake_runner::notes> book() { return std::make_shared<fake_runner::notes>(); }
 
-/// Returns the verdict of a stack on each piece of code.
+/// Runs each piece of code in a runner behind the guards, and returns the results.
 template <class Provider>
 std::vector<code_result> answers(Provider provider, const std::vector<std::string>& codes) {
   std::vector<code_result> all;
@@ -81,7 +83,7 @@ code_result answer(Provider provider, const std::string& code) {
   return answers(std::move(provider), one).front();
 }
 
-/// An interpreter of ours: a shell script with this text.
+/// A shell script with this text, which tests use in place of a Python interpreter.
 class script {
  public:
   explicit script(const std::string& text) {
@@ -122,7 +124,8 @@ TEST(Guard, each_alone_refuses_its_own_and_lets_the_rest_run) {
   EXPECT_TRUE(answer(runner | allow_imports("json"), "import json").success());
   EXPECT_TRUE(answer(runner | reject_patterns(), "import json").success());
   EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\n2\n").success());
-  EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\r\n2\f3\v4\r").success());  // a form feed ends no line
+  // A form feed does not end a line, nor does a vertical tab.
+  EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\r\n2\f3\v4\r").success());
   EXPECT_EQ(notes->ran.size(), 5U);
   EXPECT_EQ(notes->closed, 12);
 }
@@ -333,7 +336,7 @@ TEST(Guard, names_that_are_bound_to_themselves_are_decided_soon) {
     EXPECT_FALSE(each.facts->problem()) << each.code.substr(0, 60) << "\n" << each.facts->problem()->message();
     EXPECT_LT(each.took, 5s) << each.code.substr(0, 60);
   }
-  // Hostile code is refused, and not because of a time limit.
+  // Hostile code is refused by its content, not because the reader exceeds its time limit.
   const std::vector<std::string> hostile = {
       many(900, [&](int i) { return "x" + n(i / 30) + "=x" + n(i % 30) + ".f()\n"; }) +
           many(3600, [&](int i) { return "y" + n(i / 60) + "=y" + n(i % 60) + ".f()\n"; }),
@@ -366,7 +369,8 @@ TEST(Guard, cancelled_while_it_reads_it_has_run_nothing) {
     std::exception_ptr failure;
     const bool ended = cofferdam_test::cancel_after(
         step,
-        [&]() -> awaitable<int> {  // the runner goes with the coroutine, before its executor does
+        // The runner is local to the coroutine, so it is destroyed with it, before its executor.
+        [&]() -> awaitable<int> {
           auto guarded =
               fake_runner(notes) | check_syntax().reader(python_reader().interpreter(silent.path()).timeout(300ms));
           code_request request("1");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Guards where the Python that reads code is older or newer than the one that runs it.
+// Tests of guards if the Python that parses code is older or newer than the Python that runs it.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/allow_imports.hpp>
@@ -28,7 +28,9 @@
 #include <utility>
 #include <vector>
 
-namespace guard_versions {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace guard_versions {
 
 using namespace cofferdam;
 using namespace std::chrono_literals;
@@ -37,7 +39,8 @@ using cofferdam_test::fake_runner;
 using cofferdam_test::python_folder;
 using cofferdam_test::temporary_folder;
 
-/// A reader that pretends to be Python 3.9, reports all code as wrong, and records the version for which it reads.
+/// A reader that pretends to be Python 3.9. It reports a syntax error for all code, and records the version for which
+/// it parses.
 class old_reader {
  public:
   old_reader() {
@@ -61,14 +64,14 @@ class old_reader {
                   0700);
   }
   python_reader settings() const { return python_reader().interpreter((folder_ / "python3").string()); }
-  /// Returns the minor versions for which it was used.
+  /// Returns the minor versions for which the reader was used.
   std::string asked() const { return folder_.has("python3.asked") ? folder_.read("python3.asked") : ""; }
 
  private:
   temporary_folder folder_;
 };
 
-/// A runner that runs nothing, by a Python of this version.
+/// A runner that runs nothing, and reports the given Python version.
 class versioned_runner : public fake_runner {
  public:
   explicit versioned_runner(std::string version)
@@ -89,7 +92,7 @@ class versioned_provider {
   std::string version_;
 };
 
-/// Returns the verdict of a guarded runner on each piece of code.
+/// Runs each piece of code in a guarded runner, and returns the results.
 template <class Provider>
 std::vector<code_result> answers(Provider provider, std::vector<std::string> codes) {
   std::vector<code_result> all;
@@ -208,8 +211,8 @@ TEST(GuardVersions, every_python_of_this_machine_is_given_what_it_can_read) {
   class piece {
    public:
     std::string code;
-    int since;        // the minor version
-    bool is_checked;  // by an interpreter that is newer
+    int since;        // the first minor version with this syntax
+    bool is_checked;  // true if a newer interpreter detects the syntax of a later version
   };
   const std::vector<piece> pieces = {
       {"import os\nd = {'a': 1}\nprint(f\"{d[\"a\"]}\")", 12, false},

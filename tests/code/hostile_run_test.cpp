@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// A run that abuses its own channel does not affect other runs, contexts or the host.
+// Tests that a run which abuses its channel to the driver does not affect other runs, contexts or the host.
 #include <cofferdam/code/detail/guest_json.hpp>
 #include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
@@ -45,7 +45,7 @@ std::string read_back(const std::string& text) {
 
 code_request of(const std::string& code) { return code_request(code).timeout(30s); }
 
-/// The channel, as any code may find it.
+/// Python code that obtains the run's channel to the driver. Any code can do this.
 const std::string channel = "import os, struct, json, time\nchannel = display.__self__.channel\n";
 
 }  // namespace

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-// "docker" and "e2b" are opened in llm/end_to_end_test.cpp.
+// The names "docker" and "e2b" are tested in llm/end_to_end_test.cpp.
 
 namespace {
 
@@ -48,8 +48,8 @@ TEST(MakeRunner, a_name_opens_nothing_and_options_of_others_do_not_matter) {
   for (const std::string name : {"host", "local", "docker", "e2b", "pyodide"}) make_runner(name, options);
 }
 
-// Everything that kodeagent's CodeRunResult has: stdout, stderr, return_code, generated_files; and run(tools_code,
-// code).
+// The result must contain all that CodeRunResult of the Python library kodeagent contains: stdout, stderr,
+// return_code and generated_files. The runner must also offer its method run(tools_code, code).
 TEST(MakeRunner, the_host_runs_tools_and_code_and_hands_over_what_they_have_made) {
   const cofferdam_test::temporary_folder folder;
   for (const std::string name : {"host", "local"}) {

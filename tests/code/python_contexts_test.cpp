@@ -35,14 +35,14 @@ using cofferdam_test::value_of;
 using cofferdam_test::with_python;
 using namespace std::chrono_literals;
 
-/// Python code that prints its ancestors.
+/// Python code that sets variables to the pids of its ancestors: monitor, nursery and driver.
 constexpr const char* ancestors =
     "import os, signal, time\n"
     "def parent(pid):\n  stat = open('/proc/%d/stat' % pid).read()\n  return int(stat[stat.rindex(')') + "
     "2:].split()[1])\n"
     "monitor = os.getppid()\nnursery = parent(monitor)\ndriver = parent(nursery)\n";
 
-/// A run that was started beside the test's own coroutine.
+/// A run that is executed concurrently with the test's own coroutine.
 class side_run {
  public:
   explicit side_run(asio::any_io_executor executor)
@@ -72,7 +72,7 @@ class side_run {
   bool ended_ = false;
 };
 
-/// Waits until the guest has made a file.
+/// Waits until a file exists in the environment.
 awaitable<void> until_there(python_here& runner, std::string path) {
   for (;;) {
     const bool there = co_await cofferdam::exists(runner.environment(), path);
@@ -290,7 +290,7 @@ TEST(PythonRun, a_killed_monitor_takes_its_run_along_and_nothing_else) {
     code_result context = co_await runner.run_code(code_request("x = 1").context("c"));
     code_result lost = co_await runner.run_code(
         code_request(std::string(ancestors) +
-                     "import ctypes, subprocess\nctypes.CDLL(None).prctl(1, 0)\n"  // does not want to die with it
+                     "import ctypes, subprocess\nctypes.CDLL(None).prctl(1, 0)\n"  // no signal at its parent's death
                      "subprocess.Popen(['setsid', 'sleep', '1000'])\nos.kill(monitor, 9)\ntime.sleep(1000)"));
     EXPECT_EQ(lost.term_signal(), 9) << all_of(lost);
     EXPECT_LT(lost.duration(), 25s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The output of a run before its end, and the environment of a request.
+// Tests of output that is reported before the end of a run, and of the environment variables of a request.
 
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/core/environment_ref.hpp>

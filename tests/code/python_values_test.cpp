@@ -249,7 +249,7 @@ TEST(PythonValues, integers_of_any_length_are_read_in_bounded_time) {
         EXPECT_EQ(value_of(read), "true") << sign << digits << all_of(read);
       }
     }
-    // Python's own way, which is quadratic, takes minutes for this.
+    // Python's own conversion has quadratic time, and would take minutes for this number.
     code_request large("x.bit_length()");
     large.variable("x", cofferdam::python_int(std::string(1'500'000, '9'))).timeout(std::chrono::seconds(60));
     code_result read = co_await runner.run_code(large);

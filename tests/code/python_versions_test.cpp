@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests the driver under every Python of this machine: the system's, the newest one of Debian, and those of pyenv.
+// Tests the driver with every Python of this machine: the system's, the newest one packaged by Debian, and those of
+// pyenv.
 
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/tagged_value.hpp>
@@ -94,7 +95,7 @@ TEST(PythonVersions, each_runs_code_in_forks_and_contexts) {
 }
 
 TEST(PythonVersions, one_that_is_too_old_says_so) {
-  // This machine's Python, which pretends to be older; and real older versions.
+  // One is the system's Python, which pretends to be older. The others are real older versions.
   const cofferdam_test::temporary_folder folder;
   found_python old;
   old.program = (folder.path() / "old-python").string();
