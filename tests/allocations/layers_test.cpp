@@ -83,8 +83,8 @@ class quick {
   awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
   awaitable<void> write_file(std::string, bytes_view) { co_return; }
   file_system files() {
-    static const auto all = std::make_shared<quick_files>();
-    return file_system(all);
+    static const auto shared_files = std::make_shared<quick_files>();
+    return file_system(shared_files);
   }
   awaitable<void> close() { co_return; }
 };

@@ -59,17 +59,17 @@ namespace json = boost::json;
 const std::string boot = "0b7e5f8e-9c0f-4b9f-8a55-6d5d2a7c1e11";
 
 json::object body_of(container_options options, command_user who = command_user::as_container) {
-  create_request one("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, std::move(options));
-  one.reaps().commands(who).owned_by(owner(boot, 7, 100, 5000), "box");
-  return one.body(fake_host().view());
+  create_request container_request("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, std::move(options));
+  container_request.reaps().commands(who).owned_by(owner(boot, 7, 100, 5000), "box");
+  return container_request.body(fake_host().view());
 }
 
 // Returns true if a daemon would create an isolated container from this request body.
 bool is_hardened(const json::object& body) {
   const json::object& host = body.at("HostConfig").as_object();
-  const auto is = [&host](const char* key, const json::value& wanted) {
+  const auto is = [&host](const char* key, const json::value& expected) {
     const json::value* const found = host.if_contains(key);
-    return found != nullptr && *found == wanted;
+    return found != nullptr && *found == expected;
   };
   return is("CapDrop", json::parse(R"(["ALL"])")) && is("SecurityOpt", json::parse(R"(["no-new-privileges"])")) &&
          is("Privileged", false) && is("NetworkMode", "none") && host.contains("PidsLimit") &&
@@ -89,9 +89,9 @@ TEST(Attack, DK_01_a_daemon_that_ignores_what_it_does_not_know_is_found_out_befo
   EXPECT_TRUE(lax.at("HostConfig").at("CapDrop").is_null());
   const container_check check = check_container(body, lax);
   EXPECT_EQ(code_of([&] { check.require(); }), exec_errc::provider_failed);
-  for (const isolation_kind one : {isolation_kind::memory, isolation_kind::process_count, isolation_kind::network,
-                                   isolation_kind::files, isolation_kind::system_calls})
-    EXPECT_EQ(check.isolation().of(one), "none") << to_string(one);
+  for (const isolation_kind wall_kind : {isolation_kind::memory, isolation_kind::process_count, isolation_kind::network,
+                                         isolation_kind::files, isolation_kind::system_calls})
+    EXPECT_EQ(check.isolation().of(wall_kind), "none") << to_string(wall_kind);
   EXPECT_NO_THROW(check_container(body, inspected_as_asked(body)).require());
 }
 
@@ -231,10 +231,10 @@ TEST(Attack, DK_01_no_option_brings_the_daemons_socket_or_the_hosts_kernel_in) {
         "/running", "/tmp/docker.sock.d", "/home/u/.rdata", "/mnt/data", "/mnt/wsl/shared", "/run/secretsx"})
     EXPECT_NO_THROW(mount::bind(source, "/in")) << source;
   // A mount that contains the daemon's own socket is refused, wherever that socket lies.
-  create_request one("x", "nn", {"/x"}, container_options().add(mount::bind("/srv/data", "/in")));
-  EXPECT_NO_THROW(one.body(fake_host().view()));
-  one.daemon_socket("/srv/data/private.sock");
-  EXPECT_EQ(code_of([&] { one.body(fake_host().view()); }), exec_errc::invalid_argument);
+  create_request container_request("x", "nn", {"/x"}, container_options().add(mount::bind("/srv/data", "/in")));
+  EXPECT_NO_THROW(container_request.body(fake_host().view()));
+  container_request.daemon_socket("/srv/data/private.sock");
+  EXPECT_EQ(code_of([&] { container_request.body(fake_host().view()); }), exec_errc::invalid_argument);
 }
 
 TEST(Attack, DK_01_a_link_of_this_machine_does_not_bring_a_socket_in) {
@@ -261,9 +261,9 @@ TEST(Attack, DK_01_a_link_of_this_machine_does_not_bring_a_socket_in) {
 TEST(Attack, DK_01_neither_another_namespace_nor_a_root_image_opens_the_wall) {
   for (const char* const name : {"host", "container:other", "ns:/proc/1/ns/net"})
     EXPECT_EQ(code_of([&] { container_options().network(name); }), exec_errc::invalid_argument) << name;
-  create_request one("x", "nn", {"/x"}, container_options());
-  one.image_user("root");
-  EXPECT_EQ(one.body(fake_host().view()).at("User"), "1000:1000");
+  create_request container_request("x", "nn", {"/x"}, container_options());
+  container_request.image_user("root");
+  EXPECT_EQ(container_request.body(fake_host().view()).at("User"), "1000:1000");
   const json::object as_root = body_of(container_options().user("0"), command_user::set_by_first);
   EXPECT_TRUE(is_hardened(as_root));
   EXPECT_EQ(as_root.at("HostConfig").at("CapAdd"), json::parse(R"(["KILL","SETGID","SETUID"])"));
@@ -278,8 +278,8 @@ TEST(Attack, DK_02_text_cannot_become_a_field_of_the_request) {
   EXPECT_EQ(json::parse(glued).at("Privileged"), true);
   container_options options;
   options.variable("A", value).label("l", value).add(mount::bind("/srv/" + value, "/in" + value));
-  create_request one("x", "nn", {"/x", value}, options);
-  const json::object body = one.body(fake_host().view());
+  create_request container_request("x", "nn", {"/x", value}, options);
+  const json::object body = container_request.body(fake_host().view());
   EXPECT_TRUE(is_hardened(body));
   const json::value again = json::parse(json::serialize(body));
   EXPECT_EQ(again, json::value(body));
@@ -325,7 +325,7 @@ TEST(Attack, DK_03_a_stream_that_is_cut_never_looks_whole) {
     std::string_view piece = std::string_view(frames).substr(0, cut);
     // Control: a client that only collects bytes cannot distinguish a truncated stream from a complete one.
     std::string naive;
-    while (const std::optional<stream_piece> one = stream.next(piece)) naive += one->content();
+    while (const std::optional<stream_piece> content_piece = stream.next(piece)) naive += content_piece->content();
     const bool whole = cut == 0 || cut == 13 || cut == frames.size();
     EXPECT_EQ(stream.may_end(), whole) << cut;
     if (!whole) {
@@ -407,14 +407,15 @@ TEST(Attack, DK_04_the_sweep_takes_what_a_dead_owner_of_this_host_left_and_nothi
   // Control: a clean-up that selects by name, or by the presence of the label, would remove foreign containers.
   std::size_t by_prefix = 0;
   std::size_t by_label = 0;
-  for (const found_container& one : strangers) {
-    by_prefix += one.name.starts_with("cofferdam-") ? 1 : 0;
-    by_label += one.label.empty() ? 0 : 1;
-    EXPECT_FALSE(is_left_over(one.label, one.name, here, look)) << one.name;
+  for (const found_container& container : strangers) {
+    by_prefix += container.name.starts_with("cofferdam-") ? 1 : 0;
+    by_label += container.label.empty() ? 0 : 1;
+    EXPECT_FALSE(is_left_over(container.label, container.name, here, look)) << container.name;
   }
   EXPECT_GT(by_prefix, 0U);
   EXPECT_GT(by_label, 0U);
-  for (const found_container& one : left) EXPECT_TRUE(is_left_over(one.label, one.name, here, look)) << one.name;
+  for (const found_container& container : left)
+    EXPECT_TRUE(is_left_over(container.label, container.name, here, look)) << container.name;
 }
 
 TEST(Attack, DK_04_no_option_forges_whose_a_container_is) {
@@ -453,19 +454,20 @@ TEST(Attack, DK_06_a_tag_beside_a_digest_does_not_decide_what_is_pulled) {
 /// the number of its channel. At the end "!cut" stands for a truncated stream, and "!unknown" for an invalid frame.
 std::string demultiplexed(std::string_view stream, std::size_t piece) {
   multiplexed_stream frames;
-  std::string said;
+  std::string result;
   try {
     while (!stream.empty()) {
       std::string_view some = stream.substr(0, piece);
       stream.remove_prefix(some.size());
-      while (const std::optional<stream_piece> one = frames.next(some))
-        for (const char each : one->content()) said += std::to_string(static_cast<int>(one->channel())) + each;
+      while (const std::optional<stream_piece> frame_part = frames.next(some))
+        for (const char each : frame_part->content())
+          result += std::to_string(static_cast<int>(frame_part->channel())) + each;
     }
     frames.finish();
   } catch (const error& failure) {
-    said += failure.code() == exec_errc::provider_failed ? "!unknown" : "!cut";
+    result += failure.code() == exec_errc::provider_failed ? "!unknown" : "!cut";
   }
-  return said;
+  return result;
 }
 
 TEST(Attack, OU_09_a_docker_stream_is_the_same_wherever_it_is_cut_and_what_is_none_is_a_typed_error) {
@@ -494,7 +496,7 @@ TEST(Attack, OU_09_a_docker_frame_of_four_gibibytes_is_passed_on_and_never_held)
   std::uint64_t passed = 0;
   for (int i = 0; i < 4095; ++i) {
     input = some;
-    while (const std::optional<stream_piece> one = frames.next(input)) passed += one->content().size();
+    while (const std::optional<stream_piece> frame_part = frames.next(input)) passed += frame_part->content().size();
   }
   EXPECT_EQ(passed, std::uint64_t{4095} * 1024 * 1024);
   EXPECT_LT(cofferdam_test::resident_memory(), before + 4 * 1024 * 1024);

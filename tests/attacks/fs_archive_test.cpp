@@ -69,8 +69,8 @@ class scene {
   }
   bool is_untouched() const {
     std::set<std::string> found;
-    for (const auto& one : std::filesystem::recursive_directory_iterator(folder_.path())) {
-      const std::string name = one.path().lexically_relative(folder_.path()).string();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      const std::string name = entry.path().lexically_relative(folder_.path()).string();
       if (name != "w" && !name.starts_with("w/")) found.insert(name);
     }
     // A new hard link to a file outside would let the archive change that file later.
@@ -164,66 +164,68 @@ std::string hard_link(std::string_view name, std::string_view target) {
 TEST(Attack, FS_10_no_archive_writes_outside_the_folder_it_is_unpacked_into) {
   const auto archives = [](const scene& place) {
     const exec_errc out = exec_errc::outside_workspace;
-    std::vector<hostile> all;
-    all.push_back({"dots", file("../canary"), {out}});
-    all.push_back({"dots behind a folder", tar_header("a/", '5').bytes() + file("a/../../canary"), {out}});
-    all.push_back({"an absolute name", file(place.path("canary")), {out}});
-    all.push_back({"a pax path", pax_header(pax_line("path", "../canary")) + file("harmless"), {out}});
-    all.push_back({"a GNU name", gnu_long('L', "../canary") + file("harmless"), {out}});
-    all.push_back({"a prefix", tar_header("canary", '0', 1).put(345, 155, "..").with("x"), {out}});
-    all.push_back({"a file through a link", symlink("a", "..") + file("a/canary"), {out, out}});
-    all.push_back(
+    std::vector<hostile> attacks;
+    attacks.push_back({"dots", file("../canary"), {out}});
+    attacks.push_back({"dots behind a folder", tar_header("a/", '5').bytes() + file("a/../../canary"), {out}});
+    attacks.push_back({"an absolute name", file(place.path("canary")), {out}});
+    attacks.push_back({"a pax path", pax_header(pax_line("path", "../canary")) + file("harmless"), {out}});
+    attacks.push_back({"a GNU name", gnu_long('L', "../canary") + file("harmless"), {out}});
+    attacks.push_back({"a prefix", tar_header("canary", '0', 1).put(345, 155, "..").with("x"), {out}});
+    attacks.push_back({"a file through a link", symlink("a", "..") + file("a/canary"), {out, out}});
+    attacks.push_back(
         {"a file through an absolute link", symlink("a", place.path("outside")) + file("a/secret"), {out, out}});
-    all.push_back({"a new file through a link", symlink("a", "../outside") + file("a/new"), {out, out}});
-    all.push_back({"a file over a link", symlink("a", "../canary") + file("a"), {out, exec_errc::collision}});
-    all.push_back(
+    attacks.push_back({"a new file through a link", symlink("a", "../outside") + file("a/new"), {out, out}});
+    attacks.push_back({"a file over a link", symlink("a", "../canary") + file("a"), {out, exec_errc::collision}});
+    attacks.push_back(
         {"a file over a link, spelt otherwise", symlink("a", "../canary") + file("./a"), {out, exec_errc::collision}});
-    all.push_back(
+    attacks.push_back(
         {"a long link", gnu_long('K', "../canary") + symlink("a", "x") + file("a"), {out, exec_errc::collision}});
-    all.push_back({"a pax link",
-                   pax_header(pax_line("linkpath", "../canary")) + symlink("a", "x") + file("a"),
-                   {out, exec_errc::collision}});
+    attacks.push_back({"a pax link",
+                       pax_header(pax_line("linkpath", "../canary")) + symlink("a", "x") + file("a"),
+                       {out, exec_errc::collision}});
     // The target "dot/dot/.." looks like "dot", but is the folder above the root. Each link alone points into the
     // root.
-    all.push_back(
+    attacks.push_back(
         {"a longer chain of links", symlink("dot", ".") + symlink("up", "dot/dot/..") + file("up/canary"), {out, out}});
-    all.push_back({"a chain of links", symlink("dot", ".") + symlink("up", "dot/..") + file("up/canary"), {out, out}});
-    all.push_back(
+    attacks.push_back(
+        {"a chain of links", symlink("dot", ".") + symlink("up", "dot/..") + file("up/canary"), {out, out}});
+    attacks.push_back(
         {"a link made of a link",
          tar_header("d/e/", '5').bytes() + symlink("s", "d/e") + symlink("u", "s/../../..") + file("u/canary"),
          {out, out}});
     // The link "s" leads two folders up, to the root. The target "s/.." looks like one folder up from there, but is
     // the folder above the root.
-    all.push_back({"a link that goes down through another and up again",
-                   symlink("x/y/s", "../..") + symlink("x/y/u", "s/..") + file("x/y/u/canary"),
-                   {out, out}});
-    all.push_back({"a hard link", hard_link("a", "../canary"), {out}});
-    all.push_back({"a file over a hard link", hard_link("a", "../canary") + file("a"), {out, exec_errc::collision}});
-    all.push_back(
+    attacks.push_back({"a link that goes down through another and up again",
+                       symlink("x/y/s", "../..") + symlink("x/y/u", "s/..") + file("x/y/u/canary"),
+                       {out, out}});
+    attacks.push_back({"a hard link", hard_link("a", "../canary"), {out}});
+    attacks.push_back(
+        {"a file over a hard link", hard_link("a", "../canary") + file("a"), {out, exec_errc::collision}});
+    attacks.push_back(
         {"a hard link through a link", symlink("a", "..") + hard_link("b", "a/canary"), {out, exec_errc::not_found}});
-    all.push_back(
+    attacks.push_back(
         {"a folder through a link", symlink("a", "../outside") + tar_header("a/new/", '5').bytes(), {out, out}});
-    return all;
+    return attacks;
   };
   const scene first;
   for (std::size_t i = 0; i < archives(first).size(); ++i) {
     {
       const scene place;
-      const hostile one = archives(place)[i];
-      SCOPED_TRACE(one.what);
+      const hostile attack = archives(place)[i];
+      SCOPED_TRACE(attack.what);
       tar_names names;
       unpacker careful(place.root(), &names);
-      careful.unpack(file("before", "1") + one.blocks + file("behind", "2") + tar_end());
+      careful.unpack(file("before", "1") + attack.blocks + file("behind", "2") + tar_end());
       EXPECT_TRUE(place.is_untouched());
-      EXPECT_EQ(careful.refused(), one.refused);
+      EXPECT_EQ(careful.refused(), attack.refused);
       EXPECT_EQ(place.read("before") + place.read("behind"), "12") << "the rest arrives";
     }
     // Control: the same archive does harm if its names are not checked.
     const scene place;
-    const hostile one = archives(place)[i];
+    const hostile attack = archives(place)[i];
     unpacker naive(place.root(), nullptr);
-    naive.unpack(one.blocks + tar_end());
-    EXPECT_FALSE(place.is_untouched()) << "the control did not fall for: " << one.what;
+    naive.unpack(attack.blocks + tar_end());
+    EXPECT_FALSE(place.is_untouched()) << "the control did not fall for: " << attack.what;
   }
 }
 
@@ -242,13 +244,13 @@ TEST(Attack, FS_10_devices_duplicates_and_files_as_folders_are_refused) {
        tar_header("dev", '4').bytes() + hard_link("x", "dev"),
        {exec_errc::not_a_file, exec_errc::not_found}},
       {"a file as the root", file("."), {exec_errc::collision}}};
-  for (const hostile& one : archives) {
-    SCOPED_TRACE(one.what);
+  for (const hostile& attack : archives) {
+    SCOPED_TRACE(attack.what);
     const scene place;
     tar_names names;
     unpacker careful(place.root(), &names);
-    careful.unpack(one.blocks + tar_end());
-    EXPECT_EQ(careful.refused(), one.refused);
+    careful.unpack(attack.blocks + tar_end());
+    EXPECT_EQ(careful.refused(), attack.refused);
     EXPECT_TRUE(place.is_untouched());
   }
   // Control: an unpacker without checks creates the FIFO, and overwrites the first file "x" with the second.
@@ -319,8 +321,8 @@ class simple_reader {
     std::string pax;
     std::string gnu;
     std::string global;
-    const auto keep = [&](std::string& name, std::string said) {
-      if (name.empty() || takes_last_header) name = std::move(said);
+    const auto keep = [&](std::string& name, std::string new_name) {
+      if (name.empty() || takes_last_header) name = std::move(new_name);
     };
     int zeros = 0;
     while (archive.size() >= 512) {
@@ -341,10 +343,10 @@ class simple_reader {
         keep(gnu, std::string(cuts_names_at_nul ? data.substr(0, data.find('\0')) : data.substr(0, data.size() - 1)));
       } else if (flag == 'x' || flag == 'g') {
         const std::size_t at = data.find("path=");
-        const std::string said(at == std::string_view::npos ? data.substr(0, 0)
-                                                            : data.substr(at + 5, data.find('\n', at) - at - 5));
-        if (flag == 'x') keep(pax, said);
-        if (flag == 'g' && takes_global_names) global = said;
+        const std::string path_name(at == std::string_view::npos ? data.substr(0, 0)
+                                                                 : data.substr(at + 5, data.find('\n', at) - at - 5));
+        if (flag == 'x') keep(pax, path_name);
+        if (flag == 'g' && takes_global_names) global = path_name;
       } else {
         std::string name(head.substr(0, std::min<std::size_t>(head.find('\0'), 100)));
         if (!global.empty()) name = global;
@@ -398,13 +400,13 @@ TEST(Attack, FS_10_what_two_readers_could_understand_differently_is_refused_befo
        &simple_reader::cuts_names_at_nul},
       {"a name and no entry", file("x") + pax_header(pax_line("path", "hidden")), &simple_reader::drops_names_without},
   };
-  for (const ambiguous& one : archives) {
-    SCOPED_TRACE(one.what);
-    const std::string archive = one.blocks + tar_end();
+  for (const ambiguous& sample : archives) {
+    SCOPED_TRACE(sample.what);
+    const std::string archive = sample.blocks + tar_end();
     // Control: two simple readers, both valid, list different entries for this archive.
     const simple_reader first;
     simple_reader second;
-    second.*one.choice = false;
+    second.*sample.choice = false;
     EXPECT_NE(first.names(archive), second.names(archive));
     for (const std::size_t piece : {std::string::npos, std::size_t{100}})
       EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(archive, piece); }), exec_errc::io_error);
@@ -424,9 +426,9 @@ TEST(Attack, FS_10_what_two_readers_could_understand_differently_is_refused_befo
 
 TEST(Attack, FS_10_a_million_entries_are_refused_within_bounded_memory) {
   // Feeds the reader an archive that never ends, one entry at a time.
-  const auto read_on = [](tar_reader& reader, tar_names& names, std::size_t most) {
+  const auto read_on = [](tar_reader& reader, tar_names& names, std::size_t count) {
     std::size_t read = 0;
-    for (std::size_t i = 0; i < most; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const std::string header = tar_header("d" + std::to_string(i % 1000) + "/" + std::to_string(i)).bytes();
       reader.feed(as_bytes(header));
       for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) {
@@ -518,10 +520,12 @@ class hostile_guest : public cofferdam_test::full_fake {
   cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(std::string, cofferdam::list_options) {
     co_return listed;
   }
-  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request> wanted) {
+  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(
+      std::vector<cofferdam::file_request> requests) {
     std::vector<cofferdam::file_header> heads;
-    for (const cofferdam::file_request& one : wanted)
-      heads.emplace_back(one.path(), sent_as.empty() ? one.destination() : sent_as, sent_type, 11, sent_mode);
+    for (const cofferdam::file_request& requested : requests)
+      heads.emplace_back(requested.path(), sent_as.empty() ? requested.destination() : sent_as, sent_type, 11,
+                         sent_mode);
     std::unique_ptr<cofferdam::file_source> files = std::make_unique<sent>(std::move(heads));
     co_return files;
   }

@@ -33,8 +33,8 @@ tools::tool_result look(std::string making, std::string path, std::chrono::stead
   run([&]() -> awaitable<void> {
     const any_provider provider{local().without_warning()};
     co_await with(provider, [&](any_environment& env) -> awaitable<void> {
-      command_result made = co_await env.run_command(shell(making));
-      EXPECT_TRUE(made.ok()) << made.err().text();
+      command_result creation = co_await env.run_command(shell(making));
+      EXPECT_TRUE(creation.ok()) << creation.err().text();
       tools::view_image tool(env);
       boost::json::object arguments;
       arguments["path"] = path;

@@ -65,8 +65,8 @@ using cofferdam_test::tree;
 /// Returns the number of repetitions of a race: COFFERDAM_ROUNDS if that environment variable is set, otherwise
 /// `usual`. The catalogue requires 1,000,000, which takes too long for CI.
 std::size_t rounds(std::size_t usual) {
-  const char* wanted = std::getenv("COFFERDAM_ROUNDS");
-  return wanted == nullptr ? usual : std::strtoull(wanted, nullptr, 10);
+  const char* setting = std::getenv("COFFERDAM_ROUNDS");
+  return setting == nullptr ? usual : std::strtoull(setting, nullptr, 10);
 }
 
 /// A workspace `w`. Beside it lie files that no operation in the workspace may read or change.
@@ -86,8 +86,8 @@ class scene {
     EXPECT_EQ(folder_.mode("canary"), 0640U);
     EXPECT_EQ(folder_.mode("outside/secret"), 0640U);
     names found;
-    for (const auto& one : std::filesystem::recursive_directory_iterator(folder_.path())) {
-      const std::string name = one.path().lexically_relative(folder_.path()).string();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      const std::string name = entry.path().lexically_relative(folder_.path()).string();
       if (name != "w" && !name.starts_with("w/")) found.push_back(name);
     }
     std::sort(found.begin(), found.end());
@@ -160,7 +160,7 @@ TEST(Attack, FS_01_and_FS_02_paths_that_leave_the_workspace_are_refused) {
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
     for (const std::string& path : leaving) {
       std::vector<exec_errc> found = co_await all_operations(environment, path);
-      for (const exec_errc one : found) EXPECT_EQ(one, exec_errc::outside_workspace) << path;
+      for (const exec_errc refusal_code : found) EXPECT_EQ(refusal_code, exec_errc::outside_workspace) << path;
     }
     const std::array<std::string, 3> broken{"", std::string("a\0b", 3), std::string("\0", 1)};
     for (const std::string& path : broken) {
@@ -199,23 +199,23 @@ TEST(Attack, FS_03_symbolic_links_lead_no_operation_out) {
       EXPECT_EQ(read, exec_errc::outside_workspace) << path;
       exec_errc written = co_await refusal(environment.write_file(path + "/secret", as_bytes(text)));
       EXPECT_EQ(written, exec_errc::outside_workspace) << path;
-      exec_errc made = co_await refusal(environment.files().make_directory(path + "/new"));
-      EXPECT_EQ(made, exec_errc::outside_workspace) << path;
+      exec_errc creation = co_await refusal(environment.files().make_directory(path + "/new"));
+      EXPECT_EQ(creation, exec_errc::outside_workspace) << path;
       exec_errc listed = co_await refusal(environment.files().list(path));
       EXPECT_EQ(listed, exec_errc::outside_workspace) << path;
       exec_errc removed = co_await refusal(environment.files().remove(path + "/secret"));
       EXPECT_EQ(removed, exec_errc::outside_workspace) << path;
       exec_errc moved = co_await refusal(environment.files().rename(path + "/secret", "stolen"));
       EXPECT_EQ(moved, exec_errc::outside_workspace) << path;
-      for (const directory* one : {&beneath, &walked})
-        EXPECT_EQ(thrown_by([&] { one->set_mode(path + "/secret", 0777); }), exec_errc::outside_workspace);
+      for (const directory* folder : {&beneath, &walked})
+        EXPECT_EQ(thrown_by([&] { folder->set_mode(path + "/secret", 0777); }), exec_errc::outside_workspace);
     }
     const std::array<std::string, 2> ends{"final", "absolute"};
     for (const std::string& path : ends) {
       exec_errc read = co_await refusal(environment.read_file(path, 100));
       EXPECT_EQ(read, exec_errc::outside_workspace) << path;
-      for (const directory* one : {&beneath, &walked})
-        EXPECT_EQ(thrown_by([&] { one->set_mode(path, 0777); }), exec_errc::outside_workspace);
+      for (const directory* folder : {&beneath, &walked})
+        EXPECT_EQ(thrown_by([&] { folder->set_mode(path, 0777); }), exec_errc::outside_workspace);
     }
     exec_errc dangling = co_await refusal(environment.write_file("dangling/x", as_bytes(text)));
     EXPECT_EQ(dangling, exec_errc::outside_workspace);
@@ -268,8 +268,8 @@ TEST(Attack, FS_04_a_directory_swapped_for_a_link_meanwhile_leads_nothing_out) {
     std::size_t touched = 0;
     {
       const swapper attacker(place.path("w/a"), place.path("w/b"));
-      const std::size_t most = rounds(100000);
-      for (std::size_t i = 0; i < most; ++i) {
+      const std::size_t max_rounds = rounds(100000);
+      for (std::size_t i = 0; i < max_rounds; ++i) {
         try {
           switch (i % 8) {
             case 0: root.write_file("a/secret", as_bytes("inside")); break;
@@ -285,7 +285,7 @@ TEST(Attack, FS_04_a_directory_swapped_for_a_link_meanwhile_leads_nothing_out) {
           ++refused;
         }
       }
-      EXPECT_GT(attacker.swaps(), most / 100);
+      EXPECT_GT(attacker.swaps(), max_rounds / 100);
     }
     EXPECT_EQ(touched, 0U);
     EXPECT_GT(inside, 0U);
@@ -299,8 +299,8 @@ TEST(Attack, FS_04_a_directory_swapped_for_a_link_meanwhile_leads_nothing_out) {
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (fooled == 0 && std::chrono::steady_clock::now() < give_up) {
       std::error_code ignored;
-      const std::filesystem::path seen = std::filesystem::canonical(place.path("w/a/secret"), ignored);
-      if (!seen.native().starts_with(place.path("w/"))) continue;
+      const std::filesystem::path resolved = std::filesystem::canonical(place.path("w/a/secret"), ignored);
+      if (!resolved.native().starts_with(place.path("w/"))) continue;
       if (naive_read(place.path("w/a/secret")) == "secret") ++fooled;
     }
   }
@@ -501,46 +501,46 @@ TEST(Attack, FS_12_upload_follows_no_link_to_secrets_unless_asked) {
 TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
   const scene place;
   const std::string evil = "$(touch " + std::string("hacked)");
-  const std::vector<std::string> all{"new\nline",
-                                     "-rf",
-                                     "--help",
-                                     "'",
-                                     "\"",
-                                     "`id`",
-                                     evil,
-                                     std::string(255, 'n'),
-                                     "\xff\xfe\x80",
-                                     "trailing.",
-                                     "CON",
-                                     "nfc-\xc3\xa9",
-                                     "nfd-e\xcc\x81",
-                                     "case",
-                                     "CASE",
-                                     " ",
-                                     "\t",
-                                     "a b",
-                                     "*",
-                                     "[1]",
-                                     "\\",
-                                     ";",
-                                     "|",
-                                     "&",
-                                     "\x01",
-                                     "\x7f",
-                                     "~",
-                                     "#"};
+  const std::vector<std::string> evil_names{"new\nline",
+                                            "-rf",
+                                            "--help",
+                                            "'",
+                                            "\"",
+                                            "`id`",
+                                            evil,
+                                            std::string(255, 'n'),
+                                            "\xff\xfe\x80",
+                                            "trailing.",
+                                            "CON",
+                                            "nfc-\xc3\xa9",
+                                            "nfd-e\xcc\x81",
+                                            "case",
+                                            "CASE",
+                                            " ",
+                                            "\t",
+                                            "a b",
+                                            "*",
+                                            "[1]",
+                                            "\\",
+                                            ";",
+                                            "|",
+                                            "&",
+                                            "\x01",
+                                            "\x7f",
+                                            "~",
+                                            "#"};
   const temporary_folder out;
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
-    for (const std::string& name : all) co_await environment.write_file(name, as_bytes(name));
+    for (const std::string& name : evil_names) co_await environment.write_file(name, as_bytes(name));
     std::vector<cofferdam::directory_entry> listed = co_await environment.files().list(".");
-    EXPECT_EQ(listed.size(), all.size());
-    for (const cofferdam::directory_entry& one : listed) {
-      cofferdam::bytes back = co_await environment.read_file(one.path(), 1000);
-      EXPECT_EQ(as_text(back), one.path());
+    EXPECT_EQ(listed.size(), evil_names.size());
+    for (const cofferdam::directory_entry& entry : listed) {
+      cofferdam::bytes back = co_await environment.read_file(entry.path(), 1000);
+      EXPECT_EQ(as_text(back), entry.path());
     }
     transfer_result report = co_await cofferdam::download(environment, files("."), out.path());
-    EXPECT_EQ(report.files().size(), all.size());
-    for (const std::string& name : all) {
+    EXPECT_EQ(report.files().size(), evil_names.size());
+    for (const std::string& name : evil_names) {
       std::string again = name;
       again.insert(again.size() == 255 ? 254 : again.size(), "2");
       again.resize(std::min<std::size_t>(again.size(), 255));
@@ -550,7 +550,7 @@ TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
     exec_errc longer = co_await refusal(environment.write_file(std::string(256, 'n'), as_bytes(evil)));
     EXPECT_EQ(longer, exec_errc::invalid_argument);
   });
-  for (const std::string& name : all) EXPECT_EQ(out.read(name), name);
+  for (const std::string& name : evil_names) EXPECT_EQ(out.read(name), name);
   EXPECT_TRUE(std::filesystem::is_empty(place.path("w")));
   place.expect_untouched();
   // Control: a shell line that contains the file name unquoted runs the command in the name.
@@ -562,15 +562,15 @@ TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
 /// moment. Returns how often `file` contained neither text afterwards, or another file lay beside it.
 template <class Write>
 std::size_t broken_after_kills(const std::filesystem::path& folder, std::size_t times, Write write) {
-  const std::string one(300000, '1');
-  const std::string two(200000, '2');
+  const std::string first_text(300000, '1');
+  const std::string second_text(200000, '2');
   std::mt19937 random(7);
   std::size_t broken = 0;
-  { std::ofstream(folder / "file") << one; }
+  { std::ofstream(folder / "file") << first_text; }
   for (std::size_t i = 0; i < times; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      for (bool odd = false;; odd = !odd) write(odd ? one : two);
+      for (bool odd = false;; odd = !odd) write(odd ? first_text : second_text);
     }
     std::this_thread::sleep_for(std::chrono::microseconds(500 + random() % 4000));
     ::kill(child, SIGKILL);
@@ -579,7 +579,7 @@ std::size_t broken_after_kills(const std::filesystem::path& folder, std::size_t 
     const std::string content = naive_read((folder / "file").string());
     const auto count =
         std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
-    if ((content != one && content != two) || count != 1) ++broken;
+    if ((content != first_text && content != second_text) || count != 1) ++broken;
   }
   return broken;
 }
@@ -690,9 +690,9 @@ TEST(Attack, FS_22_a_working_directory_outside_is_refused) {
                                                                  {"/", exec_errc::outside_workspace},
                                                                  {"file", exec_errc::not_a_directory},
                                                                  {"gone", exec_errc::not_found}};
-    for (const auto& one : refused) {
-      exec_errc found = co_await write_there(one.first);
-      EXPECT_EQ(found, one.second) << one.first;
+    for (const auto& attempt : refused) {
+      exec_errc found = co_await write_there(attempt.first);
+      EXPECT_EQ(found, attempt.second) << attempt.first;
     }
     exec_errc fine = co_await write_there("fine");
     EXPECT_EQ(fine, exec_errc{});

@@ -85,8 +85,8 @@ awaitable<int> status_of(http_client& http, std::string name, std::string conten
   request.field("Accept", "application/json, text/event-stream");
   if (!name.empty()) request.field(name, content);
   if (!session.empty()) request.field("Mcp-Session-Id", session);
-  const http_response said = co_await http.request(std::move(request));
-  co_return said.status();
+  const http_response response = co_await http.request(std::move(request));
+  co_return response.status();
 }
 
 awaitable<void> stop_behind(mcp::server& server, std::function<awaitable<void>()> body) {
@@ -248,17 +248,17 @@ TEST(Attack, MC_04_huge_deep_and_broken_messages_are_answered_and_bounded) {
     const std::string text = wide.substr(0, wide.size() - 3) + "\"" + std::string(800'000, ',') + "\"}}";
     while (wide.size() < 800'000) wide += ",[]";
     wide += "]}}";
-    const std::vector<std::pair<std::string, std::string>> all{
+    const std::vector<std::pair<std::string, std::string>> messages{
         {deep, "-32700"},
         {wide, "-32600"},
         {text, "-32601"},
         {"{\"a\":\"\xff\xfe\"}", "-32700"},
         {R"({"jsonrpc":"2.0","id":1,"id":2,"method":"no/such","method":"no/such"})", "-32601"},
         {R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":"x"})", "-32602"}};
-    for (const auto& [line, code] : all) {
+    for (const auto& [line, code] : messages) {
       co_await client.say(line);
-      const value said = co_await client.hear();
-      EXPECT_EQ(error_code_in(said), code) << line.substr(0, 60);
+      const value response = co_await client.hear();
+      EXPECT_EQ(error_code_in(response), code) << line.substr(0, 60);
     }
     const value alive = co_await client.call("code_exec", R"({"cmd":"echo alive"})");
     EXPECT_NE(text_said(alive).find("alive"), std::string::npos);
@@ -295,22 +295,23 @@ TEST(Attack, MC_05_who_cancels_or_vanishes_leaves_nothing_running) {
 TEST(Attack, MC_06_wrong_arguments_are_named_and_nothing_runs) {
   run_with_mcp(over_local, [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
-    const std::vector<std::array<const char*, 3>> all{{"code_exec", R"({"cmd":["ls"]})", "'cmd'"},
-                                                      {"code_exec", R"({"cmd":"ls","timeout_s":1e300})", "'timeout_s'"},
-                                                      {"code_exec", R"({"cmd":"ls","timeout_s":-1})", "'timeout_s'"},
-                                                      {"code_exec", R"({"cmd":"ls","timeout_s":"9"})", "'timeout_s'"},
-                                                      {"code_exec", R"({"cmd":"ls","shell":"/bin/evil"})", "'shell'"},
-                                                      {"code_exec", R"({"cmd":"ls","cwd":"../.."})", "../.."},
-                                                      {"code_exec", R"({"cmd":""})", "'cmd'"},
-                                                      {"read_file", R"({"path":"../../etc/passwd"})", "passwd"},
-                                                      {"read_file", R"({"path":"a\u0000b"})", "NUL"},
-                                                      {"write_file", R"({"path":"../x","content":"y"})", "../x"},
-                                                      {"read_output", R"({"id":{},"wait_s":99999})", "'wait_s'"},
-                                                      {"signal_command", R"({"id":"cmd-1","signal":"9"})", "'signal'"}};
-    for (const auto& [tool, arguments, named] : all) {
-      const value said = co_await client.call(tool, arguments);
-      EXPECT_TRUE(result_in(said).at("isError").as_bool()) << arguments;
-      EXPECT_NE(text_said(said).find(named), std::string::npos) << text_said(said);
+    const std::vector<std::array<const char*, 3>> calls{
+        {"code_exec", R"({"cmd":["ls"]})", "'cmd'"},
+        {"code_exec", R"({"cmd":"ls","timeout_s":1e300})", "'timeout_s'"},
+        {"code_exec", R"({"cmd":"ls","timeout_s":-1})", "'timeout_s'"},
+        {"code_exec", R"({"cmd":"ls","timeout_s":"9"})", "'timeout_s'"},
+        {"code_exec", R"({"cmd":"ls","shell":"/bin/evil"})", "'shell'"},
+        {"code_exec", R"({"cmd":"ls","cwd":"../.."})", "../.."},
+        {"code_exec", R"({"cmd":""})", "'cmd'"},
+        {"read_file", R"({"path":"../../etc/passwd"})", "passwd"},
+        {"read_file", R"({"path":"a\u0000b"})", "NUL"},
+        {"write_file", R"({"path":"../x","content":"y"})", "../x"},
+        {"read_output", R"({"id":{},"wait_s":99999})", "'wait_s'"},
+        {"signal_command", R"({"id":"cmd-1","signal":"9"})", "'signal'"}};
+    for (const auto& [tool, arguments, named] : calls) {
+      const value response = co_await client.call(tool, arguments);
+      EXPECT_TRUE(result_in(response).at("isError").as_bool()) << arguments;
+      EXPECT_NE(text_said(response).find(named), std::string::npos) << text_said(response);
     }
     const value good = co_await client.call("code_exec", R"({"cmd":"ls","timeout_s":9.0,"cwd":null})");
     EXPECT_FALSE(result_in(good).at("isError").as_bool());
@@ -319,9 +320,9 @@ TEST(Attack, MC_06_wrong_arguments_are_named_and_nothing_runs) {
 
 TEST(Attack, MC_07_two_clients_see_nothing_of_each_other) {
   const auto make = [](const asio::any_io_executor& executor) {
-    auto made = std::make_unique<mcp::server>(executor, local().without_warning());
-    made->python(python());
-    return made;
+    auto new_server = std::make_unique<mcp::server>(executor, local().without_warning());
+    new_server->python(python());
+    return new_server;
   };
   int ready = 0;
   const auto body = [&ready](const std::string& mine, const std::string& other) -> mcp_body {
@@ -364,8 +365,8 @@ awaitable<std::string> call_modern(http_client& http, std::string place, std::st
   request.field("Accept", "application/json, text/event-stream").field("MCP-Protocol-Version", "2026-07-28");
   request.field("Mcp-Method", "tools/call").field("Mcp-Name", tool);
   if (!place.empty()) request.field("Cofferdam-Place", place);
-  const http_response said = co_await http.request(std::move(request));
-  co_return std::string(said.text());
+  const http_response response = co_await http.request(std::move(request));
+  co_return std::string(response.text());
 }
 
 TEST(Attack, MC_07_clients_of_the_modern_era_with_different_places_see_nothing_of_each_other) {
@@ -406,14 +407,14 @@ TEST(Attack, MC_08_an_image_that_is_a_url_is_never_fetched) {
     };
     asio::cancellation_signal stop;
     asio::co_spawn(executor, trap.accept(), asio::bind_cancellation_slot(stop.slot(), fetched));
-    const std::string made =
+    const std::string make_image =
         R"({"cmd":"printf '\\211PNG\\r\\n\\032\\n\\000\\000\\000\\rIHDR\\000\\000\\000\\001\\000\\000\\000\\001\\010\\006\\000\\000\\000' > a.png"})";
-    co_await client.call("code_exec", made);
-    const std::vector<std::string> all{"http://" + at + "/a.png", "https://" + at + "/a.png", "//" + at + "/a.png",
-                                       "file:///etc/passwd", "data:image/png;base64,iVBORw0KGgo="};
-    for (const std::string& url : all) {
-      const value said = co_await client.call("view_image", R"({"path":")" + url + "\"}");
-      EXPECT_TRUE(result_in(said).at("isError").as_bool()) << url;
+    co_await client.call("code_exec", make_image);
+    const std::vector<std::string> urls{"http://" + at + "/a.png", "https://" + at + "/a.png", "//" + at + "/a.png",
+                                        "file:///etc/passwd", "data:image/png;base64,iVBORw0KGgo="};
+    for (const std::string& url : urls) {
+      const value response = co_await client.call("view_image", R"({"path":")" + url + "\"}");
+      EXPECT_TRUE(result_in(response).at("isError").as_bool()) << url;
     }
     const value good = co_await client.call("view_image", R"({"path":"a.png"})");
     EXPECT_EQ(member(result_in(good).at("content").at(1), "mimeType"), "image/png");
@@ -427,10 +428,10 @@ TEST(Attack, MC_08_an_image_that_is_a_url_is_never_fetched) {
 TEST(Attack, MC_12_an_allowlist_stands_before_background_commands_and_python_too) {
   const auto guarded = [](const char* pattern) {
     return [pattern](const asio::any_io_executor& executor) {
-      auto made =
+      auto new_server =
           std::make_unique<mcp::server>(executor, local().without_warning() | allow_commands(std::string(pattern)));
-      made->python(python());
-      return made;
+      new_server->python(python());
+      return new_server;
     };
   };
   for (const bool allowed : {false, true}) {

@@ -203,12 +203,12 @@ TEST(Attack, OU_02_control_reading_one_stream_to_its_end_first_is_a_deadlock) {
 namespace {
 
 /// Returns both outputs that the error carries, separated by "|". Returns "" if the exception is not an error with
-/// the code `wanted`.
-std::string partial_output(const std::exception_ptr& failure, exec_errc wanted) {
+/// the code `expected`.
+std::string partial_output(const std::exception_ptr& failure, exec_errc expected) {
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (const cofferdam::error& thrown) {
-    if (thrown.code() == wanted && thrown.partial() != nullptr)
+    if (thrown.code() == expected && thrown.partial() != nullptr)
       return thrown.partial()->out().text() + "|" + thrown.partial()->err().text();
   } catch (const std::exception&) {
   }
@@ -235,7 +235,7 @@ TEST(Attack, OU_08_what_had_come_before_a_timeout_or_a_crash_is_kept_with_the_re
 TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_the_reason) {
   const temporary_folder base;
   for (const bool cancelled : {true, false}) {
-    std::exception_ptr seen;
+    std::exception_ptr caught;
     run([&]() -> awaitable<void> {
       const auto body = [&](auto& env) -> awaitable<void> {
         asio::cancellation_signal cancel;
@@ -245,7 +245,7 @@ TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_t
         };
         asio::co_spawn(co_await asio::this_coro::executor, std::ref(command),
                        asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr failure) {
-                         seen = failure;
+                         caught = failure;
                          done = true;
                        }));
         while (!std::filesystem::exists(env.workspace() / "printed")) co_await pause_for(2ms);
@@ -257,7 +257,7 @@ TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_t
       };
       co_await with(provider(base), std::ref(body));
     });
-    EXPECT_EQ(partial_output(seen, cancelled ? exec_errc::cancelled : exec_errc::environment_closed), "out\n|err\n");
+    EXPECT_EQ(partial_output(caught, cancelled ? exec_errc::cancelled : exec_errc::environment_closed), "out\n|err\n");
   }
 }
 
@@ -273,7 +273,7 @@ TEST(Attack, OU_08_control_a_first_attempt_has_nothing_to_show) {
 TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
   const temporary_folder base;
   const std::size_t size = 32 * mib;
-  std::uint64_t seen = 0;
+  std::uint64_t received = 0;
   std::size_t growth = 0;
   std::uint64_t written_meanwhile = 0;
   const auto body = [&](auto& env) -> awaitable<void> {
@@ -293,7 +293,7 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
     for (int i = 0;; ++i) {
       output_chunk piece = co_await running.read();
       if (piece.end()) break;
-      seen += piece.data().size();
+      received += piece.data().size();
       if (i % 64 == 0) co_await pause_for(2ms);
     }
     growth = memory.peak();
@@ -305,7 +305,7 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
   run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
   std::cout << "written while nobody read: " << kibibytes(written_meanwhile) << "; memory grew by " << kibibytes(growth)
             << "\n";
-  EXPECT_EQ(seen, size);
+  EXPECT_EQ(received, size);
   EXPECT_LE(written_meanwhile, mib) << "no more than the pipe holds";
   if (!is_sanitized()) {
     EXPECT_LT(growth, 2 * mib);

@@ -193,15 +193,15 @@ TEST(Attack, OU_05_broken_utf8_becomes_valid_text_and_the_bytes_stay) {
       {"a\0b"sv, 0},
       {"\xF0\x9F\x98"sv, 1},
   };
-  for (const row& one : rows) {
-    SCOPED_TRACE(testing::PrintToString(one.raw));
-    const captured_output kept = collect(one.raw);
-    EXPECT_EQ(as_text(kept.head()), one.raw);
-    EXPECT_EQ(kept.repairs(), one.repairs);
+  for (const row& sample : rows) {
+    SCOPED_TRACE(testing::PrintToString(sample.raw));
+    const captured_output kept = collect(sample.raw);
+    EXPECT_EQ(as_text(kept.head()), sample.raw);
+    EXPECT_EQ(kept.repairs(), sample.repairs);
     EXPECT_TRUE(is_utf8_to_iconv(kept.text()));
-    EXPECT_TRUE(is_utf8_to_iconv(render(one.raw, one.raw)));
+    EXPECT_TRUE(is_utf8_to_iconv(render(sample.raw, sample.raw)));
     // Control: text that needs a repair is invalid UTF-8 before the repair, so no JSON string can contain it.
-    EXPECT_EQ(is_utf8_to_iconv(one.raw), one.repairs == 0);
+    EXPECT_EQ(is_utf8_to_iconv(sample.raw), sample.repairs == 0);
   }
 }
 

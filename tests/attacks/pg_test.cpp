@@ -58,7 +58,7 @@ class outcome {
 };
 
 outcome try_all(const std::vector<attack>& attacks) {
-  outcome all;
+  outcome outcomes;
   const python_folder folder;
   auto runner = folder.provider() | python();
   auto stack = runner | limit_code() | check_syntax() | allow_imports("queue", "string", "sys", "json", "urllib") |
@@ -69,7 +69,7 @@ outcome try_all(const std::vector<attack>& attacks) {
           for (const attack& each : attacks) {
             code_request request(each.code);
             code_result result = co_await guarded.run_code(std::move(request));
-            all.guarded.push_back(std::move(result));
+            outcomes.guarded.push_back(std::move(result));
           }
         });
       },
@@ -81,24 +81,24 @@ outcome try_all(const std::vector<attack>& attacks) {
             code_request request(each.control_works ? each.code : std::string("1"));
             request.timeout(20s);
             code_result result = co_await open.run_code(std::move(request));
-            all.open.push_back(std::move(result));
+            outcomes.open.push_back(std::move(result));
           }
         });
       },
       120s);
-  return all;
+  return outcomes;
 }
 
 void expect_refused(const std::vector<attack>& attacks) {
-  const outcome all = try_all(attacks);
-  ASSERT_EQ(all.guarded.size(), attacks.size());
+  const outcome outcomes = try_all(attacks);
+  ASSERT_EQ(outcomes.guarded.size(), attacks.size());
   for (std::size_t i = 0; i < attacks.size(); ++i) {
-    EXPECT_EQ(all.guarded[i].kind(), error_kind::security_violation) << attacks[i].code << "\n"
-                                                                     << all_of(all.guarded[i]);
-    EXPECT_NE(all.guarded[i].reason().find("Not run: "), std::string::npos);
+    EXPECT_EQ(outcomes.guarded[i].kind(), error_kind::security_violation) << attacks[i].code << "\n"
+                                                                          << all_of(outcomes.guarded[i]);
+    EXPECT_NE(outcomes.guarded[i].reason().find("Not run: "), std::string::npos);
     if (attacks[i].control_works) {
-      EXPECT_NE(all.open[i].out().text().find("in"), std::string::npos) << attacks[i].code << "\n"
-                                                                        << all_of(all.open[i]);
+      EXPECT_NE(outcomes.open[i].out().text().find("in"), std::string::npos) << attacks[i].code << "\n"
+                                                                             << all_of(outcomes.open[i]);
     }
   }
 }
@@ -243,8 +243,9 @@ TEST(Attack, PG_10_hostile_sources_cost_little) {
       {"x = 10\nx**x**x", false},
       {"x = x + x + x\nprint(x)\ny = [0] * 10**12", false},
   };
-  const outcome all = try_all(hostile);
-  for (const code_result& each : all.guarded) EXPECT_EQ(each.kind(), error_kind::security_violation) << all_of(each);
+  const outcome outcomes = try_all(hostile);
+  for (const code_result& each : outcomes.guarded)
+    EXPECT_EQ(each.kind(), error_kind::security_violation) << all_of(each);
   // On an idle machine each decision takes at most 100 ms. The test allows 1 s for the fastest of three attempts,
   // because other processes may run at the same time.
   std::vector<std::string> codes;
@@ -269,12 +270,12 @@ TEST(Attack, PG_11_commands_of_a_notebook_are_no_python) {
 
 // GuardCorpus repeats this test with 500 scripts.
 TEST(Attack, PG_12_ordinary_scripts_run) {
-  const outcome all = try_all({
+  const outcome outcomes = try_all({
       {"import json, re\nprint(json.dumps({'in': re.findall('a+', 'aab')}))"},
       {"class A:\n    def eval(self): return 'in'\nprint(A().eval(), __name__)"},
       {"import random\nrandom.seed(1)\nprint('in', random.choice([1, 2]))"},
   });
-  for (const code_result& each : all.guarded) {
+  for (const code_result& each : outcomes.guarded) {
     EXPECT_TRUE(each.success()) << all_of(each);
     EXPECT_EQ(each.out().text().substr(0, 20).find("in") != std::string::npos, true) << all_of(each);
   }
@@ -299,12 +300,12 @@ TEST(Attack, PG_14_what_was_judged_is_what_runs) {
   const auto facts = cofferdam_test::read_one("print('harmless')\n");
   ASSERT_FALSE(cofferdam::import_policy().judge(*facts));
   std::ofstream(file) << "import os; print('in')\n";
-  std::string said(16, '\0');
+  std::string printed(16, '\0');
   FILE* const pipe = ::popen(("python3 '" + file + "'").c_str(), "r");
   ASSERT_NE(pipe, nullptr);
-  said.resize(std::fread(said.data(), 1, said.size(), pipe));
+  printed.resize(std::fread(printed.data(), 1, printed.size(), pipe));
   ::pclose(pipe);
-  EXPECT_EQ(said, "in\n");
+  EXPECT_EQ(printed, "in\n");
   // The runner copies the code of a request, so a later change by the caller has no effect.
   const auto notes = std::make_shared<cofferdam_test::fake_runner::notes>();
   run([&]() -> awaitable<void> {

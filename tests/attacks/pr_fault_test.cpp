@@ -242,20 +242,21 @@ TEST(Attack, PR_09_with_any_allocation_failing_it_ends_and_leaves_nothing) {
     ASSERT_EQ(results, 4) << undisturbed.outcome;
     allocation_failed = false;
     failing_allocation = number;
-    std::optional<fault_run> one;
+    std::optional<fault_run> attempt;
     std::string outside;
     try {
-      one.emplace(*loop, base, results);
+      attempt.emplace(*loop, base, results);
     } catch (...) {
       outside = name_of(std::current_exception());
     }
     failing_allocation = 0;
     loop.reset();
     const std::string where = "allocation " + std::to_string(number);
-    if (one) {
-      EXPECT_TRUE(one->ended) << where << " left the coroutine hanging; the loop threw: " << one->thrown_by_loop;
-      EXPECT_NE(one->outcome, "?") << where;
-      if (!one->thrown_by_loop.empty()) ++from_loop;
+    if (attempt) {
+      EXPECT_TRUE(attempt->ended) << where
+                                  << " left the coroutine hanging; the loop threw: " << attempt->thrown_by_loop;
+      EXPECT_NE(attempt->outcome, "?") << where;
+      if (!attempt->thrown_by_loop.empty()) ++from_loop;
     } else {
       EXPECT_EQ(outside, "no memory") << where;
     }
@@ -289,10 +290,10 @@ TEST(Attack, PR_09_with_any_number_of_descriptors_left_it_ends_with_a_typed_erro
       ::setrlimit(RLIMIT_NOFILE, &low);
       try {
         asio::io_context loop(1);
-        const fault_run one(loop, base, results);
-        outcome = one.outcome;
-        EXPECT_TRUE(one.ended) << room << " left";
-        EXPECT_EQ(one.thrown_by_loop, "") << room << " left";
+        const fault_run attempt(loop, base, results);
+        outcome = attempt.outcome;
+        EXPECT_TRUE(attempt.ended) << room << " left";
+        EXPECT_EQ(attempt.thrown_by_loop, "") << room << " left";
       } catch (const std::system_error&) {
       }
       ::setrlimit(RLIMIT_NOFILE, &limit);
@@ -335,24 +336,24 @@ TEST(Attack, PR_09_with_a_system_call_that_always_fails_it_ends_with_a_typed_err
   };
   for (const system_call& call : calls) {
     const temporary_folder base;
-    const std::string seen = in_forked_host(
+    const std::string report = in_forked_host(
         [&] {
           int results = 0;
           if (!forbid(call.number, call.error)) return "no seccomp"s;
           std::string outcome;
           try {
             asio::io_context loop(1);
-            const fault_run one(loop, base, results);
-            outcome = one.ended ? one.outcome : "hangs";
+            const fault_run attempt(loop, base, results);
+            outcome = attempt.ended ? attempt.outcome : "hangs";
           } catch (...) {
             outcome = name_of(std::current_exception());
           }
           return outcome.empty() ? std::to_string(results) + " right" : outcome;
         },
         30);
-    std::cout << call.name << ": " << seen << "\n";
-    const bool typed = seen.starts_with("error ") || seen.ends_with(" right");
-    EXPECT_TRUE(typed) << call.name << ": " << seen;
+    std::cout << call.name << ": " << report << "\n";
+    const bool typed = report.starts_with("error ") || report.ends_with(" right");
+    EXPECT_TRUE(typed) << call.name << ": " << report;
     EXPECT_TRUE(eventually([&] { return cofferdam_test::guests_of(base.path()).empty(); }, 2s)) << call.name;
     cofferdam_test::kill_guests_of(base.path());
   }

@@ -238,8 +238,8 @@ int main(int count, char** words) {
 class attacker {
  public:
   static const attacker& instance() {
-    static const attacker one;
-    return one;
+    static const attacker shared_attacker;
+    return shared_attacker;
   }
   bool is_there() const noexcept { return there_; }
   std::string path() const { return (folder_.path() / "attacker").string(); }
@@ -260,8 +260,8 @@ class attacker {
 /// Returns a command that runs one attack of the attacker's program.
 template <class... Words>
 command attack(const Words&... words) {
-  std::vector<std::string> all = {attacker::instance().path(), std::string(words)...};
-  return argv(std::move(all)).timeout(60s);
+  std::vector<std::string> arguments = {attacker::instance().path(), std::string(words)...};
+  return argv(std::move(arguments)).timeout(60s);
 }
 
 std::string times(std::size_t count, const std::string& word) {
@@ -317,8 +317,8 @@ void as_each_user(Body body) {
 /// Collects the differences between actual and expected values. `text()` is empty if there are none.
 class differences {
  public:
-  void expect(const std::string& what, const std::string& seen, const std::string& wanted) {
-    if (seen != wanted) text_ += what + ": '" + seen + "' instead of '" + wanted + "'; ";
+  void expect(const std::string& what, const std::string& actual, const std::string& expected) {
+    if (actual != expected) text_ += what + ": '" + actual + "' instead of '" + expected + "'; ";
   }
   void expect(const std::string& what, bool holds) {
     if (!holds) text_ += what + "; ";
@@ -329,9 +329,9 @@ class differences {
   std::string text_;
 };
 
-std::string limits_of(const std::vector<pid_t>& all) {
+std::string limits_of(const std::vector<pid_t>& pids) {
   std::string text;
-  for (const pid_t pid : all) text += read_proc("/proc/" + std::to_string(pid) + "/limits");
+  for (const pid_t pid : pids) text += read_proc("/proc/" + std::to_string(pid) + "/limits");
   return text;
 }
 
@@ -361,10 +361,10 @@ TEST(Attack, PR_06d_no_limit_of_supervisor_warden_or_host_can_be_changed) {
           const std::string at = level_name(level) + " ";
           co_await env.run_command(argv("true"));
           const pid_t warden = own_wardens().front().pid;
-          std::vector<pid_t> all = supervisors_of(warden);
-          all.push_back(warden);
-          all.push_back(::getpid());
-          const std::string before = limits_of(all);
+          std::vector<pid_t> pids = supervisors_of(warden);
+          pids.push_back(warden);
+          pids.push_back(::getpid());
+          const std::string before = limits_of(pids);
           const std::string host = std::to_string(::getpid());
           const std::string its_warden = std::to_string(warden);
           for (const std::string abi : {"64", "upper", "i386", "x32"}) {
@@ -375,7 +375,7 @@ TEST(Attack, PR_06d_no_limit_of_supervisor_warden_or_host_can_be_changed) {
                 co_await env.run_command(attack("limit", abi, "0", "15", "0", "0", "parent", its_warden, host));
             found.expect(at + abi, result.out().text(), times(48, "1"));
           }
-          found.expect(at + "limits", limits_of(all), before);
+          found.expect(at + "limits", limits_of(pids), before);
           // A guest may still read limits of other processes, and set its own.
           command_result same = co_await env.run_command(attack("same", "parent"));
           std::string expected;
@@ -508,16 +508,16 @@ TEST(Attack, PR_06e_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
   for (const bool as_root : {true, false}) {
     if (as_root ? ::geteuid() != 0 : ::geteuid() == 0 && !spare_user::instance().is_there()) continue;
     for (const unsigned level : levels) {
-      for (const command_transport& one : ways) {
-        SCOPED_TRACE((as_root ? "root, " : "user, ") + level_name(level) + ", " + one.line);
+      for (const command_transport& way : ways) {
+        SCOPED_TRACE((as_root ? "root, " : "user, ") + level_name(level) + ", " + way.line);
         const temporary_folder base;
         if (!as_root) spare_user::instance().own(base);
         const orphanage orphans;
         forked_program host([&](int) {
           if (!as_root) spare_user::instance().become();
           run([&]() -> awaitable<void> {
-            warden_session session = co_await open_session(base, level, one.filter);
-            std::string line = with_marker(one.line, marker);
+            warden_session session = co_await open_session(base, level, way.filter);
+            std::string line = with_marker(way.line, marker);
             const auto put = [&line](const std::string& name, const std::string& value) {
               const std::size_t at = line.find(name);
               if (at != std::string::npos) line.replace(at, name.size(), value);
@@ -593,8 +593,8 @@ std::string loot_of(const temporary_folder& base, unsigned landlock, bool filter
     if (mem.out().text().find(secret) != std::string::npos) loot += "mem ";
     command_result vm = co_await run_in(session, attack("vm", host, address, "32"));
     if (vm.out().text().find(secret) != std::string::npos) loot += "vm ";
-    command_result taken = co_await run_in(session, attack("take", host));
-    if (taken.out().text() != "refused\n") loot += "socket ";
+    command_result stolen = co_await run_in(session, attack("take", host));
+    if (stolen.out().text() != "refused\n") loot += "socket ";
     command_result traced = co_await run_in(session, attack("trace", host));
     if (traced.out().text() != "1 \n") loot += "trace ";
     command_result compared = co_await run_in(session, attack("compare", host));
@@ -613,15 +613,15 @@ bool has_yama() {
   return !scope.empty() && scope[0] != '0';
 }
 
-bool has_landlock(unsigned wanted) {
+bool has_landlock(unsigned version) {
   const temporary_folder base;
   std::string secrets;
   run([&]() -> awaitable<void> {
     const auto body = [&](auto& env) -> awaitable<void> {
       command_result result = co_await env.run_command(argv("true"));
-      secrets = result.isolation().of(wanted >= 6 ? isolation_kind::signals : isolation_kind::secrets);
+      secrets = result.isolation().of(version >= 6 ? isolation_kind::signals : isolation_kind::secrets);
     };
-    co_await with(provider(base, wanted), std::ref(body));
+    co_await with(provider(base, version), std::ref(body));
   });
   return secrets.starts_with("Landlock");
 }
@@ -726,7 +726,7 @@ std::vector<std::string> robberies(const std::string& marker) {
   lines.push_back(program + " limit i386 0 15 0 0 $PPID W H; " + program +
                   " limit x32 0 15 0 0 $PPID W H; kill -STOP $$; sleep M");
 #endif
-  for (std::string& one : lines) one = with_marker(one, marker);
+  for (std::string& line : lines) line = with_marker(line, marker);
   return lines;
 }
 
@@ -748,7 +748,7 @@ TEST(Attack, PR_10_runs_that_limit_starve_and_rob_leave_the_machine_as_it_was) {
   const std::size_t of_each = cofferdam_test::is_soak() ? 1'670 : 50;
   const std::string marker = new_marker();
   const std::vector<std::string> lines = robberies(marker);
-  std::size_t all = 0;
+  std::size_t total = 0;
   const auto begin = clock::now();
   for (const bool as_root : {true, false}) {
     if (as_root ? ::geteuid() != 0 : ::geteuid() == 0 && !spare_user::instance().is_there()) continue;
@@ -771,14 +771,14 @@ TEST(Attack, PR_10_runs_that_limit_starve_and_rob_leave_the_machine_as_it_was) {
               const pid_t warden = own_wardens().front().pid;
               const std::size_t count = std::min<std::size_t>(10, of_each - next);
               std::size_t ended = 0;
-              const auto one = [&](std::size_t number) -> awaitable<void> {
+              const auto run_one = [&](std::size_t number) -> awaitable<void> {
                 const std::string line = with_numbers(lines[number % lines.size()], warden);
                 command_result result = co_await env.run_command(shell(line).timeout(150ms));
                 const bool fine = result.kind() == error_kind::timeout || result.exit_code() > 0;
                 if (!fine) wrong += line + ": " + std::string(to_string(result.kind())) + "; ";
               };
               for (std::size_t i = 0; i < count; ++i) {
-                const auto start = [&one, number = next + i] { return one(number); };
+                const auto start = [&run_one, number = next + i] { return run_one(number); };
                 asio::co_spawn(co_await asio::this_coro::executor, start, [&](std::exception_ptr failure) {
                   if (failure) wrong += "threw; ";
                   ++ended;
@@ -806,10 +806,10 @@ TEST(Attack, PR_10_runs_that_limit_starve_and_rob_leave_the_machine_as_it_was) {
       host.kill();
       EXPECT_TRUE(eventually([&] { return orphans.is_empty() && marked(marker).empty(); }, 5s))
           << shown(orphans.living()) << shown(marked(marker));
-      all += of_each;
+      total += of_each;
     }
   }
-  std::cout << all << " runs in " << (clock::now() - begin) / 1ms << " ms\n";
+  std::cout << total << " runs in " << (clock::now() - begin) / 1ms << " ms\n";
   kill_marked(marker);
 }
 

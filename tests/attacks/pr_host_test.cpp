@@ -112,8 +112,8 @@ std::string proc_file(pid_t pid, const std::string& name) { return "/proc/" + st
 /// Returns the number and the target of each open descriptor of a process.
 std::set<std::string> descriptors_of(pid_t pid) {
   std::set<std::string> found;
-  for (const auto& one : std::filesystem::directory_iterator(proc_file(pid, "fd")))
-    found.insert(one.path().filename().string() + " " + std::filesystem::read_symlink(one.path()).string());
+  for (const auto& entry : std::filesystem::directory_iterator(proc_file(pid, "fd")))
+    found.insert(entry.path().filename().string() + " " + std::filesystem::read_symlink(entry.path()).string());
   return found;
 }
 
@@ -147,11 +147,12 @@ TEST(Attack, PR_11_descriptors_of_the_host_do_not_reach_the_guest) {
   const temporary_folder base;
   const temporary_folder elsewhere;
   const leaky_host host(elsewhere.write("secret", "canary"));
-  std::set<std::string> seen;
-  look_at_a_guest(base, [&](pid_t pid) { seen = descriptors_of(pid); });
-  ASSERT_EQ(seen.size(), 3U);
-  EXPECT_EQ(*seen.begin(), "0 /dev/null");
-  for (const std::string& one : seen) EXPECT_TRUE(one[0] == '0' || one.find("pipe:") != std::string::npos) << one;
+  std::set<std::string> descriptors;
+  look_at_a_guest(base, [&](pid_t pid) { descriptors = descriptors_of(pid); });
+  ASSERT_EQ(descriptors.size(), 3U);
+  EXPECT_EQ(*descriptors.begin(), "0 /dev/null");
+  for (const std::string& descriptor : descriptors)
+    EXPECT_TRUE(descriptor[0] == '0' || descriptor.find("pipe:") != std::string::npos) << descriptor;
 }
 
 TEST(Attack, PR_11_control_a_plain_fork_hands_the_secret_over) {
@@ -172,20 +173,20 @@ std::string guest_of_odd_host(const temporary_folder& base, bool naively) {
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;
     for (const int number : {SIGPIPE, SIGHUP, SIGINT, SIGTERM, SIGUSR1}) ::sigaction(number, &ignore, nullptr);
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    sigset_t every_signal;
+    ::sigfillset(&every_signal);
+    ::pthread_sigmask(SIG_SETMASK, &every_signal, nullptr);
     ::umask(0777);
     rlimit few{};
     ::getrlimit(RLIMIT_NOFILE, &few);
     few.rlim_cur = 64;
     ::setrlimit(RLIMIT_NOFILE, &few);
-    std::string seen = "no guest";
+    std::string report = "no guest";
     const auto look = [&](pid_t pid) {
       const std::string status = read_proc(proc_file(pid, "status"));
-      seen = "blocked " + line_of(status, "SigBlk") + " ignored " + line_of(status, "SigIgn") + " umask " +
-             line_of(status, "Umask") + " files " +
-             line_of(read_proc(proc_file(pid, "limits")), "Max open files").substr(0, 5);
+      report = "blocked " + line_of(status, "SigBlk") + " ignored " + line_of(status, "SigIgn") + " umask " +
+               line_of(status, "Umask") + " files " +
+               line_of(read_proc(proc_file(pid, "limits")), "Max open files").substr(0, 5);
     };
     if (naively) {
       naive_runner naive("exec sleep 60", base.path());
@@ -196,7 +197,7 @@ std::string guest_of_odd_host(const temporary_folder& base, bool naively) {
       ::umask(0077);
       look_at_a_guest(base, look);
     }
-    return seen;
+    return report;
   });
 }
 
@@ -212,17 +213,17 @@ TEST(Attack, PR_12_a_guest_starts_clean_whatever_the_hosts_signals_umask_and_lim
 
 TEST(Attack, PR_12_control_a_plain_fork_hands_them_over) {
   const temporary_folder base;
-  const std::string seen = guest_of_odd_host(base, true);
-  EXPECT_EQ(seen.find("blocked 0000000000000000"), std::string::npos) << seen;
-  EXPECT_EQ(seen.find("ignored 0000000000000000"), std::string::npos) << seen;
-  EXPECT_NE(seen.find("umask 0777 files 64"), std::string::npos) << seen;
+  const std::string report = guest_of_odd_host(base, true);
+  EXPECT_EQ(report.find("blocked 0000000000000000"), std::string::npos) << report;
+  EXPECT_EQ(report.find("ignored 0000000000000000"), std::string::npos) << report;
+  EXPECT_NE(report.find("umask 0777 files 64"), std::string::npos) << report;
 }
 
 TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why_not) {
   const temporary_folder base;
   for (const bool by_flag : {false, true}) {
     for (const bool by_warden : {true, false}) {
-      const std::string seen = in_forked_host([&] {
+      const std::string report = in_forked_host([&] {
         struct sigaction action {};
         if (by_flag) {
           action.sa_handler = SIG_DFL;
@@ -245,10 +246,10 @@ TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why
         }
       });
       if (by_warden) {
-        EXPECT_EQ(seen, "exit code 3");
+        EXPECT_EQ(report, "exit code 3");
       } else {
-        EXPECT_EQ(seen.find("provider_failed: "), 0U) << seen;
-        EXPECT_NE(seen.find("ignores SIGCHLD"), std::string::npos) << seen;
+        EXPECT_EQ(report.find("provider_failed: "), 0U) << report;
+        EXPECT_NE(report.find("ignores SIGCHLD"), std::string::npos) << report;
       }
     }
   }
@@ -393,7 +394,7 @@ TEST(Attack, PR_16_input_that_is_never_read_blocks_nothing_and_raises_no_sigpipe
 }
 
 TEST(Attack, PR_16_control_a_plain_write_dies_of_sigpipe) {
-  const std::string seen = in_forked_host([] {
+  const std::string report = in_forked_host([] {
     ::signal(SIGPIPE, SIG_DFL);
     int ends[2];
     if (::pipe(ends) != 0) return "no pipe"s;
@@ -403,7 +404,7 @@ TEST(Attack, PR_16_control_a_plain_write_dies_of_sigpipe) {
     ::waitpid(child, nullptr, 0);
     return std::to_string(::write(ends[1], "x", 1));
   });
-  EXPECT_EQ(seen, "died of signal 13");
+  EXPECT_EQ(report, "died of signal 13");
 }
 
 TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
@@ -418,7 +419,7 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
   // Each command blocks when it opens this FIFO, until the host opens it for writing.
   base.make_fifo("gate");
   int exact = 0;
-  std::size_t most = 0;
+  std::size_t peak = 0;
   std::vector<double> late;
   const auto begin = clock::now();
   run(
@@ -427,7 +428,7 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
         const auto body = [&](auto& env) -> awaitable<void> {
           int ended = 0;
           bool counting = false;
-          const auto one = [&](int number) -> awaitable<void> {
+          const auto run_one = [&](int number) -> awaitable<void> {
             const std::string text = std::to_string(number);
             command_result result =
                 co_await env.run_command(argv("sh", "-c", "read go < \"$2\"; echo $0; echo $0 >&2; exit $1", text,
@@ -449,15 +450,15 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
           bool probed = false;
           asio::co_spawn(executor, std::ref(probe), [&](std::exception_ptr) { probed = true; });
           for (int number = 0; number < commands; ++number) {
-            const auto start = [&one, number] { return one(number); };
+            const auto start = [&run_one, number] { return run_one(number); };
             asio::co_spawn(executor, start, [&](std::exception_ptr failure) { EXPECT_FALSE(failure); });
             co_await asio::post(asio::use_awaitable);
           }
           asio::steady_timer timer(executor);
           // Counting the processes blocks the event loop, so delays are not recorded meanwhile.
           counting = true;
-          for (int i = 0; i < 100 && most < commands; ++i) {
-            most = guests_of(base.path()).size();
+          for (int i = 0; i < 100 && peak < commands; ++i) {
+            peak = guests_of(base.path()).size();
             timer.expires_after(20ms);
             co_await timer.async_wait(asio::use_awaitable);
           }
@@ -476,11 +477,11 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
   const auto took = std::chrono::duration<double, std::milli>(clock::now() - begin).count();
   std::sort(late.begin(), late.end());
   ASSERT_FALSE(late.empty());
-  std::cout << commands << " commands in " << took << " ms, " << most << " at once; loop latency p50 "
+  std::cout << commands << " commands in " << took << " ms, " << peak << " at once; loop latency p50 "
             << late[late.size() / 2] << " ms, p99 " << late[late.size() * 99 / 100] << " ms, worst " << late.back()
             << " ms\n";
   EXPECT_EQ(exact, commands);
-  EXPECT_EQ(most, static_cast<std::size_t>(commands)) << "at once";
+  EXPECT_EQ(peak, static_cast<std::size_t>(commands)) << "at once";
   EXPECT_LT(late[late.size() * 99 / 100], 1000) << "20 ms on a quiet machine";
 }
 
@@ -496,7 +497,7 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
         naive.finish(20s);
         return std::string(WCOREDUMP(naive.status()) ? "dumped" : "not dumped");
       }
-      std::string seen = "nothing";
+      std::string report = "nothing";
       const auto body = [&](auto& env) -> awaitable<void> {
         process running = co_await env.start(argv("sleep", "60"));
         std::vector<process_entry> guests;
@@ -505,20 +506,20 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
           return guests.size() == 1 && guests.front().name == "sleep";
         });
         const pid_t pid = guests.front().pid;
-        seen = line_of(read_proc(proc_file(pid, "limits")), "Max core file size").substr(0, 27);
+        report = line_of(read_proc(proc_file(pid, "limits")), "Max core file size").substr(0, 27);
         ::kill(pid, SIGSEGV);
         siginfo_t info{};
         ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
         // The process is not our child. The test checks the limit that the kernel reports instead of the wait status.
         if (policy == cofferdam::warden_policy::require)
-          seen = seen.starts_with("1 ") ? "not dumped" : "limit: " + seen;
+          report = report.starts_with("1 ") ? "not dumped" : "limit: " + report;
         else
-          seen = info.si_code == CLD_DUMPED ? "dumped" : info.si_code == CLD_KILLED ? "not dumped" : "odd";
+          report = info.si_code == CLD_DUMPED ? "dumped" : info.si_code == CLD_KILLED ? "not dumped" : "odd";
         command_result result = co_await running.wait();
-        if (result.term_signal() != SIGSEGV) seen = "not seen";
+        if (result.term_signal() != SIGSEGV) report = "not seen";
       };
       run([&]() -> awaitable<void> { co_await with(provider(base).warden(policy), std::ref(body)); });
-      return seen;
+      return report;
     });
   };
   EXPECT_EQ(crash(false), "not dumped");

@@ -176,8 +176,8 @@ std::string with_few_descriptors(Body body) {
     std::string text;
     run([&]() -> awaitable<void> {
       const auto in = [&](cofferdam::local_environment& env) -> awaitable<void> {
-        std::string said = co_await body(env);
-        text = std::move(said);
+        std::string returned = co_await body(env);
+        text = std::move(returned);
       };
       co_await with(provider(base), std::ref(in));
     });
@@ -189,7 +189,7 @@ std::string with_few_descriptors(Body body) {
 
 TEST(Attack, PR_06d_descriptors_on_their_way_keep_no_command_waiting) {
   NEEDS_HOG();
-  const std::string seen = with_few_descriptors([](cofferdam::local_environment& env) -> awaitable<std::string> {
+  const std::string report = with_few_descriptors([](cofferdam::local_environment& env) -> awaitable<std::string> {
     process hogging = co_await start_hog(env);
     const std::size_t before = open_descriptors();
     std::string wrong;
@@ -207,12 +207,12 @@ TEST(Attack, PR_06d_descriptors_on_their_way_keep_no_command_waiting) {
     if (after != "none again\n") wrong += "then: " + after;
     co_return wrong;
   });
-  EXPECT_EQ(seen, "");
+  EXPECT_EQ(report, "");
 }
 
 TEST(Attack, PR_06d_what_ends_commands_overtakes_what_descriptors_on_their_way_hold_up) {
   NEEDS_HOG();
-  const std::string seen = with_few_descriptors([](cofferdam::local_environment& env) -> awaitable<std::string> {
+  const std::string report = with_few_descriptors([](cofferdam::local_environment& env) -> awaitable<std::string> {
     std::string wrong;
     const auto executor = co_await asio::this_coro::executor;
     // Two commands wait for free descriptors. The first is cancelled and must never run. Then the hog is killed, and
@@ -260,14 +260,14 @@ TEST(Attack, PR_06d_what_ends_commands_overtakes_what_descriptors_on_their_way_h
     if (closed.find("closed") == std::string::npos) wrong += "closed: " + closed;
     co_return wrong;
   });
-  EXPECT_EQ(seen, "");
+  EXPECT_EQ(report, "");
 }
 
 TEST(Attack, PR_06d_control_a_plain_send_is_refused_as_long_as_the_guest_likes) {
   NEEDS_HOG();
   const temporary_folder base;
   const std::string script = base.write("hog.py", hog).string();
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     allow_few_descriptors();
     naive_runner naive("exec python3 " + script, base.path());
     while (naive.text().find('\n') == std::string::npos && !naive.finish(20ms)) {
@@ -297,7 +297,7 @@ TEST(Attack, PR_06d_control_a_plain_send_is_refused_as_long_as_the_guest_likes) 
     }
     return text;
   });
-  EXPECT_EQ(seen, "");
+  EXPECT_EQ(report, "");
 }
 
 // ---- the guest stops the warden -------------------------------------------------------------------------------------
@@ -327,10 +327,10 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_in_time) {
        "sleep M; sleep M",
        true},
   };
-  for (const command_transport& one : ways) {
+  for (const command_transport& way : ways) {
     const temporary_folder base;
-    const std::string line = against_the_warden(one.line, marker);
-    const std::string seen = in_spare_host(base, [&] {
+    const std::string line = against_the_warden(way.line, marker);
+    const std::string report = in_spare_host(base, [&] {
       std::string text;
       run([&]() -> awaitable<void> {
         const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
@@ -354,7 +354,7 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_in_time) {
       if (!eventually([] { return own_wardens().empty(); }, 5s)) text += ", the warden goes on";
       return text;
     });
-    EXPECT_TRUE(seen == "timeout" || (one.in_a_loop && seen == "provider_lost")) << one.line << ": " << seen;
+    EXPECT_TRUE(report == "timeout" || (way.in_a_loop && report == "provider_lost")) << way.line << ": " << report;
     kill_marked(marker);
   }
 }
@@ -363,15 +363,15 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_when_it_is_cancelled)
   const std::string marker = new_marker();
   const temporary_folder base;
   const std::string line = against_the_warden("(setsid sleep M &); kill -STOP $W $P; sleep M", marker);
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text;
     run([&]() -> awaitable<void> {
       const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
         asio::cancellation_signal stop;
-        const auto one = [&]() -> awaitable<void> {
+        const auto run_one = [&]() -> awaitable<void> {
           text = co_await outcome(env, shell(line).timeout(cofferdam::no_timeout));
         };
-        asio::co_spawn(co_await asio::this_coro::executor, std::ref(one),
+        asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one),
                        asio::bind_cancellation_slot(stop.slot(), [](std::exception_ptr) {}));
         while (marked(marker).size() < 2) co_await pause_for(5ms);
         co_await pause_for(100ms);
@@ -385,7 +385,7 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_when_it_is_cancelled)
     });
     return text;
   });
-  EXPECT_EQ(seen, "cancelled");
+  EXPECT_EQ(report, "cancelled");
   kill_marked(marker);
 }
 
@@ -394,7 +394,7 @@ TEST(Attack, PR_06b_a_terminal_that_nobody_reads_puts_no_limit_off_where_the_war
   const temporary_folder base;
   const std::string line = against_the_warden(
       "(sleep 0.3; kill -STOP $W) & while :; do echo 0123456789012345678901234567890123456789; done # M", marker);
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text;
     run([&]() -> awaitable<void> {
       const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
@@ -415,7 +415,7 @@ TEST(Attack, PR_06b_a_terminal_that_nobody_reads_puts_no_limit_off_where_the_war
     });
     return text;
   });
-  EXPECT_EQ(seen, "timeout");
+  EXPECT_EQ(report, "timeout");
   kill_marked(marker);
 }
 
@@ -424,7 +424,7 @@ TEST(Attack, PR_06b_a_host_whose_warden_never_runs_again_ends_everything_itself)
   COFFERDAM_NEEDS("root", ::geteuid() == 0, "a warden that never runs");
   const std::string marker = new_marker();
   const temporary_folder base;
-  const std::string seen = in_forked_host([&] {
+  const std::string report = in_forked_host([&] {
     std::string text;
     run([&]() -> awaitable<void> {
       const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
@@ -464,8 +464,8 @@ TEST(Attack, PR_06b_a_host_whose_warden_never_runs_again_ends_everything_itself)
     if (!eventually([] { return own_wardens().empty(); }, 5s)) text += ", the warden goes on";
     return text;
   });
-  COFFERDAM_NEEDS("ptrace", !seen.starts_with("not traced"), "a warden that never runs");
-  EXPECT_EQ(seen, "provider_lost");
+  COFFERDAM_NEEDS("ptrace", !report.starts_with("not traced"), "a warden that never runs");
+  EXPECT_EQ(report, "provider_lost");
   kill_marked(marker);
 }
 
@@ -473,7 +473,7 @@ TEST(Attack, PR_06b_control_a_host_that_waits_for_its_warden_waits_for_ever) {
   const std::string marker = new_marker();
   const temporary_folder base;
   const std::string line = against_the_warden("kill -STOP $W; sleep M", marker);
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text;
     run([&]() -> awaitable<void> {
       cofferdam::detail::started_warden started =
@@ -498,7 +498,7 @@ TEST(Attack, PR_06b_control_a_host_that_waits_for_its_warden_waits_for_ever) {
     });
     return text;
   });
-  EXPECT_EQ(seen, "it goes on");
+  EXPECT_EQ(report, "it goes on");
   kill_marked(marker);
 }
 
@@ -506,7 +506,7 @@ TEST(Attack, PR_06c_a_guest_that_stops_its_supervisor_and_kills_its_warden_ends_
   const std::string marker = new_marker();
   const temporary_folder base;
   const std::string line = against_the_warden("(setsid sleep M &); kill -STOP $P; kill -9 $W; sleep M", marker);
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text = "nothing";
     run([&]() -> awaitable<void> {
       const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
@@ -521,7 +521,7 @@ TEST(Attack, PR_06c_a_guest_that_stops_its_supervisor_and_kills_its_warden_ends_
     });
     return text;
   });
-  EXPECT_EQ(seen, "provider_lost");
+  EXPECT_EQ(report, "provider_lost");
   kill_marked(marker);
 }
 

@@ -175,7 +175,7 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
   for (const char* line : {tree_of_processes, hopping_processes}) {
     const temporary_folder base;
     std::vector<double> late;
-    std::size_t most = 0;
+    std::size_t peak = 0;
     std::uintmax_t started = 0;
     const auto body = [&](auto& env) -> awaitable<void> {
       command_result result = co_await env.run_command(shell(line).timeout(700ms));
@@ -197,7 +197,7 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
       };
       std::thread counter([&] {
         while (!over) {
-          most = std::max(most, guests_of(base.path()).size());
+          peak = std::max(peak, guests_of(base.path()).size());
           std::this_thread::sleep_for(100ms);
         }
       });
@@ -211,7 +211,7 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
     ASSERT_FALSE(late.empty());
     std::sort(late.begin(), late.end());
     const double p99 = late[late.size() * 99 / 100];
-    std::cout << started << " processes, at most " << most << " seen at once; host probe p99 " << p99 << " ms\n";
+    std::cout << started << " processes, at most " << peak << " seen at once; host probe p99 " << p99 << " ms\n";
     EXPECT_GT(started, 50U) << "the bomb did not go off";
     EXPECT_LT(p99, 1000) << "100 ms on a quiet machine";
   }
@@ -245,9 +245,11 @@ TEST(Attack, PR_10_runs_leave_the_host_as_it_was) {
   run(
       [&]() -> awaitable<void> {
         int done = 0;
-        const auto one = [&]() -> awaitable<void> { co_await with(provider(base).output_grace(1ms), std::ref(body)); };
+        const auto run_one = [&]() -> awaitable<void> {
+          co_await with(provider(base).output_grace(1ms), std::ref(body));
+        };
         for (int i = 0; i < 8; ++i)
-          asio::co_spawn(co_await asio::this_coro::executor, std::ref(one), [&](std::exception_ptr failure) {
+          asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
             ++done;
           });
@@ -265,7 +267,7 @@ TEST(Attack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_noth
   run([&]() -> awaitable<void> { co_await pause_for(1ms); });
   const census before = census::take(base.path());
   int timeouts = 0;
-  std::size_t most = 0;
+  std::size_t peak = 0;
   const auto begin = clock::now();
   run(
       [&]() -> awaitable<void> {
@@ -277,24 +279,24 @@ TEST(Attack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_noth
             if (result.kind() == error_kind::timeout) ++timeouts;
           }
         };
-        const auto one = [&]() -> awaitable<void> {
+        const auto run_one = [&]() -> awaitable<void> {
           co_await with(provider(base).kill_grace(5ms).output_grace(5ms), std::ref(body));
         };
         for (int i = 0; i < at_once; ++i)
-          asio::co_spawn(co_await asio::this_coro::executor, std::ref(one), [&](std::exception_ptr failure) {
+          asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
             ++ended;
           });
         while (ended < at_once) {
           co_await pause_for(30ms);
-          most = std::max(most, guests_of(base.path()).size());
+          peak = std::max(peak, guests_of(base.path()).size());
         }
       },
       600s);
-  std::cout << runs << " runs in " << milliseconds(clock::now() - begin) << " ms, " << most
+  std::cout << runs << " runs in " << milliseconds(clock::now() - begin) << " ms, " << peak
             << " processes seen at once\n";
   EXPECT_EQ(timeouts, runs);
-  EXPECT_GT(most, 0U);
+  EXPECT_GT(peak, 0U);
   eventually([&] { return census::take(base.path()) == before; });
   EXPECT_EQ(census::take(base.path()), before);
 }
@@ -379,7 +381,7 @@ namespace {
 /// closed. None of these may hit the unrelated process.
 void give_number_away(cofferdam::warden_policy policy) {
   const temporary_folder base;
-  std::string seen = "nothing";
+  std::string report = "nothing";
   const auto body = [&](auto& env) -> awaitable<void> {
     process running = co_await env.start(argv("sleep", "60").timeout(400ms));
     const pid_t number = only_guest(base);
@@ -396,14 +398,14 @@ void give_number_away(cofferdam::warden_policy policy) {
     EXPECT_EQ(result.term_signal(), SIGKILL);
     if (stranger == 0) stranger = stranger_with(number);
     if (stranger == 0) {
-      seen = "no way to choose a number";
+      report = "no way to choose a number";
     } else {
       eventually([&] { return cofferdam_test::process_of(stranger).group == stranger; });
       co_await running.signal(SIGKILL);
       running = process();        // the last handle is gone
       co_await pause_for(600ms);  // the time limit of the command passes
       co_await env.close();
-      seen = is_alive(stranger) ? "alive" : "killed";
+      report = is_alive(stranger) ? "alive" : "killed";
       // Control: a signal to the process group hits the unrelated process.
       ::kill(-stranger, SIGKILL);
       EXPECT_TRUE(eventually([&] { return !is_alive(stranger); }));
@@ -411,10 +413,10 @@ void give_number_away(cofferdam::warden_policy policy) {
     }
   };
   run([&]() -> awaitable<void> { co_await with(provider(base).warden(policy), std::ref(body)); });
-  if (seen == "no way to choose a number")
+  if (report == "no way to choose a number")
     std::cout << "not proven here: the number given to a stranger (needs CAP_CHECKPOINT_RESTORE)\n";
   else
-    EXPECT_EQ(seen, "alive");
+    EXPECT_EQ(report, "alive");
 }
 
 }  // namespace

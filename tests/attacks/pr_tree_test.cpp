@@ -131,12 +131,12 @@ void in_environment(const temporary_folder& base, warden_policy policy, Body bod
 bool has_scope() {
   static const bool answer = [] {
     const temporary_folder base;
-    bool there = false;
+    bool exists = false;
     in_environment(base, warden_policy::require, [&](auto& env) -> awaitable<void> {
       command_result result = co_await env.run_command(argv("true"));
-      there = result.isolation().of(isolation_kind::signals) != "none";
+      exists = result.isolation().of(isolation_kind::signals) != "none";
     });
-    return there;
+    return exists;
   }();
   return answer;
 }
@@ -174,15 +174,15 @@ command bystander(const std::string& marker) {
 }
 constexpr const char* bystander_end = "none exit 5 signal 0 'as it was\n'";
 
-awaitable<std::string> end_of(process& one) {
+awaitable<std::string> end_of(process& running) {
   const std::string text = "as it was\n";
   try {
-    co_await one.write_input(cofferdam::to_bytes(text));
+    co_await running.write_input(cofferdam::to_bytes(text));
     // The process is dead, which the result will show.
   } catch (const cofferdam::error&) {
   }
-  co_await one.close_input();
-  command_result result = co_await one.wait();
+  co_await running.close_input();
+  command_result result = co_await running.wait();
   co_return shown(result);
 }
 
@@ -238,10 +238,10 @@ std::vector<process_entry> left_at_the_end(warden_policy policy, const std::stri
       case ending::cancel: {
         asio::cancellation_signal stop;
         bool ended = false;
-        const auto one = [&]() -> awaitable<void> {
+        const auto run_one = [&]() -> awaitable<void> {
           co_await env.run_command(shell(line + "sleep " + marker).timeout(30s));
         };
-        asio::co_spawn(co_await asio::this_coro::executor, std::ref(one),
+        asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one),
                        asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure) {
                          left = marked(marker);
                          ended = true;
@@ -330,7 +330,7 @@ TEST(Attack, PR_05_a_bomb_that_leaves_the_group_is_gone_after_while_other_comman
   const temporary_folder base;
   const std::string marker = new_marker();
   const std::string others = new_marker();
-  std::size_t most = 0;
+  std::size_t peak = 0;
   int commands = 0;
   std::uintmax_t started = 0;
   in_environment(base, warden_policy::require, [&](auto& env) -> awaitable<void> {
@@ -340,7 +340,7 @@ TEST(Attack, PR_05_a_bomb_that_leaves_the_group_is_gone_after_while_other_comman
     while (clock::now() < end) {
       command_result result = co_await env.run_command(shell("echo in between; exit 3").timeout(30s));
       EXPECT_EQ(shown(result), "none exit 3 signal 0 'in between\n'");
-      most = std::max(most, marked(marker).size());
+      peak = std::max(peak, marked(marker).size());
       ++commands;
     }
     command_result result = co_await bomb.wait();
@@ -352,9 +352,9 @@ TEST(Attack, PR_05_a_bomb_that_leaves_the_group_is_gone_after_while_other_comman
     const std::string end_of_other = co_await end_of(other);
     EXPECT_EQ(end_of_other, bystander_end);
   });
-  std::cout << started << " processes, " << most << " seen at once, " << commands << " other commands meanwhile\n";
+  std::cout << started << " processes, " << peak << " seen at once, " << commands << " other commands meanwhile\n";
   EXPECT_GT(started, 100U) << "the bomb did not go off";
-  EXPECT_GT(most, 20U);
+  EXPECT_GT(peak, 20U);
   EXPECT_GT(commands, 0);
   kill_marked(marker);
   kill_marked(others);
@@ -366,7 +366,7 @@ TEST(Attack, PR_05_an_endless_bomb_under_a_limit_is_gone_after) {
   const temporary_folder base;
   const std::string marker = new_marker();
   const std::string others = new_marker();
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     const rlimit few{150, 150};
     if (::setrlimit(RLIMIT_NPROC, &few) != 0) return "no limit"s;
     std::string text;
@@ -374,24 +374,24 @@ TEST(Attack, PR_05_an_endless_bomb_under_a_limit_is_gone_after) {
       process other = co_await env.start(bystander(others));
       const auto begin = clock::now();
       process bomb = co_await env.start(argv("perl", "-e", endless_bomb, marker).timeout(800ms));
-      std::size_t most = 0;
+      std::size_t peak = 0;
       while (clock::now() < begin + 700ms) {
-        most = std::max(most, marked(marker).size());
+        peak = std::max(peak, marked(marker).size());
         co_await pause_for(20ms);
       }
       command_result result = co_await bomb.wait();
       const std::string left = shown(marked(marker));
       const double took = milliseconds(result.duration());
       text = std::string(to_string(result.kind())) + (left.empty() ? " all gone" : " left: " + left) +
-             (most > 100 ? " full" : " at most " + std::to_string(most)) + "; ";
+             (peak > 100 ? " full" : " at most " + std::to_string(peak)) + "; ";
       text += co_await end_of(other);
       command_result after = co_await env.run_command(shell("echo after"));
       text += " " + shown(after);
-      std::cout << "at most " << most << " processes; back after " << took << " ms of 800\n" << std::flush;
+      std::cout << "at most " << peak << " processes; back after " << took << " ms of 800\n" << std::flush;
     });
     return text;
   });
-  EXPECT_EQ(seen, "timeout all gone full; "s + bystander_end + " none exit 0 signal 0 'after\n'");
+  EXPECT_EQ(report, "timeout all gone full; "s + bystander_end + " none exit 0 signal 0 'after\n'");
   kill_marked(marker);
   kill_marked(others);
 }
@@ -438,15 +438,15 @@ std::string signalling_script() {
 constexpr const char* attacker_end = "none exit 7 signal 0 'done\n'";
 
 /// Returns a command that sends `signal` to each of the pids. `way` selects the system call.
-command signalling(const std::string& way, int signal, const std::vector<pid_t>& all, const std::string& marker) {
+command signalling(const std::string& way, int signal, const std::vector<pid_t>& pids, const std::string& marker) {
   std::vector<std::string> words = {"perl", "-e", signalling_script() + " # " + marker, way, std::to_string(signal)};
-  for (const pid_t one : all) words.push_back(std::to_string(one));
+  for (const pid_t pid : pids) words.push_back(std::to_string(pid));
   return argv(words).timeout(30s);
 }
 
 const std::vector<std::string>& ways_to_signal() {
-  static const std::vector<std::string> all = {"kill", "tgkill", "pidfd", "sigqueue"};
-  return all;
+  static const std::vector<std::string> ways = {"kill", "tgkill", "pidfd", "sigqueue"};
+  return ways;
 }
 
 /// Lets a guest signal the host, the warden, the supervisors and another command of its environment. Returns a
@@ -458,26 +458,26 @@ std::string attack_the_neighbours(const temporary_folder& base, warden_policy po
     process other = co_await env.start(bystander(marker));
     pid_t sibling = 0;
     eventually([&] { return (sibling = only(marked(marker))) != 0; });
-    std::vector<pid_t> all;
-    if (host_too) all.push_back(::getpid());
+    std::vector<pid_t> pids;
+    if (host_too) pids.push_back(::getpid());
     const std::vector<process_entry> wardens = own_wardens();
     for (const process_entry& warden : wardens) {
-      all.push_back(warden.pid);
-      for (const pid_t one : supervisors_of(warden.pid)) all.push_back(one);
+      pids.push_back(warden.pid);
+      for (const pid_t pid : supervisors_of(warden.pid)) pids.push_back(pid);
     }
-    all.push_back(sibling);
-    if (policy == warden_policy::require && (wardens.size() != 1 || all.size() < 4)) wrong += "not all there; ";
+    pids.push_back(sibling);
+    if (policy == warden_policy::require && (wardens.size() != 1 || pids.size() < 4)) wrong += "not all there; ";
     for (const std::string& way : ways) {
-      std::vector<pid_t> targets = all;
+      std::vector<pid_t> targets = pids;
       if (way == "everybody") targets = {-1};
       const std::string call = way == "everybody" ? "kill" : way;
       const command attack = signalling(call, signal, targets, "again " + marker);
       command_result result = co_await env.run_command(attack);
       if (shown(result) != attacker_end) wrong += way + ": " + shown(result) + "; ";
-      for (const pid_t one : all) {
-        const process_entry now = process_of(one);
-        if (now.pid == 0 || now.is_zombie()) wrong += way + ": " + std::to_string(one) + " is dead; ";
-        if (now.state == 'T') wrong += way + ": " + std::to_string(one) + " is stopped; ";
+      for (const pid_t pid : pids) {
+        const process_entry now = process_of(pid);
+        if (now.pid == 0 || now.is_zombie()) wrong += way + ": " + std::to_string(pid) + " is dead; ";
+        if (now.state == 'T') wrong += way + ": " + std::to_string(pid) + " is stopped; ";
       }
     }
     const std::string end = co_await end_of(other);
@@ -494,10 +494,10 @@ TEST(Attack, PR_06_signals_by_number_do_not_reach_host_warden_supervisors_or_sib
   const std::string marker = new_marker();
   for (const int signal : {SIGKILL, SIGSTOP, SIGUSR1, SIGRTMIN}) {
     const temporary_folder base;
-    const std::string seen = in_spare_host(base, [&] {
+    const std::string report = in_spare_host(base, [&] {
       return attack_the_neighbours(base, warden_policy::require, marker, ways_to_signal(), signal, true);
     });
-    ASSERT_EQ(seen, "") << "signal " << signal;
+    ASSERT_EQ(report, "") << "signal " << signal;
     EXPECT_EQ(shown(marked(marker)), "");
   }
 }
@@ -509,11 +509,11 @@ TEST(Attack, PR_06_a_signal_to_everybody_reaches_the_guests_own_processes_only) 
   const std::string marker = new_marker();
   for (const int signal : {SIGKILL, SIGSTOP}) {
     const temporary_folder base;
-    const std::string seen = in_spare_host(base, [&] {
+    const std::string report = in_spare_host(base, [&] {
       if (::getuid() != spare_user::instance().uid()) return "not the spare user"s;
       return attack_the_neighbours(base, warden_policy::require, marker, {"everybody"}, signal, true);
     });
-    ASSERT_EQ(seen, "") << "signal " << signal;
+    ASSERT_EQ(report, "") << "signal " << signal;
     EXPECT_EQ(shown(marked(marker)), "");
   }
 }
@@ -525,11 +525,11 @@ TEST(Attack, PR_06_control_a_plain_child_kills_its_host_and_its_sibling_each_way
   if (spare_user::instance().is_there()) ways.emplace_back("everybody");
   for (const std::string& way : ways) {
     const temporary_folder base;
-    const std::string seen = in_spare_host(base, [&] {
+    const std::string report = in_spare_host(base, [&] {
       if (way == "everybody" && ::getuid() != spare_user::instance().uid()) return "not the spare user"s;
       return attack_the_neighbours(base, warden_policy::never, marker, {way}, SIGKILL, true);
     });
-    EXPECT_EQ(seen, "died of signal 9") << way;
+    EXPECT_EQ(report, "died of signal 9") << way;
     if (way == "everybody") continue;
     kill_marked(marker);
     const std::string sibling = in_spare_host(
@@ -542,7 +542,7 @@ TEST(Attack, PR_06_control_a_plain_child_kills_its_host_and_its_sibling_each_way
 TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_warden) {
   const temporary_folder base;
   const std::string marker = new_marker();
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text = "nothing";
     run([&]() -> awaitable<void> {
       warden_session session = co_await open_without_scope(base);
@@ -561,7 +561,7 @@ TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_
     });
     return text;
   });
-  EXPECT_EQ(seen, "provider_lost, and it goes on");
+  EXPECT_EQ(report, "provider_lost, and it goes on");
   kill_marked(marker);
 }
 
@@ -589,8 +589,8 @@ std::string attack_the_supervisor(const temporary_folder& base, const std::strin
       const command c = shell(attack).timeout(400ms);
       command_result result = co_await session.run(c, plain_request(c));
       std::string left;
-      for (const process_entry& one : marked(marker))
-        if (one.pid != cat) left += one.name + " (" + one.state + ") ";
+      for (const process_entry& entry : marked(marker))
+        if (entry.pid != cat) left += entry.name + " (" + entry.state + ") ";
       text = judge(result) + (left.empty() ? "" : ", left: " + left);
       if (result.duration() > 2s) text += ", after " + std::to_string(milliseconds(result.duration())) + " ms";
       const std::string end = co_await end_of(other);
@@ -633,8 +633,8 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_supervisor_is_ended_in_time) {
   };
   for (const std::string& line : in_a_loop) {
     const temporary_folder base;
-    const std::string seen = attack_the_supervisor(base, line, marker, by_kind);
-    EXPECT_TRUE(seen == "lost" || seen == "timeout") << line << ": " << seen;
+    const std::string report = attack_the_supervisor(base, line, marker, by_kind);
+    EXPECT_TRUE(report == "lost" || report == "timeout") << line << ": " << report;
     EXPECT_EQ(shown(marked(marker)), "");
   }
 }
@@ -658,7 +658,7 @@ TEST(Attack, PR_06c_a_guest_that_kills_its_supervisor_is_reported_lost_and_gone)
 TEST(Attack, PR_06c_a_guest_that_kills_its_warden_ends_with_it) {
   const temporary_folder base;
   const std::string marker = new_marker();
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text = "nothing";
     run([&]() -> awaitable<void> {
       warden_session session = co_await open_without_scope(base);
@@ -676,7 +676,7 @@ TEST(Attack, PR_06c_a_guest_that_kills_its_warden_ends_with_it) {
     });
     return text;
   });
-  EXPECT_EQ(seen, "provider_lost");
+  EXPECT_EQ(report, "provider_lost");
   kill_marked(marker);
 }
 
@@ -785,7 +785,7 @@ struct hostile_command {
 std::vector<hostile_command> hostile_commands(const std::string& marker) {
   constexpr auto soon = 60ms;
   constexpr auto late = std::chrono::milliseconds(20s);
-  std::vector<hostile_command> all = {
+  std::vector<hostile_command> commands = {
       {"(setsid sleep M &); exit 3", late, "none exit 3 signal 0 ''"},
       {"setsid sh -c 'setsid sleep M & exit 0' & wait; echo x", late, "none exit 0 signal 0 'x\n'"},
       {"(env -i setsid sh -c 'exec 0<&- 1>&- 2>&-; sleep M; sleep M' &); exit 4", late, "none exit 4 signal 0 ''"},
@@ -801,25 +801,26 @@ std::vector<hostile_command> hostile_commands(const std::string& marker) {
   };
   // These commands need a kernel with Landlock's scopes.
   if (has_scope()) {
-    all.push_back({"kill -9 $PPID; kill -STOP $PPID; (setsid sleep M &); exit 5", late, "none exit 5 signal 0 ''"});
+    commands.push_back(
+        {"kill -9 $PPID; kill -STOP $PPID; (setsid sleep M &); exit 5", late, "none exit 5 signal 0 ''"});
     if (spare_user::instance().is_there())
-      all.push_back({"(setsid sleep M &); sleep 0.01; test $(id -u) = " + std::to_string(spare_user::instance().uid()) +
-                         " && kill -9 -1; exit 6",
-                     late, "none exit 6 signal 0 ''"});
+      commands.push_back({"(setsid sleep M &); sleep 0.01; test $(id -u) = " +
+                              std::to_string(spare_user::instance().uid()) + " && kill -9 -1; exit 6",
+                          late, "none exit 6 signal 0 ''"});
   }
-  for (hostile_command& one : all) one.line = with_marker(one.line, marker);
-  return all;
+  for (hostile_command& hostile : commands) hostile.line = with_marker(hostile.line, marker);
+  return commands;
 }
 
 /// Runs `count` of the commands at once in a new environment, from number `first` on. Returns a description of the
 /// unexpected results.
 awaitable<std::string> run_hostile_batch(const temporary_folder& base, warden_policy policy,
-                                         const std::vector<hostile_command>& all, std::size_t first,
+                                         const std::vector<hostile_command>& commands, std::size_t first,
                                          std::size_t count) {
   std::string wrong;
   const auto body = [&](auto& env) -> awaitable<void> {
     std::size_t ended = 0;
-    const auto one = [&](const hostile_command& c) -> awaitable<void> {
+    const auto run_one = [&](const hostile_command& c) -> awaitable<void> {
       command_result result = co_await env.run_command(shell(c.line).timeout(c.timeout));
       const std::string end = shown(result);
       const bool is_accepted =
@@ -827,8 +828,8 @@ awaitable<std::string> run_hostile_batch(const temporary_folder& base, warden_po
       if (!is_accepted) wrong += c.line + ": " + end + "; ";
     };
     for (std::size_t i = 0; i < count; ++i) {
-      const hostile_command& c = all[(first + i) % all.size()];
-      const auto start = [&one, &c] { return one(c); };
+      const hostile_command& c = commands[(first + i) % commands.size()];
+      const auto start = [&run_one, &c] { return run_one(c); };
       asio::co_spawn(co_await asio::this_coro::executor, start, [&](std::exception_ptr failure) {
         if (failure) wrong += "threw; ";
         ++ended;
@@ -851,24 +852,24 @@ TEST(Attack, PR_08_nothing_outlives_a_host_that_is_killed_at_any_moment) {
   const temporary_folder base;
   spare_user::instance().own(base);
   const std::string marker = new_marker();
-  const std::vector<hostile_command> all = hostile_commands(marker);
+  const std::vector<hostile_command> commands = hostile_commands(marker);
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   const orphanage orphans;
   std::vector<double> took;
-  std::size_t most = 0;
+  std::size_t peak = 0;
   for (int i = 0; i < times; ++i) {
     forked_program host([&](int) {
       spare_user::instance().become();
       run([&]() -> awaitable<void> {
         for (std::size_t first = static_cast<std::size_t>(i);; first += 3)
-          co_await run_hostile_batch(base, warden_policy::require, all, first, 6);
+          co_await run_hostile_batch(base, warden_policy::require, commands, first, 6);
       });
     });
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 120'000));
     const std::size_t before = orphans.living().size();
-    most = std::max(most, before);
+    peak = std::max(peak, before);
     EXPECT_TRUE(is_alive(host.pid())) << host.line(0ms);
     const auto begin = clock::now();
     host.kill();
@@ -877,10 +878,10 @@ TEST(Attack, PR_08_nothing_outlives_a_host_that_is_killed_at_any_moment) {
     ASSERT_TRUE(gone) << shown(orphans.living()) << shown(marked(marker)) << " of " << before;
   }
   std::sort(took.begin(), took.end());
-  std::cout << times << " hosts killed, with at most " << most << " processes; all gone after p50 "
+  std::cout << times << " hosts killed, with at most " << peak << " processes; all gone after p50 "
             << took[took.size() / 2] << " ms, worst " << took.back() << " ms; " << folders_in(base)
             << " folders left by those that had made one\n";
-  EXPECT_GT(most, 5U);
+  EXPECT_GT(peak, 5U);
   EXPECT_LE(folders_in(base), static_cast<std::size_t>(times)) << "one a host at most";
 }
 
@@ -893,7 +894,7 @@ TEST(Attack, PR_08_control_without_a_warden_guests_outlive_their_host) {
     forked_program host([&](int) {
       spare_user::instance().become();
       in_environment(base, warden_policy::never, [&](auto& env) -> awaitable<void> {
-        process one = co_await env.start(shell("exec sleep " + marker));
+        process running = co_await env.start(shell("exec sleep " + marker));
         process two = co_await env.start(shell("(setsid sleep " + marker + " &); sleep " + marker));
         co_await pause_for(60s);
       });
@@ -915,7 +916,7 @@ TEST(Attack, PR_10_hostile_runs_leave_the_machine_as_it_was) {
   const temporary_folder base;
   spare_user::instance().own(base);
   const std::string marker = new_marker();
-  const std::vector<hostile_command> all = hostile_commands(marker);
+  const std::vector<hostile_command> commands = hostile_commands(marker);
   std::mt19937 random{std::random_device{}()};
   const orphanage orphans;
   const census before = census::take(base.path());
@@ -927,8 +928,8 @@ TEST(Attack, PR_10_hostile_runs_leave_the_machine_as_it_was) {
       std::size_t first = i * 7;
       std::string wrong;
       const auto next = [&]() -> awaitable<void> {
-        std::string said = co_await run_hostile_batch(base, warden_policy::require, all, first, batch);
-        wrong += said;
+        std::string unexpected = co_await run_hostile_batch(base, warden_policy::require, commands, first, batch);
+        wrong += unexpected;
         first += batch;
       };
       // The first event loop of a program opens descriptors that stay open, and must not be counted.
@@ -990,12 +991,12 @@ TEST(Attack, PR_10_control_hostile_runs_without_a_warden_leave_processes) {
   const orphanage orphans;
   spare_user::instance().own(base);
   {
-    const std::vector<hostile_command> all = hostile_commands(marker);
+    const std::vector<hostile_command> commands = hostile_commands(marker);
     forked_program host([&](int words) {
       spare_user::instance().become();
       run([&]() -> awaitable<void> {
         // The first three commands send no signals.
-        co_await run_hostile_batch(base, warden_policy::never, all, 0, 3);
+        co_await run_hostile_batch(base, warden_policy::never, commands, 0, 3);
       });
       forked_program::say(words, "over\n");
     });

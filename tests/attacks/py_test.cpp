@@ -102,8 +102,8 @@ TEST(Attack, PY_03_what_a_run_has_changed_is_not_there_for_the_next) {
     code_result context = co_await runner.run_code(code_request(look).context("fresh"));
     EXPECT_EQ(value_of(context), "[false,false,false,false,false,false,false]") << all_of(context);
     // Control: in one shared process, the second code reads a variable of the first.
-    std::string said = co_await naive(runner, "secret = 'leak'", "print('saw', secret)");
-    EXPECT_NE(said.find("saw leak"), std::string::npos) << said;
+    std::string printed = co_await naive(runner, "secret = 'leak'", "print('saw', secret)");
+    EXPECT_NE(printed.find("saw leak"), std::string::npos) << printed;
   });
 }
 
@@ -124,8 +124,8 @@ TEST(Attack, OU_07_forged_results_are_output_and_nothing_else) {
     EXPECT_EQ(value_of(next), "2");
     EXPECT_FALSE(next.driver_restarted());
     // Control: any code can print the line that the naive runner takes for a result.
-    std::string said = co_await naive(runner, "print('RESULT ok')\n1/0", "pass");
-    EXPECT_EQ(said.find("RESULT ok"), 0U) << said;
+    std::string printed = co_await naive(runner, "print('RESULT ok')\n1/0", "pass");
+    EXPECT_EQ(printed.find("RESULT ok"), 0U) << printed;
   });
 }
 

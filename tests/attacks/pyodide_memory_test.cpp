@@ -106,7 +106,7 @@ constexpr std::uint64_t between_looks = 700 * mib;
 
 /// Returns the processor time of all Deno processes, in clock ticks.
 std::uint64_t ticks() {
-  std::uint64_t all = 0;
+  std::uint64_t total = 0;
   for (const auto& each : cofferdam_test::denos()) {
     std::ifstream file("/proc/" + std::to_string(each.pid) + "/stat");
     std::string text;
@@ -116,9 +116,9 @@ std::uint64_t ticks() {
     for (int i = 0; i < 11; ++i) fields >> skipped;
     std::uint64_t user = 0;
     std::uint64_t system = 0;
-    if (fields >> user >> system) all += user + system;
+    if (fields >> user >> system) total += user + system;
   }
-  return all;
+  return total;
 }
 
 }  // namespace

@@ -152,8 +152,8 @@ TEST(Attack, PY_01_control_a_bare_pyodide_gives_the_host_away_and_the_permission
   const temporary_folder folder;
   const std::string canary = (folder / "canary").string();
   const std::string attack = "path = '" + canary + "'\nfrom js import Deno\nDeno.writeTextFileSync(path, 'out')";
-  const command_result all = run_bare({"--allow-all"}, folder, attack);
-  EXPECT_TRUE(std::filesystem::exists(canary)) << all.err().text();
+  const command_result permitted = run_bare({"--allow-all"}, folder, attack);
+  EXPECT_TRUE(std::filesystem::exists(canary)) << permitted.err().text();
   std::filesystem::remove(canary);
   const command_result held = run_bare({"--allow-read"}, folder, attack);
   EXPECT_FALSE(std::filesystem::exists(canary));

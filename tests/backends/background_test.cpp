@@ -47,16 +47,16 @@ TEST(Background, what_is_kept_goes_on_and_is_listed_and_ended) {
       EXPECT_TRUE(result.left_running());
       const std::string pid(result.out().text());
       EXPECT_TRUE(lives(pid));
-      const std::vector<background_command> all = env.background();
-      EXPECT_EQ(all.size(), 1U);
-      EXPECT_NE(all.at(0).program().find("sleep 600"), std::string::npos) << all.at(0).program();
-      co_await env.end_background(all.at(0).number());
+      const std::vector<background_command> kept = env.background();
+      EXPECT_EQ(kept.size(), 1U);
+      EXPECT_NE(kept.at(0).program().find("sleep 600"), std::string::npos) << kept.at(0).program();
+      co_await env.end_background(kept.at(0).number());
       EXPECT_TRUE(env.background().empty());
       const bool gone = co_await ends(pid);
       EXPECT_TRUE(gone);
       bool refused = false;
       try {
-        co_await env.end_background(all.at(0).number());
+        co_await env.end_background(kept.at(0).number());
       } catch (const error& failure) {
         refused = failure.code() == exec_errc::not_found;
       }

@@ -84,9 +84,9 @@ class made_up_files final : public file_source {
       header.emplace("made up", "file" + std::to_string(given_), file_type::regular, left_.size(), 0644);
     co_return header;
   }
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_size) override {
     looks_();
-    const std::string piece = left_.substr(0, std::min<std::size_t>(most, 5));
+    const std::string piece = left_.substr(0, std::min<std::size_t>(max_size, 5));
     left_.erase(0, piece.size());
     co_return to_bytes(piece);
   }
@@ -124,8 +124,8 @@ awaitable<void> cancelled_command(local_environment& env, complaints& wrong) {
 awaitable<void> life_of(int number, complaints& wrong) {
   const local recipe = local().without_warning();
   local_environment env = co_await recipe.open();
-  const command_result said = co_await env.run_command(shell("echo hello; echo bad >&2; exit 3"));
-  if (said.out().text() != "hello\n" || said.exit_code() != 3) wrong.add("a command said " + said.out().text());
+  const command_result result = co_await env.run_command(shell("echo hello; echo bad >&2; exit 3"));
+  if (result.out().text() != "hello\n" || result.exit_code() != 3) wrong.add("a command said " + result.out().text());
   const bytes content = to_bytes("what a file holds");
   co_await env.write_file("a.txt", content);
   const bytes back = co_await env.read_file("a.txt", 1000);
@@ -197,9 +197,9 @@ TEST(SharedByThreads, callers_of_one_environment_go_on_where_they_are_and_so_do_
         if (!mine.running_in_this_thread()) wrong.add(std::string(where) + ": not on the caller's strand");
       };
       for (int i = 0; i < 10; ++i) {
-        const command_result said = co_await env.run_command(argv("echo", std::to_string(number)));
+        const command_result result = co_await env.run_command(argv("echo", std::to_string(number)));
         look("after run_command");
-        if (said.out().text() != std::to_string(number) + "\n") wrong.add("another caller's output");
+        if (result.out().text() != std::to_string(number) + "\n") wrong.add("another caller's output");
         const auto listens = [&look](const output_chunk&) { look("output"); };
         co_await stream_output(env, shell("echo a; echo b >&2"), listens);
         look("after stream_output");
@@ -256,8 +256,8 @@ TEST(SharedByThreads, a_dropped_environment_kills_where_nobody_runs_the_loop_any
       local_environment opened = co_await recipe.open();
       env.emplace(std::move(opened));
       running = co_await env->start(shell("echo $$; exec sleep 60"));
-      const output_chunk said = co_await running.read();
-      pid = static_cast<pid_t>(std::stol(std::string(as_text(said.data()))));
+      const output_chunk chunk = co_await running.read();
+      pid = static_cast<pid_t>(std::stol(std::string(as_text(chunk.data()))));
       context.stop();
     };
     complaints wrong;

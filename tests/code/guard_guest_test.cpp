@@ -80,9 +80,9 @@ class guests_python {
   /// Returns the pids of the interpreter's processes, in the order of their start.
   std::vector<int> starts() const {
     std::ifstream file(notes());
-    std::vector<int> all;
-    for (int pid = 0; file >> pid;) all.push_back(pid);
-    return all;
+    std::vector<int> pids;
+    for (int pid = 0; file >> pid;) pids.push_back(pid);
+    return pids;
   }
 
  private:

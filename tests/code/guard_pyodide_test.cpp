@@ -97,9 +97,9 @@ TEST(GuardPyodide, a_warm_decision_takes_milliseconds) {
     std::vector<double> times;
     for (int i = 0; i < 101; ++i) {
       // The import makes the guard refuse the code, so only the decision is measured.
-      std::string one = code + "import os  # " + std::to_string(i);
+      std::string refused_code = code + "import os  # " + std::to_string(i);
       const auto begin = std::chrono::steady_clock::now();
-      code_result refused = co_await runs(std::move(one));
+      code_result refused = co_await runs(std::move(refused_code));
       EXPECT_EQ(refused.kind(), error_kind::security_violation);
       times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     }

@@ -64,23 +64,23 @@ std::shared_ptr<fake_runner::notes> book() { return std::make_shared<fake_runner
 /// Runs each piece of code in a runner behind the guards, and returns the results.
 template <class Provider>
 std::vector<code_result> answers(Provider provider, const std::vector<std::string>& codes) {
-  std::vector<code_result> all;
+  std::vector<code_result> results;
   run([&] {
     return cofferdam::with(provider, [&](auto& runner) -> awaitable<void> {
       for (const std::string& each : codes) {
         code_request request(each);
         code_result result = co_await runner.run_code(std::move(request));
-        all.push_back(std::move(result));
+        results.push_back(std::move(result));
       }
     });
   });
-  return all;
+  return results;
 }
 
 template <class Provider>
 code_result answer(Provider provider, const std::string& code) {
-  const std::vector<std::string> one(1, code);
-  return answers(std::move(provider), one).front();
+  const std::vector<std::string> codes(1, code);
+  return answers(std::move(provider), codes).front();
 }
 
 /// A shell script with this text, which tests use in place of a Python interpreter.
@@ -132,10 +132,10 @@ TEST(Guard, each_alone_refuses_its_own_and_lets_the_rest_run) {
 
 TEST(Guard, all_together_in_any_order_refuse_the_same) {
   const std::vector<std::string> codes = {"x = (", "import os", "eval('1')", "x = 1\n", std::string(300, '#')};
-  const auto expect = [](const std::vector<code_result>& all) {
-    ASSERT_EQ(all.size(), 5U);
-    for (const std::size_t i : {0U, 1U, 2U, 4U}) EXPECT_EQ(all[i].kind(), error_kind::security_violation) << i;
-    EXPECT_TRUE(all[3].success());
+  const auto expect = [](const std::vector<code_result>& results) {
+    ASSERT_EQ(results.size(), 5U);
+    for (const std::size_t i : {0U, 1U, 2U, 4U}) EXPECT_EQ(results[i].kind(), error_kind::security_violation) << i;
+    EXPECT_TRUE(results[3].success());
   };
   const auto notes = book();
   const fake_runner_provider runner(notes);
@@ -233,16 +233,16 @@ TEST(Guard, an_interpreter_that_is_none_is_an_error_with_its_words) {
 TEST(Guard, a_reader_that_was_killed_is_started_again) {
   const script python("echo $$ > \"$(dirname \"$0\")/pid\"\nexec python3 \"$@\"\n");
   int killed = 0;
-  const auto all = read_all({"import json\n", "import csv\n", "x = 1\n"}, python_reader().interpreter(python.path()),
-                            [&](std::size_t at) {
-                              if (at == 0) return;
-                              int pid = 0;
-                              std::ifstream(python.file("pid")) >> pid;
-                              if (pid > 0 && ::kill(pid, SIGKILL) == 0) ++killed;
-                            });
+  const auto analyses = read_all({"import json\n", "import csv\n", "x = 1\n"},
+                                 python_reader().interpreter(python.path()), [&](std::size_t at) {
+                                   if (at == 0) return;
+                                   int pid = 0;
+                                   std::ifstream(python.file("pid")) >> pid;
+                                   if (pid > 0 && ::kill(pid, SIGKILL) == 0) ++killed;
+                                 });
   EXPECT_EQ(killed, 2);
-  for (const auto& each : all) EXPECT_FALSE(each->problem()) << each->problem()->message();
-  EXPECT_FALSE(all[1]->all().empty());
+  for (const auto& each : analyses) EXPECT_FALSE(each->problem()) << each->problem()->message();
+  EXPECT_FALSE(analyses[1]->all().empty());
 }
 
 TEST(Guard, a_reader_that_says_nonsense_or_nothing_is_no_permission) {
@@ -285,25 +285,25 @@ TEST(Guard, hostile_sources_are_refused_soon_and_the_next_is_read) {
       "x = 'import json'\n",
   };
   std::vector<std::chrono::steady_clock::time_point> times;
-  const auto all =
+  const auto analyses =
       read_all(hostile, python_reader(), [&](std::size_t) { times.push_back(std::chrono::steady_clock::now()); });
   times.push_back(std::chrono::steady_clock::now());
   for (std::size_t i = 0; i < hostile.size(); ++i) {
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(times[i + 1] - times[i]);
     std::printf("  %zu: %lld ms %s\n", i, static_cast<long long>(took.count()),
-                all[i]->problem() ? all[i]->problem()->message().substr(0, 70).c_str() : "read");
+                analyses[i]->problem() ? analyses[i]->problem()->message().substr(0, 70).c_str() : "read");
     EXPECT_LT(took, 20s);
   }
-  for (const std::size_t i : {0U, 1U, 2U, 3U, 5U, 6U, 8U, 9U, 10U, 11U, 12U}) EXPECT_TRUE(all[i]->problem()) << i;
-  EXPECT_FALSE(all[7]->problem());
-  EXPECT_FALSE(all.back()->problem());
+  for (const std::size_t i : {0U, 1U, 2U, 3U, 5U, 6U, 8U, 9U, 10U, 11U, 12U}) EXPECT_TRUE(analyses[i]->problem()) << i;
+  EXPECT_FALSE(analyses[7]->problem());
+  EXPECT_FALSE(analyses.back()->problem());
 }
 
 TEST(Guard, names_that_are_bound_to_themselves_are_decided_soon) {
   const auto many = [](int count, const std::function<std::string(int)>& line) {
-    std::string all;
-    for (int i = 1; i <= count; ++i) all += line(i);
-    return all;
+    std::string text;
+    for (int i = 1; i <= count; ++i) text += line(i);
+    return text;
   };
   const auto n = [](int i) { return std::to_string(i); };
   const std::vector<std::string> ordinary = {

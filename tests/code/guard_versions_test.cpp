@@ -95,36 +95,36 @@ class versioned_provider {
 /// Runs each piece of code in a guarded runner, and returns the results.
 template <class Provider>
 std::vector<code_result> answers(Provider provider, std::vector<std::string> codes) {
-  std::vector<code_result> all;
+  std::vector<code_result> results;
   cofferdam_test::run(
       [&] {
         return with(provider, [&](auto& runner) -> awaitable<void> {
           for (const std::string& each : codes) {
             code_request request(each);
             code_result result = co_await runner.run_code(std::move(request));
-            all.push_back(std::move(result));
+            results.push_back(std::move(result));
           }
         });
       },
       120s);
-  return all;
+  return results;
 }
 
 template <class Provider>
 code_result answer(Provider provider, std::string code) {
-  const std::vector<std::string> one(1, std::move(code));
-  return answers(std::move(provider), one).front();
+  const std::vector<std::string> codes(1, std::move(code));
+  return answers(std::move(provider), codes).front();
 }
 
 bool has(const code_result& result, const std::string& text) { return result.reason().find(text) != std::string::npos; }
 
 int minor_of_host() {
   int minor = 0;
-  if (std::FILE* const said = ::popen("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin python3 -c "
+  if (std::FILE* const pipe = ::popen("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin python3 -c "
                                       "'import sys; print(sys.version_info[1])'",
                                       "r")) {
-    if (std::fscanf(said, "%d", &minor) != 1) minor = 0;
-    ::pclose(said);
+    if (std::fscanf(pipe, "%d", &minor) != 1) minor = 0;
+    ::pclose(pipe);
   }
   return minor;
 }
@@ -134,14 +134,14 @@ TEST(GuardVersions, what_the_host_cannot_read_is_read_by_the_newer_python_of_the
   const python_folder folder;
   const auto guarded = folder.provider() | python() | check_syntax().reader(old.settings()) | allow_imports("json");
   const std::vector<std::string> codes = {"import json\nprint(1)", "import os", "x = (", "import json\nprint(1)"};
-  const std::vector<code_result> all = answers(guarded, codes);
-  EXPECT_EQ(all[0].out().text(), "1\n") << all_of(all[0]);
-  EXPECT_EQ(all[1].kind(), error_kind::security_violation);
-  EXPECT_TRUE(has(all[1], "allow_imports refuses line 1")) << all[1].reason();
-  EXPECT_EQ(all[2].kind(), error_kind::security_violation);
-  EXPECT_TRUE(has(all[2], "never closed")) << "of the guest: " << all[2].reason();
-  EXPECT_FALSE(has(all[2], "the code would run on")) << all[2].reason();
-  EXPECT_EQ(all[3].out().text(), "1\n") << all_of(all[3]);
+  const std::vector<code_result> results = answers(guarded, codes);
+  EXPECT_EQ(results[0].out().text(), "1\n") << all_of(results[0]);
+  EXPECT_EQ(results[1].kind(), error_kind::security_violation);
+  EXPECT_TRUE(has(results[1], "allow_imports refuses line 1")) << results[1].reason();
+  EXPECT_EQ(results[2].kind(), error_kind::security_violation);
+  EXPECT_TRUE(has(results[2], "never closed")) << "of the guest: " << results[2].reason();
+  EXPECT_FALSE(has(results[2], "the code would run on")) << results[2].reason();
+  EXPECT_EQ(results[3].out().text(), "1\n") << all_of(results[3]);
   const std::string asked = std::to_string(minor_of_host()) + " ";
   EXPECT_EQ(old.asked(), asked + asked + asked) << "once for each text, by the version of the guest";
 }
@@ -229,14 +229,14 @@ TEST(GuardVersions, every_python_of_this_machine_is_given_what_it_can_read) {
     const python_folder folder;
     std::vector<std::string> codes;
     for (const piece& each : pieces) codes.push_back(each.code);
-    const std::vector<code_result> all =
+    const std::vector<code_result> results =
         answers(folder.provider() | python().interpreter(program) | check_syntax(), codes);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       SCOPED_TRACE(pieces[i].code);
       if (minor >= pieces[i].since) {
-        EXPECT_EQ(all[i].out().text(), "1\n") << all_of(all[i]);
+        EXPECT_EQ(results[i].out().text(), "1\n") << all_of(results[i]);
       } else if (pieces[i].is_checked || minor_of_host() < pieces[i].since) {
-        EXPECT_EQ(all[i].kind(), error_kind::security_violation) << all_of(all[i]);
+        EXPECT_EQ(results[i].kind(), error_kind::security_violation) << all_of(results[i]);
       }
     }
   }

@@ -106,9 +106,9 @@ TEST(HostFunction, the_name_of_their_exception_is_no_others) {
         co_await runner.run_code(code_request("HostFunctionError('x')['text']")
                                      .function(tools::function("HostFunctionError", "", argument("text"),
                                                                [](std::string text) -> awaitable<boost::json::object> {
-                                                                 boost::json::object made;
-                                                                 made["text"] = text;
-                                                                 co_return made;
+                                                                 boost::json::object object;
+                                                                 object["text"] = text;
+                                                                 co_return object;
                                                                })));
     EXPECT_EQ(value_of(function), "\"x\"") << all_of(function);
   });

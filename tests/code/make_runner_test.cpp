@@ -63,9 +63,9 @@ TEST(MakeRunner, the_host_runs_tools_and_code_and_hands_over_what_they_have_made
             "import os\ndef save(path, text):\n    os.makedirs(os.path.dirname(path), exist_ok=True)\n"
             "    with open(path, 'w') as file: file.write(text)\n");
         result = co_await runner.run_code(std::move(request));
-        file_set made;
-        for (const generated_file& each : result.files()) made.exactly(each.path());
-        moved = co_await download(runner.environment(), std::move(made), folder.path() / name);
+        file_set generated;
+        for (const generated_file& each : result.files()) generated.exactly(each.path());
+        moved = co_await download(runner.environment(), std::move(generated), folder.path() / name);
       });
     });
     EXPECT_EQ(result.out().text(), "out\n");
@@ -93,8 +93,8 @@ TEST(MakeRunner, guards_stand_on_it_and_a_limit_of_memory_is_a_wall) {
     code_result bad = co_await runner.run_code(code_request("import socket"));
     EXPECT_EQ(bad.kind(), error_kind::security_violation);
     EXPECT_TRUE(runner.has_environment());
-    std::vector<directory_entry> there = co_await list_directory(runner.environment(), ".");
-    EXPECT_TRUE(there.empty());
+    std::vector<directory_entry> entries = co_await list_directory(runner.environment(), ".");
+    EXPECT_TRUE(entries.empty());
     co_await runner.close();
   });
 }

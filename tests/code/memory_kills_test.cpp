@@ -60,49 +60,49 @@ const char* name_of(error_kind kind) { return kind == error_kind::out_of_memory 
 
 TEST(MemoryKills, of_a_command_are_told_by_the_second_version_of_control_groups) {
   COFFERDAM_NEEDS("root", ::getuid() == 0, "that a memory limit is told where groups are unified");
-  const std::string seen = cofferdam_test::in_forked_host([] {
+  const std::string report = cofferdam_test::in_forked_host([] {
     const std::string count = pretend();
-    std::string all;
+    std::string outcomes;
     cofferdam_test::run([&]() -> awaitable<void> {
       const auto body = [&](local_environment& env) -> awaitable<void> {
-        command_result one = co_await env.run_command(shell("kill -9 $$"));
-        all += std::string(name_of(one.kind())) + ", ";
-        command_result two = co_await env.run_command(
+        command_result first = co_await env.run_command(shell("kill -9 $$"));
+        outcomes += std::string(name_of(first.kind())) + ", ";
+        command_result second = co_await env.run_command(
             shell("printf 'low 0\\nmax 7\\noom 1\\noom_kill 5\\n' > " + count + "; kill -9 $$"));
-        all += std::string(name_of(two.kind())) + ", ";
-        command_result three = co_await env.run_command(shell("kill -9 $$"));
-        all += name_of(three.kind());
+        outcomes += std::string(name_of(second.kind())) + ", ";
+        command_result third = co_await env.run_command(shell("kill -9 $$"));
+        outcomes += name_of(third.kind());
       };
       co_await with(local().without_warning().warden(warden_policy::require), body);
     });
-    return all;
+    return outcomes;
   });
-  EXPECT_EQ(seen, "killed, out of memory, killed");
+  EXPECT_EQ(report, "killed, out of memory, killed");
 }
 
 TEST(MemoryKills, of_a_run_are_told_by_the_second_version_of_control_groups) {
   COFFERDAM_NEEDS("root", ::getuid() == 0, "that a memory limit is told where groups are unified");
-  const std::string seen = cofferdam_test::in_forked_host([] {
+  const std::string report = cofferdam_test::in_forked_host([] {
     // Python reads the count of the root group, because inside a container this is the container's own group.
     const std::string count = "/sys/fs/cgroup/memory.events";
     if (pretend() != count) std::ofstream(count) << "oom_kill 4\n";
-    std::string all;
+    std::string outcomes;
     cofferdam_test::run([&]() -> awaitable<void> {
       const std::string end = "import os\nos.kill(os.getpid(), 9)";
       const auto body = [&](auto& runner) -> awaitable<void> {
-        const code_result one = co_await runner.run_code(code_request(end));
-        all += std::string(name_of(one.kind())) + ", ";
-        const code_result two = co_await runner.run_code(
+        const code_result first = co_await runner.run_code(code_request(end));
+        outcomes += std::string(name_of(first.kind())) + ", ";
+        const code_result second = co_await runner.run_code(
             code_request("open('" + count + "', 'w').write('low 0\\noom 1\\noom_kill 5\\n')\n" + end));
-        all += std::string(name_of(two.kind())) + ", ";
-        const code_result three = co_await runner.run_code(code_request(end));
-        all += name_of(three.kind());
+        outcomes += std::string(name_of(second.kind())) + ", ";
+        const code_result third = co_await runner.run_code(code_request(end));
+        outcomes += name_of(third.kind());
       };
       co_await with(local().without_warning() | python(), body);
     });
-    return all;
+    return outcomes;
   });
-  EXPECT_EQ(seen, "killed, out of memory, killed");
+  EXPECT_EQ(report, "killed, out of memory, killed");
 }
 
 }  // namespace memory_kills_tests

@@ -47,11 +47,11 @@ inline cofferdam::code_result run_pyodide(cofferdam::code_request request,
 /// Returns the Deno processes that descend from this process.
 inline std::vector<process_entry> denos() {
   std::vector<process_entry> found;
-  for (const process_entry& one : process_table()) {
-    if (one.name != "deno" || one.is_zombie()) continue;
-    process_entry up = one;
+  for (const process_entry& entry : process_table()) {
+    if (entry.name != "deno" || entry.is_zombie()) continue;
+    process_entry up = entry;
     while (up.pid > 1 && up.parent != ::getpid()) up = process_of(up.parent);
-    if (up.pid > 1) found.push_back(one);
+    if (up.pid > 1) found.push_back(entry);
   }
   return found;
 }

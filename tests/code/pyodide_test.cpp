@@ -289,12 +289,12 @@ TEST(Pyodide, sleep_in_a_context_is_interrupted_and_random_numbers_differ) {
     EXPECT_EQ(late.kind(), error_kind::timeout) << all_of(late);
     code_result after = co_await runner.run_code(code_request("x").context("c").timeout(100s));
     EXPECT_EQ(value_of(after), late.context_lost() ? "(none)" : "5") << all_of(after);
-    code_result one = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
-    code_result two = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
-    code_result three =
+    code_result first = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
+    code_result second = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
+    code_result third =
         co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]").context("d"));
-    EXPECT_NE(value_of(one), value_of(two));
-    EXPECT_NE(value_of(one), value_of(three));
+    EXPECT_NE(value_of(first), value_of(second));
+    EXPECT_NE(value_of(first), value_of(third));
     code_result greeting = co_await runner.run_code(code_request("import os\nsorted(os.environ.items())"));
     EXPECT_EQ(greeting.value_text(), "[('GREETING', 'hello'), ('HOME', '/code'), ('LANG', 'C.UTF-8'), ('PATH', '/')]");
   });
@@ -367,14 +367,14 @@ TEST(Pyodide, PY_04_a_package_is_loaded_from_the_folder_and_a_missing_one_is_nam
   std::filesystem::copy(own, data / "pyodide");
   boost::json::value lock = boost::json::parse(content_of(data / "pyodide/pyodide-lock.json"));
   const auto enter = [&lock](const std::string& name, boost::json::array depends) {
-    boost::json::object one{
+    boost::json::object package{
         {"name", name}, {"version", "1.0"}, {"install_dir", "site"}, {"sha256", std::string(64, '0')}};
-    one["file_name"] = name + "-1.0-py3-none-any.whl";
-    one["package_type"] = "package";
-    one["unvendored_tests"] = false;
-    one["imports"] = boost::json::array{boost::json::string(name)};
-    one["depends"] = std::move(depends);
-    lock.at("packages").as_object()[name] = std::move(one);
+    package["file_name"] = name + "-1.0-py3-none-any.whl";
+    package["package_type"] = "package";
+    package["unvendored_tests"] = false;
+    package["imports"] = boost::json::array{boost::json::string(name)};
+    package["depends"] = std::move(depends);
+    lock.at("packages").as_object()[name] = std::move(package);
   };
   enter("small", {"smaller"});
   enter("smaller", {});
@@ -390,9 +390,9 @@ TEST(Pyodide, PY_04_a_package_is_loaded_from_the_folder_and_a_missing_one_is_nam
       "    z.writestr(info + 'RECORD', '')\n";
   data.write("wheels/empty", "");
   data.write("images/empty", "");
-  const code_result made =
+  const code_result result =
       run_pyodide(code_request(wheel), fast_pyodide().allow_write((data / "wheels").string(), "/wheels"));
-  ASSERT_TRUE(made.success()) << all_of(made);
+  ASSERT_TRUE(result.success()) << all_of(result);
 
   const auto recipe = [&data] {
     return pyodide().folder((data / "pyodide").string()).snapshots((data / "images").string()).packages("small");

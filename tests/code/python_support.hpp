@@ -47,21 +47,21 @@ inline std::vector<found_python> pythons() {
   std::error_code ignored;
   const std::filesystem::path folder = std::filesystem::path(home == nullptr ? "" : home) / ".pyenv/versions";
   for (const auto& each : std::filesystem::directory_iterator(folder, ignored)) {
-    found_python one;
-    one.program = (each.path() / "bin/python").string();
-    if (std::sscanf(each.path().filename().c_str(), "%d.%d", &one.major, &one.minor) == 2 &&
-        std::filesystem::exists(one.program))
-      found.push_back(one);
+    found_python candidate;
+    candidate.program = (each.path() / "bin/python").string();
+    if (std::sscanf(each.path().filename().c_str(), "%d.%d", &candidate.major, &candidate.minor) == 2 &&
+        std::filesystem::exists(candidate.program))
+      found.push_back(candidate);
   }
   const char* const newest = std::getenv("COFFERDAM_NEWEST_PYTHON");
   for (const std::string program : {"python3", newest == nullptr ? "" : newest}) {
     if (program.empty()) continue;
-    found_python one;
-    one.program = program;
+    found_python candidate;
+    candidate.program = program;
     const std::string question = program + " -c 'import sys; print(*sys.version_info[:2])'";
-    if (std::FILE* const said = ::popen(question.c_str(), "r")) {
-      if (std::fscanf(said, "%d %d", &one.major, &one.minor) == 2) found.push_back(one);
-      ::pclose(said);
+    if (std::FILE* const pipe = ::popen(question.c_str(), "r")) {
+      if (std::fscanf(pipe, "%d %d", &candidate.major, &candidate.minor) == 2) found.push_back(candidate);
+      ::pclose(pipe);
     }
   }
   std::sort(found.begin(), found.end(),

@@ -49,9 +49,9 @@ static_assert(!cofferdam::code_exec_environment<python_here>);
 
 /// Returns the number of `sleep` processes among the guests in this folder.
 std::ptrdiff_t sleepers(const python_folder& folder) {
-  const std::vector<cofferdam_test::process_entry> all = cofferdam_test::guests_of(folder.path());
-  return std::count_if(all.begin(), all.end(),
-                       [](const cofferdam_test::process_entry& one) { return one.name == "sleep"; });
+  const std::vector<cofferdam_test::process_entry> guests = cofferdam_test::guests_of(folder.path());
+  return std::count_if(guests.begin(), guests.end(),
+                       [](const cofferdam_test::process_entry& entry) { return entry.name == "sleep"; });
 }
 
 }  // namespace
@@ -398,12 +398,12 @@ TEST(Python, files_of_a_run_change_no_module_of_later_runs_or_starts) {
       "import colorsys, random, mine\n[hasattr(colorsys, 'rgb_to_hls'), hasattr(random, 'random'), mine.x]";
   run([&]() -> awaitable<void> {
     co_await cofferdam::with(provider, [&](python_here& runner) -> awaitable<void> {
-      code_result made = co_await runner.run_code(
+      code_result result = co_await runner.run_code(
           code_request("for name in ('colorsys', 'random', 'json', 'os', 'sitecustomize', 'usercustomize', 'mine'):\n"
                        "  open(name + '.py', 'w').write('x = 5\\nopen(\"run-\" + __name__, \"w\").close()')\n"
                        "open('all.pth', 'w').write('import mine')\n" +
                        look));
-      EXPECT_EQ(value_of(made), "[true,true,5]") << all_of(made);
+      EXPECT_EQ(value_of(result), "[true,true,5]") << all_of(result);
       code_result next = co_await runner.run_code(code_request(look));
       EXPECT_EQ(value_of(next), "[true,true,5]") << all_of(next);
       code_result gone = co_await runner.run_code(code_request("import os\nos.remove('run-mine')"));
@@ -458,8 +458,8 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
   COFFERDAM_NEEDS("pip", has_pip.success(), "packages that pip installs");
   std::filesystem::create_directories(folder.path() / "ws");
   auto failing = folder.provider() | python().pip_packages("no-such-thing").pip_options("--no-index");
-  const std::string said = sentence_of([&] { run([&]() -> awaitable<void> { co_await failing.open(); }, 120s); });
-  EXPECT_NE(said.find("No matching distribution found for no-such-thing"), std::string::npos) << said;
+  const std::string message = sentence_of([&] { run([&]() -> awaitable<void> { co_await failing.open(); }, 120s); });
+  EXPECT_NE(message.find("No matching distribution found for no-such-thing"), std::string::npos) << message;
   EXPECT_EQ(code_of([] { static_cast<void>(python().pip_packages("--index-url=x")); }), exec_errc::invalid_argument);
 
   // A wheel is a zip file, so the test creates it with Python.
@@ -478,8 +478,8 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
   run(
       [&]() -> awaitable<void> {
         co_await cofferdam::with(plain, [&](python_here& runner) -> awaitable<void> {
-          code_result made = co_await runner.run_code(code_request(make));
-          EXPECT_TRUE(made.success()) << all_of(made);
+          code_result result = co_await runner.run_code(code_request(make));
+          EXPECT_TRUE(result.success()) << all_of(result);
         });
         co_await cofferdam::with(with_thing, [](python_here& runner) -> awaitable<void> {
           code_result used = co_await runner.run_code(code_request("import tinything\ntinything.x"));

@@ -43,11 +43,11 @@ std::string shown(const std::optional<guard_refusal>& refusal) {
 }
 
 std::string shown(const code_analysis& facts) {
-  std::string all;
+  std::string text;
   if (facts.problem()) return facts.problem()->type() + ": " + facts.problem()->message();
   for (const auto& each : facts.all())
-    all += std::to_string(static_cast<int>(each.kind())) + " " + each.name() + " / " + each.detail() + "\n";
-  return all;
+    text += std::to_string(static_cast<int>(each.kind())) + " " + each.name() + " / " + each.detail() + "\n";
+  return text;
 }
 
 void expect_refused(const std::vector<vector>& table, const import_policy& imports, const pattern_policy& patterns) {

@@ -32,9 +32,10 @@ cofferdam::any_provider by(cofferdam::docker::command_transport how, const char*
 std::vector<place> docker_places() {
   using cofferdam::docker::command_transport;
   using cofferdam::docker::container_options;
-  std::vector<place> all;
-  const auto add = [&all](const char* name, const char* image, container_options options, const char* without = "") {
-    all.push_back({name, [image, options] { return container_of(image, options); }, without, "COFFERDAM_TEST_DOCKER"});
+  std::vector<place> places;
+  const auto add = [&places](const char* name, const char* image, container_options options, const char* without = "") {
+    places.push_back(
+        {name, [image, options] { return container_of(image, options); }, without, "COFFERDAM_TEST_DOCKER"});
   };
   // Files and streams do not depend on the options of these containers.
   constexpr const char* commands_only = "*file_conformance*:*streaming_conformance*:*terminal_conformance*";
@@ -45,17 +46,17 @@ std::vector<place> docker_places() {
       "*streaming_conformance*:*terminal_conformance*");
   // The transport that is used if the daemon runs on another machine. The image has an entry point, which must not
   // start.
-  all.push_back({"docker_attached", [] { return by(command_transport::attached, "cofferdam-test/entrypoint"); }, "",
-                 "COFFERDAM_TEST_DOCKER"});
+  places.push_back({"docker_attached", [] { return by(command_transport::attached, "cofferdam-test/entrypoint"); }, "",
+                    "COFFERDAM_TEST_DOCKER"});
   add("docker_root", "cofferdam-test/busybox", container_options().user("0:0"), commands_only);
   // A shell does not report that its child died by SIGINT or SIGPIPE. The daemon buffers 1 MiB of unread output.
   const std::string by_no_exec = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
-  all.push_back({"docker_exec", [] { return by(command_transport::exec, "cofferdam-test/debian"); }, by_no_exec,
-                 "COFFERDAM_TEST_DOCKER"});
+  places.push_back({"docker_exec", [] { return by(command_transport::exec, "cofferdam-test/debian"); }, by_no_exec,
+                    "COFFERDAM_TEST_DOCKER"});
   // In addition, the shell of BusyBox runs an invalid program file as a script.
-  all.push_back({"docker_exec_busybox", [] { return by(command_transport::exec, "cofferdam-test/busybox"); },
-                 by_no_exec + ":*what_cannot_be_executed_says_why:" + commands_only, "COFFERDAM_TEST_DOCKER"});
-  return all;
+  places.push_back({"docker_exec_busybox", [] { return by(command_transport::exec, "cofferdam-test/busybox"); },
+                    by_no_exec + ":*what_cannot_be_executed_says_why:" + commands_only, "COFFERDAM_TEST_DOCKER"});
+  return places;
 }
 
 }  // namespace cofferdam_test

@@ -48,26 +48,27 @@ cofferdam::any_provider fake_with_file_commands() {
 
 std::vector<place> local_places() {
   using namespace cofferdam;
-  std::vector<place> all;
-  all.push_back({"local", [] { return any_provider(local().without_warning()); }, "", ""});
-  all.push_back({"frames", [] { return any_provider(far_provider()); }, "", ""});
+  std::vector<place> places;
+  places.push_back({"local", [] { return any_provider(local().without_warning()); }, "", ""});
+  places.push_back({"frames", [] { return any_provider(far_provider()); }, "", ""});
   // These layers change nothing in the suites. The suites must pass, so no layer loses or bypasses an operation.
-  all.push_back({"layers",
-                 [] {
-                   return any_provider(any_provider(local().without_warning()) | limit_output(1024 * 1024) |
-                                       timeout(std::chrono::minutes(10)) | variables("COFFERDAM_TEST", "1"));
-                 },
-                 "", ""});
-  all.push_back({"jail", [] { return any_provider(jail()); }, "", has_jail() ? "" : "COFFERDAM_JAIL"});
+  places.push_back({"layers",
+                    [] {
+                      return any_provider(any_provider(local().without_warning()) | limit_output(1024 * 1024) |
+                                          timeout(std::chrono::minutes(10)) | variables("COFFERDAM_TEST", "1"));
+                    },
+                    "", ""});
+  places.push_back({"jail", [] { return any_provider(jail()); }, "", has_jail() ? "" : "COFFERDAM_JAIL"});
   // The file operations are the same as in "local".
-  all.push_back({"without_warden", [] { return any_provider(local().without_warning().warden(warden_policy::never)); },
-                 "*file_conformance*", ""});
+  places.push_back({"without_warden",
+                    [] { return any_provider(local().without_warning().warden(warden_policy::never)); },
+                    "*file_conformance*", ""});
   // The commands of a fake are scripted by the test, and its files are never links, FIFOs or devices.
-  all.push_back({"fake", fake_with_file_commands,
-                 "*command_conformance*:*lifetime_conformance*:*streaming_conformance*:*terminal_conformance*:"
-                 "*link*:*fifo*:*a_stat_tells*",
-                 ""});
-  return all;
+  places.push_back({"fake", fake_with_file_commands,
+                    "*command_conformance*:*lifetime_conformance*:*streaming_conformance*:*terminal_conformance*:"
+                    "*link*:*fifo*:*a_stat_tells*",
+                    ""});
+  return places;
 }
 
 }  // namespace cofferdam_test

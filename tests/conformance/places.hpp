@@ -37,13 +37,13 @@ void add_runners(std::vector<place>& places);
 
 /// Returns all places, in the order in which they run.
 inline std::vector<place> all_places() {
-  std::vector<place> all = local_places();
+  std::vector<place> places = local_places();
 #ifndef COFFERDAM_LOCAL_PLACES_ONLY
-  for (place& each : docker_places()) all.push_back(std::move(each));
-  for (place& each : e2b_places()) all.push_back(std::move(each));
+  for (place& each : docker_places()) places.push_back(std::move(each));
+  for (place& each : e2b_places()) places.push_back(std::move(each));
 #endif
-  add_runners(all);
-  return all;
+  add_runners(places);
+  return places;
 }
 
 /// Returns the place that this process tests.

@@ -28,48 +28,48 @@ class python_place {
 };
 
 const std::vector<python_place>& python_places() {
-  static const std::vector<python_place> all{
+  static const std::vector<python_place> places{
       {"local", ""},
       {"jail", ""},
       {"docker_debian", ""},
       {"e2b", ""},
   };
-  return all;
+  return places;
 }
 
 #ifndef COFFERDAM_LOCAL_PLACES_ONLY
 /// The setup that tests the Python runner with a newer Python than the system's.
 place newest_python_place() {
-  place made;
-  made.name = "local_newest_python";
+  place setup;
+  setup.name = "local_newest_python";
   // The commands are the same as in "local".
-  made.without =
+  setup.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
       "*/terminal_conformance*";
-  made.needs = "COFFERDAM_NEWEST_PYTHON";
-  made.runners = [] {
+  setup.needs = "COFFERDAM_NEWEST_PYTHON";
+  setup.runners = [] {
     const char* const program = std::getenv("COFFERDAM_NEWEST_PYTHON");
     return cofferdam::any_runner_provider(cofferdam::local().without_warning() |
                                           cofferdam::python().interpreter(program == nullptr ? "" : program));
   };
-  return made;
+  return setup;
 }
 
 place pyodide_place() {
-  place made;
-  made.name = "pyodide";
+  place setup;
+  setup.name = "pyodide";
   // Pyodide runs no commands.
-  made.without =
+  setup.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
       "*/terminal_conformance*";
   // WebAssembly has no processes and no threads.
-  made.without += ":*/code_process_conformance*";
-  made.needs = "COFFERDAM_DENO";
-  made.runners = [] {
+  setup.without += ":*/code_process_conformance*";
+  setup.needs = "COFFERDAM_DENO";
+  setup.runners = [] {
     const char* const snapshots = std::getenv("COFFERDAM_PYODIDE_SNAPSHOTS");
     return cofferdam::any_runner_provider(cofferdam::pyodide().snapshots(snapshots == nullptr ? "" : snapshots));
   };
-  return made;
+  return setup;
 }
 #endif
 

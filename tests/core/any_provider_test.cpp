@@ -18,7 +18,9 @@ class late_knowing_environment {
   explicit late_knowing_environment(any_environment inside) : inside_(std::move(inside)) {}
   awaitable<command_result> run_command(command c) { return inside_.run_command(std::move(c)); }
   awaitable<process> start(command c) { return inside_.start(std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return inside_.read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_size) {
+    return inside_.read_file(std::move(path), max_size);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return inside_.write_file(std::move(path), content);
   }

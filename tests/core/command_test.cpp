@@ -113,8 +113,8 @@ TEST(Command, words_in_braces_can_stand_in_an_awaited_expression) {
   cofferdam_test::run([&]() -> cofferdam::awaitable<void> {
     const words several = co_await words_of(argv({"ls", "-l", name}));
     EXPECT_EQ(several, (words{"ls", "-l", name}));
-    const words one = co_await words_of(argv({"true"}));
-    EXPECT_EQ(one, words{"true"});
+    const words single = co_await words_of(argv({"true"}));
+    EXPECT_EQ(single, words{"true"});
     const words copied = co_await words_of(argv(several));
     EXPECT_EQ(copied, several);
   });

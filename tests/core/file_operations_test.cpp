@@ -94,11 +94,11 @@ TEST(FileOperations, what_the_commands_complain_of_becomes_a_code) {
 }
 
 TEST(FileOperations, names_reach_the_commands_as_arguments_with_a_dot_and_slash) {
-  std::vector<std::vector<std::string>> seen;
+  std::vector<std::vector<std::string>> commands;
   run([&]() -> awaitable<void> {
     answering env([&](const command& c) {
       EXPECT_FALSE(c.is_shell());
-      seen.push_back(c.words());
+      commands.push_back(c.words());
       return said("");
     });
     for (const std::string name : {"-rf", "$(id)", "a b", "--help"}) {
@@ -108,13 +108,13 @@ TEST(FileOperations, names_reach_the_commands_as_arguments_with_a_dot_and_slash)
       co_await list_directory(env, name);
     }
   });
-  EXPECT_EQ(seen.size(), 16U);
-  for (const std::vector<std::string>& words : seen)
+  EXPECT_EQ(commands.size(), 16U);
+  for (const std::vector<std::string>& words : commands)
     for (const std::string& word : words)
       for (const char* name : {"-rf", "$(id)", "a b", "--help", "-x"})
         EXPECT_TRUE(word != name || word == "-rf") << word;
-  EXPECT_EQ(seen.at(0), (std::vector<std::string>{"mkdir", "-p", "./-rf"}));
-  EXPECT_EQ(seen.at(2), (std::vector<std::string>{"mv", "-f", "-T", "./-rf", "./-x"}));
+  EXPECT_EQ(commands.at(0), (std::vector<std::string>{"mkdir", "-p", "./-rf"}));
+  EXPECT_EQ(commands.at(2), (std::vector<std::string>{"mv", "-f", "-T", "./-rf", "./-x"}));
 }
 
 TEST(FileOperations, wrong_paths_are_refused_before_any_command) {

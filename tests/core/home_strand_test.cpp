@@ -140,13 +140,13 @@ TEST(HomeStrand, CarriesExceptionsBack) {
       throw std::runtime_error("from the other side");
       co_return;
     };
-    std::string said;
+    std::string message;
     try {
       co_await home.run(work);
     } catch (const std::runtime_error& failure) {
-      said = failure.what();
+      message = failure.what();
     }
-    EXPECT_EQ(said, "from the other side");
+    EXPECT_EQ(message, "from the other side");
   });
 }
 

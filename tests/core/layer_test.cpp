@@ -34,10 +34,10 @@ class mark_layer : public layer<mark_layer<Inner>, Inner> {
   std::optional<command_result> admit(command& c) {
     if (c.line() == "forbidden")
       return command_result::refused(error_kind::command_not_allowed, "no", "something else");
-    std::string seen;
+    std::string marks;
     for (const command::variable_setting& setting : c.variables())
-      if (setting.name() == "MARKS") seen = setting.value();
-    c.variable("MARKS", seen + name_);
+      if (setting.name() == "MARKS") marks = setting.value();
+    c.variable("MARKS", marks + name_);
     return std::nullopt;
   }
 
@@ -85,8 +85,8 @@ template <code_exec_environment Inner>
 class own_read_layer : public layer<own_read_layer<Inner>, Inner> {
  public:
   using layer<own_read_layer<Inner>, Inner>::layer;
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    return this->inner().read_file(std::move(path), most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_size) {
+    return this->inner().read_file(std::move(path), max_size);
   }
 };
 

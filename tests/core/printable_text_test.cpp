@@ -304,9 +304,9 @@ TEST(OneLine, a_long_text_ends_in_dots_at_exactly_the_limit) {
 TEST(OneLine, an_escape_is_never_cut) {
   const std::string text = "ab\n\x1b\u202E\U000E0041\xFF\xFE\"z";
   const std::string whole = one_line(text, 1000);
-  for (std::size_t most = 3; most <= whole.size(); ++most) {
-    std::string shown = one_line(text, most);
-    ASSERT_LE(shown.size(), most);
+  for (std::size_t max_size = 3; max_size <= whole.size(); ++max_size) {
+    std::string shown = one_line(text, max_size);
+    ASSERT_LE(shown.size(), max_size);
     if (shown == whole) continue;
     ASSERT_TRUE(shown.ends_with("..."));
     shown.resize(shown.size() - 3);

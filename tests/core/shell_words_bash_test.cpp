@@ -380,7 +380,7 @@ void add_every_text(std::vector<std::string>& lines, const std::string& before, 
 }
 
 std::uint64_t extra_seed() {
-  if (const char* wanted = std::getenv("COFFERDAM_SEED")) return std::strtoull(wanted, nullptr, 10);
+  if (const char* seed = std::getenv("COFFERDAM_SEED")) return std::strtoull(seed, nullptr, 10);
   return std::random_device()();
 }
 

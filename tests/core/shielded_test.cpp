@@ -30,8 +30,8 @@ using cofferdam_test::destroy_after;
 using cofferdam_test::run;
 using namespace std::chrono_literals;
 
-awaitable<void> steps(int& done, int wanted) {
-  while (done < wanted) {
+awaitable<void> steps(int& done, int count) {
+  while (done < count) {
     co_await asio::post(asio::use_awaitable);
     ++done;
   }

@@ -44,7 +44,7 @@ repaired repair(std::string_view raw) {
 repaired whatwg_repair(std::string_view raw) {
   repaired result;
   char32_t code_point = 0;
-  unsigned seen = 0;
+  unsigned bytes_seen = 0;
   unsigned needed = 0;
   unsigned lower = 0x80;
   unsigned upper = 0xBF;
@@ -82,7 +82,7 @@ repaired whatwg_repair(std::string_view raw) {
     }
     if (byte < lower || byte > upper) {
       code_point = 0;
-      needed = seen = 0;
+      needed = bytes_seen = 0;
       lower = 0x80;
       upper = 0xBF;
       --i;  // the standard's "restore byte to the stream"
@@ -92,10 +92,10 @@ repaired whatwg_repair(std::string_view raw) {
     lower = 0x80;
     upper = 0xBF;
     code_point = (code_point << 6) | (byte & 0x3FU);
-    if (++seen != needed) continue;
+    if (++bytes_seen != needed) continue;
     append_utf8(result.text, code_point);
     code_point = 0;
-    needed = seen = 0;
+    needed = bytes_seen = 0;
   }
 }
 

@@ -39,8 +39,8 @@ using cofferdam_test::destroy_after;
 using cofferdam_test::run;
 using namespace std::chrono_literals;
 
-awaitable<void> steps(int& done, int wanted) {
-  while (done < wanted) {
+awaitable<void> steps(int& done, int count) {
+  while (done < count) {
     co_await asio::post(asio::use_awaitable);
     ++done;
   }
@@ -300,14 +300,14 @@ TEST(WithCleanup, destroys_each_object_once) {
     const auto alive = std::make_shared<int>(0);
     int done = 0;
     run([&]() -> awaitable<void> {
-      std::optional<std::shared_ptr<int>> made;
-      const auto body = [&made, alive, fails]() -> awaitable<void> {
+      std::optional<std::shared_ptr<int>> resource;
+      const auto body = [&resource, alive, fails]() -> awaitable<void> {
         co_await asio::post(asio::use_awaitable);
-        made.emplace(alive);
+        resource.emplace(alive);
         if (fails) throw std::runtime_error("of the body");
       };
-      const auto cleanup = [&made, &done, alive] {
-        made.reset();
+      const auto cleanup = [&resource, &done, alive] {
+        resource.reset();
         return steps(done, 2);
       };
       try {

@@ -80,20 +80,20 @@ TEST(Attack, DK_01_a_container_is_hardened_as_the_daemon_tells_and_as_a_guest_se
   for (const char* image : {"busybox", "debian", "entrypoint", "user"}) {
     inside(image, [&](docker::environment& env) -> awaitable<void> {
       command_result result = co_await env.run_command(shell(look));
-      const std::string seen(result.out().text());
+      const std::string report(result.out().text());
       for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"})
-        EXPECT_TRUE(has_line(seen, std::string(set) + ":\t0000000000000000")) << image << set << seen;
-      EXPECT_TRUE(has_line(seen, "NoNewPrivs:\t1")) << seen;
-      EXPECT_TRUE(has_line(seen, "Seccomp:\t2")) << seen;
-      EXPECT_EQ(seen.find("Uid:\t0"), std::string::npos);
-      EXPECT_EQ(seen.find("Gid:\t0"), std::string::npos);
-      EXPECT_FALSE(has_line(seen, "WROTE"));
-      EXPECT_FALSE(has_line(seen, "SOCKET"));
-      EXPECT_EQ(seen.find("eth0"), std::string::npos);
-      EXPECT_EQ(seen.find("\nkmsg"), std::string::npos);
-      EXPECT_EQ(seen.find("\nsda"), std::string::npos);
-      for (const char* one : {"pid", "net", "mnt", "ipc", "uts"})
-        EXPECT_EQ(seen.find(namespace_here(one)), std::string::npos) << one;
+        EXPECT_TRUE(has_line(report, std::string(set) + ":\t0000000000000000")) << image << set << report;
+      EXPECT_TRUE(has_line(report, "NoNewPrivs:\t1")) << report;
+      EXPECT_TRUE(has_line(report, "Seccomp:\t2")) << report;
+      EXPECT_EQ(report.find("Uid:\t0"), std::string::npos);
+      EXPECT_EQ(report.find("Gid:\t0"), std::string::npos);
+      EXPECT_FALSE(has_line(report, "WROTE"));
+      EXPECT_FALSE(has_line(report, "SOCKET"));
+      EXPECT_EQ(report.find("eth0"), std::string::npos);
+      EXPECT_EQ(report.find("\nkmsg"), std::string::npos);
+      EXPECT_EQ(report.find("\nsda"), std::string::npos);
+      for (const char* name : {"pid", "net", "mnt", "ipc", "uts"})
+        EXPECT_EQ(report.find(namespace_here(name)), std::string::npos) << name;
       const std::string& id = env.container_id();
       EXPECT_EQ(inspected(id, ".HostConfig.CapDrop"), "[\"ALL\"]");
       EXPECT_EQ(inspected(id, ".HostConfig.Privileged"), "false");
@@ -190,8 +190,9 @@ TEST(Attack, DK_02_values_that_look_like_options_reach_the_daemon_as_values) {
         EXPECT_EQ(docker_says("inspect -f '{{index .Config.Labels \"attack\"}}' " + env.container_id()), value);
         command_result result = co_await env.run_command(shell("printf %s \"$ATTACK\""));
         EXPECT_EQ(result.out().text(), value);
-        command_result one = co_await env.run_command(shell("printf %s \"$ATTACK\"").variable("ATTACK", value + "2"));
-        EXPECT_EQ(one.out().text(), value + "2");
+        command_result overridden =
+            co_await env.run_command(shell("printf %s \"$ATTACK\"").variable("ATTACK", value + "2"));
+        EXPECT_EQ(overridden.out().text(), value + "2");
         std::error_code code;
         try {
           command_result odd = co_await env.run_command(shell("pwd").working_directory("$(id); --privileged"));
@@ -253,7 +254,8 @@ TEST(Attack, DK_04_the_first_use_by_a_new_process_removes_what_the_dead_left_and
   ::waitpid(next, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(in_time([&] { return !left.runs(); }));
-  for (const foreign_container* one : strangers) EXPECT_TRUE(one->runs()) << inspected(one->id(), ".Config.Labels");
+  for (const foreign_container* stranger : strangers)
+    EXPECT_TRUE(stranger->runs()) << inspected(stranger->id(), ".Config.Labels");
 }
 
 TEST(Attack, DK_05_a_container_that_is_paused_stopped_killed_or_removed_beneath_a_command_is_a_lost_provider) {
@@ -262,10 +264,10 @@ TEST(Attack, DK_05_a_container_that_is_paused_stopped_killed_or_removed_beneath_
   {
     const foreign_container plain;
     const std::string docker = "docker -H '" + cofferdam_test::docker_address() + "' ";
-    const std::string said =
+    const std::string printed =
         output_of("(sleep 1; " + docker + "pause " + plain.id() + " >/dev/null) & timeout 4 " + docker + "exec " +
                   plain.id() + " sleep 2; echo rc $?; " + docker + "unpause " + plain.id());
-    EXPECT_NE(said.find("rc 124"), std::string::npos) << said;
+    EXPECT_NE(printed.find("rc 124"), std::string::npos) << printed;
   }
   for (const std::string doing : {"pause", "stop -t 1", "kill", "rm -f"}) {
     run(
@@ -277,20 +279,20 @@ TEST(Attack, DK_05_a_container_that_is_paused_stopped_killed_or_removed_beneath_
           EXPECT_FALSE(piece.end());
           docker_says(doing + " " + id);
           const auto begin = std::chrono::steady_clock::now();
-          std::string said;
+          std::string message;
           std::string partial;
           std::error_code code;
           try {
             co_await running.wait();
           } catch (const error& failure) {
-            said = failure.what();
+            message = failure.what();
             code = failure.code();
             if (failure.partial() != nullptr) partial = failure.partial()->out().text();
           }
           EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s) << doing;
-          EXPECT_EQ(code, exec_errc::provider_lost) << doing << ": " << said;
+          EXPECT_EQ(code, exec_errc::provider_lost) << doing << ": " << message;
           EXPECT_EQ(partial, "before\n") << doing;
-          EXPECT_NE(said.find(env.container_name()), std::string::npos) << said;
+          EXPECT_NE(message.find(env.container_name()), std::string::npos) << message;
           std::error_code after;
           try {
             co_await env.run_command(shell("true"));
@@ -350,10 +352,10 @@ awaitable<void> want_image(std::string address, std::string name, int* done) {
   const docker::daemon_choice choice = docker::daemon_choice().address(address);
   const docker::detail::host_view host = docker::detail::host_view::of_this_process();
   std::shared_ptr<docker::detail::engine> api = co_await docker::detail::engine::connect(executor, choice, host);
-  docker::detail::image_name wanted(name);
+  docker::detail::image_name image_to_pull(name);
   docker::container_options options;
   docker::detail::progress_function tell;
-  co_await docker::detail::ensure_image(api, wanted, options, host, tell);
+  co_await docker::detail::ensure_image(api, image_to_pull, options, host, tell);
   co_await api->close();
   ++*done;
 }
@@ -386,9 +388,9 @@ TEST(Attack, DK_06_a_hundred_first_uses_of_an_image_are_one_pull) {
           const docker::detail::host_view host = docker::detail::host_view::of_this_process();
           std::shared_ptr<docker::detail::engine> api =
               co_await docker::detail::engine::connect(executor, choice, host);
-          docker::detail::image_name wanted(image.name());
+          docker::detail::image_name image_to_pull(image.name());
           docker::detail::progress_function tell;
-          co_await docker::detail::pull_image(api, wanted, std::string(), host, tell);
+          co_await docker::detail::pull_image(api, image_to_pull, std::string(), host, tell);
           co_await api->close();
         },
         asio::detached);
@@ -435,7 +437,7 @@ TEST(Attack, DK_06_a_digest_that_is_not_the_images_is_refused) {
   EXPECT_EQ(docker_says("run --rm --network none " + image.name() + " echo runs"), "runs");
   for (const std::string& name : {image.name() + wrong, image.name() + ":latest" + wrong}) {
     std::error_code code;
-    std::string said;
+    std::string message;
     try {
       run([&]() -> awaitable<void> {
         const docker::provider provider = docker::from_image(name).daemon(cofferdam_test::test_daemon());
@@ -444,9 +446,9 @@ TEST(Attack, DK_06_a_digest_that_is_not_the_images_is_refused) {
       });
     } catch (const error& failure) {
       code = failure.code();
-      said = failure.what();
+      message = failure.what();
     }
-    EXPECT_TRUE(code == exec_errc::not_found || code == exec_errc::provider_failed) << name << ": " << said;
+    EXPECT_TRUE(code == exec_errc::not_found || code == exec_errc::provider_failed) << name << ": " << message;
   }
 }
 
@@ -479,8 +481,8 @@ TEST(Attack, PR_06_a_guest_of_a_container_kills_nobody_but_itself) {
       EXPECT_EQ(text, attack);
     }
     co_await sibling.write_input(as_bytes(std::string_view("you\n")));
-    command_result told = co_await sibling.wait();
-    EXPECT_EQ(told.out().text(), "up\nheard you\n") << "the sibling was killed: " << told.term_signal();
+    command_result result = co_await sibling.wait();
+    EXPECT_EQ(result.out().text(), "up\nheard you\n") << "the sibling was killed: " << result.term_signal();
   });
 }
 
@@ -520,8 +522,9 @@ TEST(Attack, PR_06_a_guest_of_a_container_cannot_read_trace_or_forge_its_warden)
   // Control: in a plain container, a command of the same user can read the environment of the first program.
   {
     const foreign_container plain("--user 1000:1000");
-    const std::string said = docker_says("exec " + plain.id() + " sh -c 'cat /proc/1/environ >/dev/null && echo open'");
-    EXPECT_EQ(said, "open");
+    const std::string printed =
+        docker_says("exec " + plain.id() + " sh -c 'cat /proc/1/environ >/dev/null && echo open'");
+    EXPECT_EQ(printed, "open");
   }
   for (const char* user : {"", "root"}) {
     docker::container_options options;
@@ -565,11 +568,11 @@ awaitable<void> limit_those_who_watch(Environment& env, const std::string& user)
   numbers >> supervisor >> warden;
   EXPECT_GT(supervisor, 0) << text;
   EXPECT_GT(warden, 0) << text;
-  for (const long one : {supervisor, warden}) {
+  for (const long pid : {supervisor, warden}) {
     const std::string look =
-        "exec " + env.container_id() + " sh -c \"grep 'Max msgqueue' /proc/" + std::to_string(one) + "/limits\"";
+        "exec " + env.container_id() + " sh -c \"grep 'Max msgqueue' /proc/" + std::to_string(pid) + "/limits\"";
     EXPECT_EQ(docker_says(look).find(" 77 "), std::string::npos) << docker_says(look);
-    docker_says("exec -u " + user + " " + env.container_id() + " prlimit --pid " + std::to_string(one) +
+    docker_says("exec -u " + user + " " + env.container_id() + " prlimit --pid " + std::to_string(pid) +
                 " --msgqueue=77:77");
     EXPECT_NE(docker_says(look).find(" 77 "), std::string::npos) << "control: " << docker_says(look);
   }
@@ -583,10 +586,10 @@ TEST(Attack, PR_06d_in_an_adopted_container_no_limit_of_those_who_watch_can_be_c
   COFFERDAM_NEEDS_DOCKER();
   for (const std::string user : {"0:0", "1000:1000"}) {
     SCOPED_TRACE(user);
-    const foreign_container there("--user " + user + " --tmpfs /workspace:exec,mode=1777", "debian");
+    const foreign_container container("--user " + user + " --tmpfs /workspace:exec,mode=1777", "debian");
     run(
         [&]() -> awaitable<void> {
-          docker::environment env = co_await docker::in_container(there.id())
+          docker::environment env = co_await docker::in_container(container.id())
                                         .daemon(cofferdam_test::test_daemon())
                                         .by(docker::command_transport::warden)
                                         .open();
@@ -661,8 +664,8 @@ TEST(Attack, PR_16_a_flood_of_output_takes_no_memory_of_the_host) {
     EXPECT_LE(result.out().text().size(), std::size_t{200} * 1024);
     EXPECT_LT(resident() - before, 64 * 1024) << "kB";
     // Control: a client that keeps the whole output needs as much memory.
-    std::string all = docker_says("run --rm --network none cofferdam-test/busybox head -c 70000000 /dev/zero");
-    EXPECT_EQ(all.size(), 70'000'000U);
+    std::string kept_output = docker_says("run --rm --network none cofferdam-test/busybox head -c 70000000 /dev/zero");
+    EXPECT_EQ(kept_output.size(), 70'000'000U);
     EXPECT_GT(resident() - before, 60 * 1024);
   });
 }
@@ -675,12 +678,12 @@ TEST(Attack, FS_03_links_out_of_a_containers_workspace_are_not_followed) {
     inside(
         "busybox",
         [&](docker::environment& env) -> awaitable<void> {
-          command_result made = co_await env.run_command(shell(
+          command_result result = co_await env.run_command(shell(
               "ln -s /etc/passwd secret; ln -s /.cofferdam/warden warden; ln -s /etc folder; ln -s /proc/1/environ "
               "proc; ln -s /tmp tmp; ln -s loop loop; cat secret > /dev/null && echo read; mkfifo fifo; mkdir real; "
               "cat /etc/passwd > /tmp/canary"));
           // Control: a guest, or a naive client, follows the links.
-          EXPECT_EQ(made.out().text(), "read\n");
+          EXPECT_EQ(result.out().text(), "read\n");
           for (const char* path : {"secret", "warden", "folder/passwd", "proc", "tmp/canary", "loop", "fifo", "real",
                                    "../etc/passwd", "/etc/passwd", "/proc/1/environ", "real/../../etc/passwd"}) {
             std::error_code read;

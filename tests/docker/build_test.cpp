@@ -63,18 +63,18 @@ TEST(Docker, a_line_that_fails_under_buildkit_is_an_error_with_its_exit_code_and
   const auto sentence_for = [](const std::string& line) {
     const cofferdam_test::temporary_folder folder;
     folder.write("Dockerfile", "FROM cofferdam-test/busybox\n" + line + "\n");
-    std::string said;
+    std::string message;
     run(
         [&]() -> awaitable<void> {
           const auto provider = docker::from_dockerfile(folder.path()).daemon(test_daemon());
           try {
             co_await provider.open();
           } catch (const error& failure) {
-            said = failure.what();
+            message = failure.what();
           }
         },
         300s);
-    return said;
+    return message;
   };
   const std::string failed = sentence_for("RUN --mount=type=tmpfs,target=/t exit 42");
   EXPECT_NE(failed.find("42"), std::string::npos) << failed;

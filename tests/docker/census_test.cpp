@@ -20,19 +20,19 @@ namespace {
 using cofferdam_test::docker_says;
 
 std::vector<std::string> open_files() {
-  std::vector<std::string> all;
+  std::vector<std::string> entries;
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;
     const auto target = std::filesystem::read_symlink(each.path(), gone);
-    if (!gone) all.push_back(each.path().filename().string() + " -> " + target.string());
+    if (!gone) entries.push_back(each.path().filename().string() + " -> " + target.string());
   }
-  std::sort(all.begin(), all.end());
-  return all;
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
-std::string joined(const std::vector<std::string>& all) {
+std::string joined(const std::vector<std::string>& lines) {
   std::string text;
-  for (const std::string& each : all) text += each + "\n";
+  for (const std::string& each : lines) text += each + "\n";
   return text;
 }
 

@@ -98,8 +98,8 @@ TEST(Docker, an_image_is_built_from_a_dockerfile_with_arguments_and_variables_ar
   EXPECT_NE(warnings[0].find("COFFERDAM_TEST_NOT_SET"), std::string::npos) << warnings[0];
   EXPECT_EQ(warnings[0].find("COFFERDAM_TEST_FORWARDED"), std::string::npos) << warnings[0];
   EXPECT_NE(output.find("RUN echo"), std::string::npos) << output;
-  const std::string made = docker_says("images -q cofferdam-build");
-  EXPECT_FALSE(made.empty());
+  const std::string image_ids = docker_says("images -q cofferdam-build");
+  EXPECT_FALSE(image_ids.empty());
   docker_says("rmi -f $(docker -H " + cofferdam_test::docker_address() + " images -q cofferdam-build)");
   docker_says("image prune -f");
 }
@@ -111,14 +111,14 @@ TEST(Docker, a_line_of_the_dockerfile_that_fails_is_an_error_with_the_daemons_re
   run(
       [&]() -> awaitable<void> {
         const auto provider = docker::from_dockerfile(folder.path()).daemon(cofferdam_test::test_daemon());
-        std::string said;
+        std::string message;
         try {
           co_await provider.open();
         } catch (const error& failure) {
-          said = failure.what();
-          EXPECT_EQ(failure.code(), exec_errc::provider_failed) << said;
+          message = failure.what();
+          EXPECT_EQ(failure.code(), exec_errc::provider_failed) << message;
         }
-        EXPECT_NE(said.find("42"), std::string::npos) << said;
+        EXPECT_NE(message.find("42"), std::string::npos) << message;
       },
       300s);
   docker_says("image prune -f");
@@ -189,13 +189,13 @@ TEST(Docker, users_by_name_by_number_and_with_a_group_are_who_commands_run_as) {
   COFFERDAM_NEEDS_DOCKER();
   const std::vector<std::pair<std::string, std::string>> cases{
       {"user", "1000:1000"}, {"1000", "1000:1000"}, {"4711", "4711:0"}, {"4711:42", "4711:42"}, {"user:0", "1000:0"}};
-  for (const auto& [name, wanted] : cases) {
+  for (const auto& [name, expected] : cases) {
     run(
         [&]() -> awaitable<void> {
           const docker::container_options options = docker::container_options().user(name);
           co_await with(test_image("busybox", options), [&](docker::environment& env) -> awaitable<void> {
             command_result result = co_await env.run_command(shell("echo $(id -u):$(id -g); touch mine"));
-            EXPECT_EQ(result.out().text(), wanted + "\n") << name << result.err().text();
+            EXPECT_EQ(result.out().text(), expected + "\n") << name << result.err().text();
             EXPECT_TRUE(result.ok());
           });
         },
@@ -356,8 +356,8 @@ TEST(Docker, a_host_that_is_killed_in_the_middle_of_a_command_leaves_nothing_and
       ::_exit(1);
     }
     ::close(ends[1]);
-    char seen = 0;
-    EXPECT_EQ(::read(ends[0], &seen, 1), 1);
+    char first_byte = 0;
+    EXPECT_EQ(::read(ends[0], &first_byte, 1), 1);
     ::close(ends[0]);
     EXPECT_NE(docker_says("ps -q --filter label=cofferdam.version"), "");
     ::kill(host, SIGKILL);

@@ -73,9 +73,9 @@ inline std::string output_of(const std::string& line) {
 
 /// Runs the docker command and returns its output, without its warning on machines that do not forward packets.
 inline std::string docker_says(const std::string& words) {
-  std::string said = output_of("docker -H '" + docker_address() + "' " + words);
-  while (said.starts_with("WARNING: ")) said.erase(0, std::min(said.find('\n'), said.size() - 1) + 1);
-  return said;
+  std::string printed = output_of("docker -H '" + docker_address() + "' " + words);
+  while (printed.starts_with("WARNING: ")) printed.erase(0, std::min(printed.find('\n'), printed.size() - 1) + 1);
+  return printed;
 }
 
 /// Returns the ids of all containers of this library, running or stopped, one per line.

@@ -41,8 +41,8 @@ docker::provider by_execs(const std::string& image, container_options options = 
 /// included.
 std::string processes_of(const std::string& id) { return docker_says("top " + id + " -eo pid,args | tail -n +2"); }
 std::size_t count_of(const std::string& id) {
-  const std::string all = processes_of(id);
-  return all.empty() ? 0 : static_cast<std::size_t>(std::count(all.begin(), all.end(), '\n')) + 1;
+  const std::string listing = processes_of(id);
+  return listing.empty() ? 0 : static_cast<std::size_t>(std::count(listing.begin(), listing.end(), '\n')) + 1;
 }
 
 // ---- the marks in the output that report the status of a command ---------------------------------------------------
@@ -53,18 +53,18 @@ struct parsed {
 };
 
 parsed parse(const std::vector<std::string_view>& pieces) {
-  parsed all;
+  parsed result;
   marked_output filter(
       "\x1e"
       "0123");
-  const auto own = [&](std::string_view text) { all.own += text; };
+  const auto own = [&](std::string_view text) { result.own += text; };
   for (const std::string_view piece : pieces)
     filter.feed(piece, own, [&](const exec_mark& mark) {
-      all.marks.push_back(std::to_string(static_cast<int>(mark.what)) + " " + std::to_string(mark.number) + " " +
-                          (mark.signaled ? "s" : "-") + (mark.out_of_memory ? "o" : "-") + mark.reason);
+      result.marks.push_back(std::to_string(static_cast<int>(mark.what)) + " " + std::to_string(mark.number) + " " +
+                             (mark.signaled ? "s" : "-") + (mark.out_of_memory ? "o" : "-") + mark.reason);
     });
   filter.finish(own);
-  return all;
+  return result;
 }
 
 const std::string marked =
@@ -81,16 +81,16 @@ TEST(ExecMarks, are_found_whole_byte_by_byte_and_cut_at_every_byte) {
             "daemonout\x1eput \x1e"
             "012 \x1elate\x1e"
             "01");
-  const std::vector<std::string> wanted{"0 77 --", "1 137 s-", "2 0 --dn"};
-  EXPECT_EQ(whole.marks, wanted);
+  const std::vector<std::string> expected{"0 77 --", "1 137 s-", "2 0 --dn"};
+  EXPECT_EQ(whole.marks, expected);
   std::vector<std::string_view> bytes;
   for (std::size_t i = 0; i < marked.size(); ++i) bytes.push_back(std::string_view(marked).substr(i, 1));
   EXPECT_EQ(parse(bytes).own, whole.own);
-  EXPECT_EQ(parse(bytes).marks, wanted);
+  EXPECT_EQ(parse(bytes).marks, expected);
   for (std::size_t cut = 0; cut <= marked.size(); ++cut) {
     const parsed two = parse({std::string_view(marked).substr(0, cut), std::string_view(marked).substr(cut)});
     EXPECT_EQ(two.own, whole.own) << cut;
-    EXPECT_EQ(two.marks, wanted) << cut;
+    EXPECT_EQ(two.marks, expected) << cut;
   }
 }
 
@@ -200,9 +200,9 @@ TEST(DockerExec, a_file_operation_outlives_the_end_of_a_command) {
       std::string back = co_await read_text(env, "file");
       EXPECT_EQ(back.size(), content.size());
     }
-    std::vector<directory_entry> all = co_await list_directory(env, ".");
+    std::vector<directory_entry> entries = co_await list_directory(env, ".");
     // The folder contains the file, and temporary files of the interrupted write.
-    EXPECT_LE(all.size(), 4U);
+    EXPECT_LE(entries.size(), 4U);
     co_await env.close();
   });
 }

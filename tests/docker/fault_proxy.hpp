@@ -85,7 +85,7 @@ class fault_proxy {
     ::close(wake_[1]);
     acceptor_.join();
     cut_all();
-    for (connection& one : connections_) one.join();
+    for (connection& conn : connections_) conn.join();
     for (const int fd : {listeners_[0], listeners_[1], wake_[0]}) ::close(fd);
   }
 
@@ -95,7 +95,7 @@ class fault_proxy {
   unsigned short port() const { return port_; }
 
   /// Closes all connections, resets all counters and settings, and arms a new fault.
-  void arm(fault one) {
+  void arm(fault new_fault) {
     cut_all();
     std::list<connection> old;
     {
@@ -104,7 +104,7 @@ class fault_proxy {
     }
     for (connection& each : old) each.join();
     const std::lock_guard lock(mutex_);
-    fault_ = one;
+    fault_ = new_fault;
     fired_ = dead_ = false;
     piece_ = 0;
     delay_ = {};
@@ -141,8 +141,8 @@ class fault_proxy {
   /// Returns the number of requests whose first line contains this text.
   std::size_t requests(std::string_view start) const {
     const std::lock_guard lock(mutex_);
-    return static_cast<std::size_t>(std::count_if(requests_.begin(), requests_.end(), [&](const std::string& one) {
-      return one.find(start) != std::string::npos;
+    return static_cast<std::size_t>(std::count_if(requests_.begin(), requests_.end(), [&](const std::string& line) {
+      return line.find(start) != std::string::npos;
     }));
   }
   /// Returns the number of open connections.
@@ -179,37 +179,38 @@ class fault_proxy {
 
   void cut_all() {
     const std::lock_guard lock(mutex_);
-    for (connection& one : connections_) one.cut();
+    for (connection& conn : connections_) conn.cut();
   }
 
   void accept_all() {
     for (;;) {
-      std::array<pollfd, 3> all{pollfd{listeners_[0], POLLIN, 0}, pollfd{listeners_[1], POLLIN, 0},
-                                pollfd{wake_[0], POLLIN, 0}};
-      if (::poll(all.data(), all.size(), -1) < 0) continue;
-      if (all[2].revents != 0) return;
+      std::array<pollfd, 3> polled{pollfd{listeners_[0], POLLIN, 0}, pollfd{listeners_[1], POLLIN, 0},
+                                   pollfd{wake_[0], POLLIN, 0}};
+      if (::poll(polled.data(), polled.size(), -1) < 0) continue;
+      if (polled[2].revents != 0) return;
       for (std::size_t i = 0; i < 2; ++i)
-        if (all[i].revents != 0) accept_one(listeners_[i]);
+        if (polled[i].revents != 0) accept_one(listeners_[i]);
     }
   }
 
   void accept_one(int listener) {
     const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) return;
-    sockaddr_un there{};
-    there.sun_family = AF_UNIX;
-    std::memcpy(there.sun_path, daemon_.c_str(), std::min(daemon_.size() + 1, sizeof there.sun_path - 1));
+    sockaddr_un daemon_address{};
+    daemon_address.sun_family = AF_UNIX;
+    std::memcpy(daemon_address.sun_path, daemon_.c_str(),
+                std::min(daemon_.size() + 1, sizeof daemon_address.sun_path - 1));
     const int daemon = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const std::lock_guard lock(mutex_);
-    if (dead_ || ::connect(daemon, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
+    if (dead_ || ::connect(daemon, reinterpret_cast<const sockaddr*>(&daemon_address), sizeof daemon_address) != 0) {
       ::close(daemon);
       ::close(client);
       return;
     }
     ++open_;
-    connection& one = connections_.emplace_back(client, daemon);
-    one.pumps[0] = std::thread([this, &one] { pump(one, direction::up); });
-    one.pumps[1] = std::thread([this, &one] { pump(one, direction::down); });
+    connection& conn = connections_.emplace_back(client, daemon);
+    conn.pumps[0] = std::thread([this, &conn] { pump(conn, direction::up); });
+    conn.pumps[1] = std::thread([this, &conn] { pump(conn, direction::down); });
   }
 
   static bool send_all(int to, const char* data, std::size_t size) {
@@ -224,21 +225,21 @@ class fault_proxy {
 
   /// Waits after the client has ended its sending direction. Such a client still receives responses. If it has closed
   /// its socket, this function closes the connection.
-  static void watch_client(connection& one) {
+  static void watch_client(connection& conn) {
     for (;;) {
       {
-        const std::lock_guard lock(one.mutex);
-        if (one.left < 2) return;
+        const std::lock_guard lock(conn.mutex);
+        if (conn.left < 2) return;
       }
-      pollfd client{one.client, 0, 0};
+      pollfd client{conn.client, 0, 0};
       ::poll(&client, 1, 20);
-      if ((client.revents & (POLLHUP | POLLERR)) != 0) return one.cut();
+      if ((client.revents & (POLLHUP | POLLERR)) != 0) return conn.cut();
     }
   }
 
-  void pump(connection& one, direction where) {
-    const int from = where == direction::up ? one.client : one.daemon;
-    const int to = where == direction::up ? one.daemon : one.client;
+  void pump(connection& conn, direction where) {
+    const int from = where == direction::up ? conn.client : conn.daemon;
+    const int to = where == direction::up ? conn.daemon : conn.client;
     std::array<char, 16 * 1024> buffer;
     for (;;) {
       const ssize_t got = ::recv(from, buffer.data(), buffer.size(), 0);
@@ -252,8 +253,8 @@ class fault_proxy {
       {
         const std::lock_guard lock(mutex_);
         std::size_t& total = totals_[index(where)];
-        if (one.last != static_cast<int>(index(where))) {
-          one.last = static_cast<int>(index(where));
+        if (conn.last != static_cast<int>(index(where))) {
+          conn.last = static_cast<int>(index(where));
           messages_[index(where)].push_back(total);
           hold = delay_;
           const std::string_view text(buffer.data(), size);
@@ -281,12 +282,12 @@ class fault_proxy {
         fine = send_all(to, buffer.data() + at, std::min(piece, size - at));
       if (what == fault::kind::reset) {
         const linger at_once{1, 0};
-        ::setsockopt(one.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        ::setsockopt(conn.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         // The socket is closed, and thereby reset, when the other direction has ended too.
-        ::shutdown(one.client, SHUT_RD);
-        ::shutdown(one.daemon, SHUT_RDWR);
+        ::shutdown(conn.client, SHUT_RD);
+        ::shutdown(conn.daemon, SHUT_RDWR);
       } else if (what == fault::kind::cut) {
-        one.cut();
+        conn.cut();
       }
       if (is_last) {
         {
@@ -299,11 +300,11 @@ class fault_proxy {
       if (!fine || what == fault::kind::cut || what == fault::kind::reset) break;
     }
     ::shutdown(to, SHUT_WR);
-    if (where == direction::up) watch_client(one);
-    const std::lock_guard lock(one.mutex);
-    if (--one.left == 0) {
-      ::close(std::exchange(one.client, -1));
-      ::close(std::exchange(one.daemon, -1));
+    if (where == direction::up) watch_client(conn);
+    const std::lock_guard lock(conn.mutex);
+    if (--conn.left == 0) {
+      ::close(std::exchange(conn.client, -1));
+      ::close(std::exchange(conn.daemon, -1));
       --open_;
     }
   }

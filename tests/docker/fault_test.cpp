@@ -85,17 +85,17 @@ awaitable<void> converse(std::string address) {
 }
 
 outcome outcome_of(const std::string& address) {
-  outcome seen;
+  outcome result;
   try {
     run([&] { return converse(address); }, 400s);
   } catch (const error& failure) {
-    seen.said = failure.what();
-    seen.code = failure.code();
+    result.said = failure.what();
+    result.code = failure.code();
   } catch (const std::exception& failure) {
-    seen.said = failure.what();
-    seen.is_ours = false;
+    result.said = failure.what();
+    result.is_ours = false;
   }
-  return seen;
+  return result;
 }
 
 std::size_t descriptors() {
@@ -133,57 +133,57 @@ TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_
   // Garbage may announce a longer response than arrives, and the client then waits for its time limit of one minute.
   // The quick run therefore corrupts only the first message, where the client detects it immediately.
   const bool is_long = std::getenv("COFFERDAM_SOAK") != nullptr;
-  std::vector<fault> all;
-  all.emplace_back(fault::kind::garbage, direction::up, up.front());
-  all.emplace_back(fault::kind::garbage, direction::up, up.front());
-  all.emplace_back(fault::kind::garbage, direction::down, down.front());
-  all.emplace_back(fault::kind::garbage, direction::down, down.front());
+  std::vector<fault> faults;
+  faults.emplace_back(fault::kind::garbage, direction::up, up.front());
+  faults.emplace_back(fault::kind::garbage, direction::up, up.front());
+  faults.emplace_back(fault::kind::garbage, direction::down, down.front());
+  faults.emplace_back(fault::kind::garbage, direction::down, down.front());
   for (const std::size_t start : up) {
-    all.emplace_back(fault::kind::cut, direction::up, start);
-    all.emplace_back(fault::kind::cut, direction::up, start + 7);
-    if (is_long) all.emplace_back(fault::kind::garbage, direction::up, start);
+    faults.emplace_back(fault::kind::cut, direction::up, start);
+    faults.emplace_back(fault::kind::cut, direction::up, start + 7);
+    if (is_long) faults.emplace_back(fault::kind::garbage, direction::up, start);
   }
   for (const std::size_t start : down) {
-    all.emplace_back(fault::kind::cut, direction::down, start);
-    all.emplace_back(fault::kind::cut, direction::down, start + 9);
-    all.emplace_back(fault::kind::reset, direction::down, start + 1);
+    faults.emplace_back(fault::kind::cut, direction::down, start);
+    faults.emplace_back(fault::kind::cut, direction::down, start + 9);
+    faults.emplace_back(fault::kind::reset, direction::down, start + 1);
     if (!is_long) continue;
-    all.emplace_back(fault::kind::garbage, direction::down, start);
-    all.emplace_back(fault::kind::garbage, direction::down, start + 4);
+    faults.emplace_back(fault::kind::garbage, direction::down, start);
+    faults.emplace_back(fault::kind::garbage, direction::down, start + 4);
   }
   const std::size_t step = is_long ? 1 : 2;
   const std::size_t before = descriptors();
   int broken = 0;
   int mended = 0;
   const auto begin = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < all.size(); i += step) {
-    const fault& one = all[i];
-    const std::string what = "fault " + std::to_string(static_cast<int>(one.what)) +
-                             (one.where == direction::up ? " up at " : " down at ") + std::to_string(one.at);
-    proxy.arm(one);
-    const bool by_tcp = one.what == fault::kind::reset;
+  for (std::size_t i = 0; i < faults.size(); i += step) {
+    const fault& injected = faults[i];
+    const std::string what = "fault " + std::to_string(static_cast<int>(injected.what)) +
+                             (injected.where == direction::up ? " up at " : " down at ") + std::to_string(injected.at);
+    proxy.arm(injected);
+    const bool by_tcp = injected.what == fault::kind::reset;
     const auto now = std::chrono::steady_clock::now();
-    const outcome seen = outcome_of(by_tcp ? proxy.tcp_address() : proxy.address());
+    const outcome result = outcome_of(by_tcp ? proxy.tcp_address() : proxy.address());
     const auto took = std::chrono::steady_clock::now() - now;
     if (std::getenv("COFFERDAM_TEST_VERBOSE") != nullptr || took > 20s)
       std::cout << what << ' ' << std::chrono::duration_cast<std::chrono::milliseconds>(took).count()
-                << " ms: " << seen.said << '\n';
-    EXPECT_TRUE(seen.is_ours) << what << ": " << seen.said;
-    EXPECT_LT(took, 200s) << what << ": " << seen.said;
-    if (seen.said.empty()) {
+                << " ms: " << result.said << '\n';
+    EXPECT_TRUE(result.is_ours) << what << ": " << result.said;
+    EXPECT_LT(took, 200s) << what << ": " << result.said;
+    if (result.said.empty()) {
       // The client repeated the request without an error, or the run ended before the fault.
       ++mended;
     } else {
       ++broken;
       const std::string named = by_tcp ? proxy.tcp_address().substr(6) : proxy.socket();
       // An error message of the warden may arrive over any stream, and does not name the socket.
-      EXPECT_TRUE(seen.said.find(named) != std::string::npos || seen.said.find("warden") != std::string::npos)
-          << what << ": " << seen.said;
-      EXPECT_NE(seen.code, exec_errc::cancelled) << seen.said;
-      EXPECT_NE(seen.code, exec_errc::environment_closed) << seen.said;
+      EXPECT_TRUE(result.said.find(named) != std::string::npos || result.said.find("warden") != std::string::npos)
+          << what << ": " << result.said;
+      EXPECT_NE(result.code, exec_errc::cancelled) << result.said;
+      EXPECT_NE(result.code, exec_errc::environment_closed) << result.said;
     }
     EXPECT_TRUE(in_time([] { return containers_of_this_process().empty(); }))
-        << what << ": " << seen.said << "\nleft: " << containers_of_this_process();
+        << what << ": " << result.said << "\nleft: " << containers_of_this_process();
     EXPECT_TRUE(in_time([&] { return proxy.open() == 0; })) << what << ": a connection is left open";
     if (HasFailure() && std::chrono::steady_clock::now() - begin > 300s) break;
   }
@@ -204,13 +204,13 @@ TEST(Attack, DK_03_a_daemon_that_answers_nobody_any_more_is_an_error_that_names_
   std::size_t broken = 0;
   for (std::size_t i = 0; i < down.size(); i += 4) {
     proxy.arm(fault(fault::kind::cut, direction::down, down[i] + 1).for_good());
-    const outcome seen = outcome_of(proxy.address());
+    const outcome result = outcome_of(proxy.address());
     // This run was shorter than the previous ones.
     if (!proxy.fired()) continue;
     ++broken;
-    EXPECT_TRUE(seen.is_ours) << seen.said;
-    EXPECT_NE(seen.said.find(proxy.socket()), std::string::npos) << down[i] << ": " << seen.said;
-    EXPECT_TRUE(seen.code == exec_errc::provider_lost || seen.code == exec_errc::provider_failed) << seen.said;
+    EXPECT_TRUE(result.is_ours) << result.said;
+    EXPECT_NE(result.said.find(proxy.socket()), std::string::npos) << down[i] << ": " << result.said;
+    EXPECT_TRUE(result.code == exec_errc::provider_lost || result.code == exec_errc::provider_failed) << result.said;
   }
   EXPECT_GT(broken, 3U);
   // A container that was created but not started stays until another process cleans up. A started container must be
@@ -271,8 +271,8 @@ TEST(Attack, DK_03_control_nothing_gets_through_behind_the_place_where_a_stream_
     run([&]() -> awaitable<void> {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
       asio::ip::tcp::socket client(executor);
-      const asio::ip::tcp::endpoint there(asio::ip::address_v4::loopback(), proxy.port());
-      co_await client.async_connect(there, asio::use_awaitable);
+      const asio::ip::tcp::endpoint address(asio::ip::address_v4::loopback(), proxy.port());
+      co_await client.async_connect(address, asio::use_awaitable);
       co_await asio::async_write(client, asio::buffer("x", 1), asio::use_awaitable);
       std::string got;
       std::error_code end;
@@ -304,7 +304,7 @@ TEST(Attack, DK_03_bytes_that_come_with_the_upgrade_belong_to_the_stream) {
       byte_stream raw = co_await api->upgrade(std::move(what), doing);
       docker::detail::attached_stream stream(std::move(raw), "the container x (" + api->address() + ")");
       std::string text;
-      std::string said;
+      std::string message;
       std::error_code code;
       try {
         for (;;) {
@@ -313,12 +313,12 @@ TEST(Attack, DK_03_bytes_that_come_with_the_upgrade_belong_to_the_stream) {
           text += as_text(bytes_view(piece.data(), got));
         }
       } catch (const error& failure) {
-        said = failure.what();
+        message = failure.what();
         code = failure.code();
       }
       EXPECT_EQ(text, tail.size() == 11 ? "earlycut" : "early");
       EXPECT_EQ(code, exec_errc::provider_lost);
-      EXPECT_NE(said.find(daemon.socket()), std::string::npos) << said;
+      EXPECT_NE(message.find(daemon.socket()), std::string::npos) << message;
       stream.close();
       co_await api->close();
     });
@@ -368,10 +368,10 @@ class own_daemon {
   own_daemon& operator=(const own_daemon&) = delete;
   ~own_daemon() { stop(); }
   void start() {
-    const std::string said = script("start");
+    const std::string printed = script("start");
     const std::string exports = script("env");
     const std::size_t at = exports.find("unix://");
-    if (at == std::string::npos) throw std::runtime_error("no daemon: " + said + exports);
+    if (at == std::string::npos) throw std::runtime_error("no daemon: " + printed + exports);
     address_ = exports.substr(at, exports.find_first_of(" \n", at) - at);
   }
   const std::string& address() const { return address_; }
@@ -415,18 +415,18 @@ TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provi
           output_chunk piece = co_await running.read();
           EXPECT_FALSE(piece.end());
           ::kill(daemon.pid(), number);
-          std::string said;
+          std::string message;
           std::string partial;
           std::error_code code;
           try {
             co_await running.wait();
           } catch (const error& failure) {
-            said = failure.what();
+            message = failure.what();
             code = failure.code();
             if (failure.partial() != nullptr) partial = failure.partial()->out().text();
           }
-          EXPECT_EQ(code, exec_errc::provider_lost) << said;
-          EXPECT_NE(said.find(daemon.address().substr(7)), std::string::npos) << said;
+          EXPECT_EQ(code, exec_errc::provider_lost) << message;
+          EXPECT_NE(message.find(daemon.address().substr(7)), std::string::npos) << message;
           EXPECT_EQ(partial, "before\n");
           std::string after;
           try {

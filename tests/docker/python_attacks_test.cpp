@@ -83,7 +83,7 @@ print(*said)
 /// connection arrived.
 template <class Provider>
 std::vector<std::string> tried(Provider provider) {
-  std::vector<std::string> all;
+  std::vector<std::string> results;
   const auto work = [&]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     asio::ip::tcp::acceptor listener(executor, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
@@ -92,18 +92,19 @@ std::vector<std::string> tried(Provider provider) {
     auto recipe = provider | python();
     auto runner = co_await recipe.open();
     for (const std::string& route : routes) {
-      const outside there;
+      const outside outside_files;
       code_request request(route + deed);
-      request.variable("path", boost::json::value(there.path())).variable("port", boost::json::value(port));
+      request.variable("path", boost::json::value(outside_files.path())).variable("port", boost::json::value(port));
       code_result result = co_await runner.run_code(std::move(request));
       std::error_code nobody;
       asio::ip::tcp::socket caller = listener.accept(nobody);
-      all.push_back(result.out().text() + result.err().text() + there.canary() + (nobody ? " nobody" : " a caller"));
+      results.push_back(result.out().text() + result.err().text() + outside_files.canary() +
+                        (nobody ? " nobody" : " a caller"));
     }
     co_await runner.close();
   };
   run(work);
-  return all;
+  return results;
 }
 
 }  // namespace python_attacks_test
@@ -113,9 +114,9 @@ using namespace python_attacks_test;
 TEST(Attack, PG_01_with_the_guards_off_a_container_holds_alone) {
   COFFERDAM_NEEDS_DOCKER();
   const std::vector<std::string> control = tried(local().without_warning());
-  for (const std::string& said : control) EXPECT_EQ(said, "secret 2 reached\nsecretin a caller");
+  for (const std::string& result : control) EXPECT_EQ(result, "secret 2 reached\nsecretin a caller");
   const std::vector<std::string> walled = tried(test_image("debian"));
   ASSERT_EQ(walled.size(), routes.size());
-  for (const std::string& said : walled)
-    EXPECT_EQ(said, "FileNotFoundError FileNotFoundError ConnectionRefusedError\nsecret nobody");
+  for (const std::string& result : walled)
+    EXPECT_EQ(result, "FileNotFoundError FileNotFoundError ConnectionRefusedError\nsecret nobody");
 }

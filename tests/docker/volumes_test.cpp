@@ -59,19 +59,19 @@ void inside(docker::provider provider, Body body) {
 }
 
 std::string sentence_of_open(const docker::provider& provider, std::error_code& code) {
-  std::string said;
+  std::string message;
   run(
       [&]() -> awaitable<void> {
         try {
           docker::environment env = co_await provider.open();
           co_await env.close();
         } catch (const error& failure) {
-          said = failure.what();
+          message = failure.what();
           code = failure.code();
         }
       },
       180s);
-  return said;
+  return message;
 }
 
 std::string volume_names() { return docker_says("volume ls -q --filter dangling=true"); }
@@ -124,9 +124,9 @@ TEST(Attack, DK_01_a_link_to_the_daemons_socket_is_not_mounted) {
   for (const std::string& target : {std::string("/in"), std::string("/workspace")}) {
     std::error_code code;
     const docker::container_options options = docker::container_options().add(docker::mount::bind(link, target));
-    const std::string said = sentence_of_open(cofferdam_test::test_image("busybox", options), code);
-    EXPECT_EQ(code, exec_errc::invalid_argument) << said;
-    EXPECT_NE(said.find("socket"), std::string::npos) << said;
+    const std::string message = sentence_of_open(cofferdam_test::test_image("busybox", options), code);
+    EXPECT_EQ(code, exec_errc::invalid_argument) << message;
+    EXPECT_NE(message.find("socket"), std::string::npos) << message;
   }
   EXPECT_EQ(our_containers(), "");
 }
@@ -178,10 +178,10 @@ TEST(Docker, a_volume_with_more_than_memory_holds_fails_and_names_the_options_th
       "count=20 2>/dev/null\nVOLUME /data\n");
   const docker::container_options options = docker::container_options().memory(std::uint64_t{64} << 20);
   std::error_code code;
-  const std::string said = sentence_of_open(image.provider(options), code);
-  EXPECT_EQ(code, exec_errc::too_large) << said;
+  const std::string message = sentence_of_open(image.provider(options), code);
+  EXPECT_EQ(code, exec_errc::too_large) << message;
   for (const char* const part : {"\"/data\"", "8388608 bytes", ".tmpfs(\"/data\")", ".volume(\"/data\")", ".memory()"})
-    EXPECT_NE(said.find(part), std::string::npos) << said;
+    EXPECT_NE(message.find(part), std::string::npos) << message;
   EXPECT_EQ(our_containers(), "");
   // Each of the three options that the error names solves the problem.
   docker::container_options empty = options;

@@ -28,8 +28,8 @@ using cofferdam_test::run;
 using cofferdam_test::test_image;
 
 std::vector<std::string>& warnings_of_root() {
-  static std::vector<std::string> all;
-  return all;
+  static std::vector<std::string> messages;
+  return messages;
 }
 
 TEST(Docker, commands_run_as_the_owner_of_the_folder_that_is_their_workspace) {

@@ -45,7 +45,7 @@ TEST(FindDaemon, the_usual_socket_is_there_even_where_nothing_is) {
   ASSERT_EQ(found.candidates().size(), 1U);
   EXPECT_EQ(found.candidates().front().path(), default_socket);
   std::string tried;
-  for (const std::string& one : found.tried()) tried += one + "\n";
+  for (const std::string& candidate : found.tried()) tried += candidate + "\n";
   for (const char* const part : {"DOCKER_HOST is not set", "DOCKER_CONTEXT", "/var/run/docker.sock",
                                  "/run/user/1000/docker.sock", "/h/.docker/run/docker.sock", "/run/podman/podman.sock"})
     EXPECT_NE(tried.find(part), std::string::npos) << part << " in " << tried;

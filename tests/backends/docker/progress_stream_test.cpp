@@ -29,13 +29,13 @@ std::string shown(const progress_event& event) {
 
 std::vector<std::string> read(const std::vector<std::string_view>& pieces) {
   progress_stream stream;
-  std::vector<std::string> all;
+  std::vector<std::string> events;
   for (const std::string_view piece : pieces) {
     stream.feed(piece);
-    while (const std::optional<progress_event> event = stream.next()) all.push_back(shown(*event));
+    while (const std::optional<progress_event> event = stream.next()) events.push_back(shown(*event));
   }
   stream.finish();
-  return all;
+  return events;
 }
 
 // A progress stream as sent by a daemon.

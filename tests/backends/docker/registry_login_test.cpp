@@ -60,10 +60,10 @@ TEST(RegistryLogin, a_password_may_have_colons_and_loses_padding_of_zeros) {
 }
 
 TEST(RegistryLogin, the_header_has_the_alphabet_of_urls_and_padding) {
-  const registry_credentials one = registry_credentials::password("b", "u", "\xc3\xbf\xc3\xbf>>>???");
-  EXPECT_EQ(one.header().find_first_of("+/"), std::string::npos);
-  EXPECT_NE(one.header().find_first_of("-_"), std::string::npos);
-  EXPECT_EQ(one.header().size() % 4, 0U);
+  const registry_credentials credentials = registry_credentials::password("b", "u", "\xc3\xbf\xc3\xbf>>>???");
+  EXPECT_EQ(credentials.header().find_first_of("+/"), std::string::npos);
+  EXPECT_NE(credentials.header().find_first_of("-_"), std::string::npos);
+  EXPECT_EQ(credentials.header().size() % 4, 0U);
 }
 
 TEST(RegistryLogin, a_token_goes_without_a_name) {

@@ -79,7 +79,7 @@ class client_process {
   ~client_process() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
-    for (const int one : {orders_[0], orders_[1], answers_[0], answers_[1]}) ::close(one);
+    for (const int fd : {orders_[0], orders_[1], answers_[0], answers_[1]}) ::close(fd);
   }
 
   void give(const std::string& word) { static_cast<void>(!::write(orders_[1], word.data(), word.size())); }
@@ -90,10 +90,10 @@ class client_process {
 
   /// Returns the number of occurrences in the memory that a core dump would contain: writable memory without the flag
   /// `dd` in /proc/PID/smaps, proc(5).
-  int count(std::string_view wanted) const {
-    const std::string there = "/proc/" + std::to_string(pid_);
-    std::ifstream maps(there + "/smaps");
-    const int memory = ::open((there + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
+  int count(std::string_view searched_text) const {
+    const std::string proc = "/proc/" + std::to_string(pid_);
+    std::ifstream maps(proc + "/smaps");
+    const int memory = ::open((proc + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
     if (!maps || memory < 0) throw std::runtime_error("its memory cannot be read");
     int found = 0;
     unsigned long begin = 0;
@@ -111,7 +111,7 @@ class client_process {
         is_written = rights.size() == 4 && rights[0] == 'r' && rights[1] == 'w';
       } else if (first == "VmFlags:" && is_written && line.find(" dd ") == std::string::npos &&
                  line.find(" dd") != line.size() - 3) {
-        found += count_in(memory, begin, end, wanted);
+        found += count_in(memory, begin, end, searched_text);
       }
     }
     ::close(memory);
@@ -119,7 +119,7 @@ class client_process {
   }
 
  private:
-  static int count_in(int memory, unsigned long begin, unsigned long end, std::string_view wanted) {
+  static int count_in(int memory, unsigned long begin, unsigned long end, std::string_view searched_text) {
     constexpr std::size_t piece = std::size_t{1} << 20;
     int found = 0;
     std::string text;
@@ -129,8 +129,9 @@ class client_process {
       if (got <= 0) break;
       more.resize(static_cast<std::size_t>(got));
       text += more;
-      for (std::size_t i = text.find(wanted); i != std::string::npos; i = text.find(wanted, i + 1)) ++found;
-      text.erase(0, text.size() - std::min(text.size(), wanted.size() - 1));
+      for (std::size_t i = text.find(searched_text); i != std::string::npos; i = text.find(searched_text, i + 1))
+        ++found;
+      text.erase(0, text.size() - std::min(text.size(), searched_text.size() - 1));
       at += static_cast<unsigned long>(got);
     }
     return found;
@@ -151,8 +152,8 @@ void use_sandbox(const std::string& url, const e2b::surroundings& variables, con
     auto* const env = new std::optional<e2b::environment>;
     e2b::environment opened = co_await recipe.open();
     env->emplace(std::move(opened));
-    const command_result said = co_await (*env)->run_command(shell("echo hello"));
-    if (said.out().text() != "hello\n") throw std::runtime_error("no hello");
+    const command_result result = co_await (*env)->run_command(shell("echo hello"));
+    if (result.out().text() != "hello\n") throw std::runtime_error("no hello");
     const std::vector<e2b::running_process> none = co_await (*env)->processes();
     if (!none.empty()) throw std::runtime_error("somebody runs there");
   };
@@ -210,15 +211,15 @@ TEST(CoreDump, of_a_client_over_tls_does_not_hold_a_secret_field) {
   const std::string trusted = authority.pem();
   client_process client([&trusted](const std::string& port) {
     auto* const loop = new asio::io_context(1);
-    auto* const there = new http_client(
+    auto* const leaked_client = new http_client(
         loop->get_executor(),
         tls_connector("127.0.0.1", static_cast<std::uint16_t>(std::stoi(port)), tls_settings().trust(trusted)));
     bool answered = false;
     const auto ask = [&]() -> awaitable<void> {
       http_request what("GET", "/");
       what.secret_field("X-Key", secret_string(std::string(key_over_tls)));
-      const http_response said = co_await there->request(std::move(what));
-      answered = said.text() == "44";
+      const http_response response = co_await leaked_client->request(std::move(what));
+      answered = response.text() == "44";
     };
     asio::co_spawn(*loop, ask, [loop](const std::exception_ptr&) { loop->stop(); });
     loop->run();

@@ -127,7 +127,7 @@ awaitable<void> all_of(int count, std::function<awaitable<void>(int)> work) {
 /// Runs `count` commands in the environment, and returns the number of commands that failed.
 awaitable<int> lost_of(e2b::environment& env, int count) {
   int lost = 0;
-  const auto one = [&](int i) -> awaitable<void> {
+  const auto run_one = [&](int i) -> awaitable<void> {
     const std::string word = "word-" + std::to_string(i);
     try {
       command_result result = co_await env.run_command(argv("echo", word));
@@ -136,7 +136,7 @@ awaitable<int> lost_of(e2b::environment& env, int count) {
       if (lost++ == 0) std::printf("first lost: %s\n", failure.what());
     }
   };
-  co_await all_of(count, one);
+  co_await all_of(count, run_one);
   co_return lost;
 }
 
@@ -174,7 +174,7 @@ awaitable<int> cut_of(http_client& client, int count, bool in_chunks) {
   int cut = 0;
   // The text is longer than the buffer in which the proxy collects data before it sends.
   const std::string text(6000, 'x');
-  const auto one = [&](int) -> awaitable<void> {
+  const auto run_one = [&](int) -> awaitable<void> {
     http_body body{std::string_view(text)};
     if (in_chunks) body = std::move(body).in_chunks();
     http_request what("POST", "/");
@@ -186,7 +186,7 @@ awaitable<int> cut_of(http_client& client, int count, bool in_chunks) {
       ++cut;
     }
   };
-  co_await all_of(count, one);
+  co_await all_of(count, run_one);
   co_return cut;
 }
 

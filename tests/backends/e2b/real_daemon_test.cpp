@@ -93,16 +93,16 @@ TEST(E2bRealDaemon, a_port_that_is_not_open_for_a_moment_is_asked_again) {
 }
 
 TEST(E2bRealDaemon, a_hiccup_on_the_way_is_an_error_to_try_again_after_and_loses_nothing) {
-  for (const std::string& said : {port_closed, std::string("Failed to route request to sandbox")}) {
+  for (const std::string& message : {port_closed, std::string("Failed to route request to sandbox")}) {
     scripted_service service;
     service.command = [&](http_call& call, const boost::json::object&) {
-      return scripted_service::json(call, 502, said);
+      return scripted_service::json(call, 502, message);
     };
     service.run([&]() -> awaitable<void> {
       e2b::environment env = co_await service.provider().open();
       const error failure = co_await failure_of(env);
       EXPECT_EQ(failure.code(), exec_errc::unavailable) << failure.what();
-      EXPECT_EQ(failure.cause() == e2b::sandbox_errc::not_reached, said == port_closed) << failure.what();
+      EXPECT_EQ(failure.cause() == e2b::sandbox_errc::not_reached, message == port_closed) << failure.what();
       EXPECT_NE(std::string(failure.what()).find("try again"), std::string::npos) << failure.what();
       co_await expect_that_it_goes_on(service, env);
       co_await env.close();
@@ -240,8 +240,8 @@ TEST(E2bRealDaemon, all_tries_of_one_create_have_one_key_and_another_create_has_
   EXPECT_EQ(opened(service).second, 3U);
   opened(service);
   std::vector<std::string> keys;
-  for (const auto& one : service.seen)
-    if (one.path == "/sandboxes") keys.emplace_back(one.fields.find("Idempotency-Key").value_or("none"));
+  for (const auto& received : service.seen)
+    if (received.path == "/sandboxes") keys.emplace_back(received.fields.find("Idempotency-Key").value_or("none"));
   ASSERT_EQ(keys.size(), 4U);
   EXPECT_EQ(keys[0], keys[1]);
   EXPECT_EQ(keys[0], keys[2]);
@@ -256,8 +256,8 @@ TEST(E2bRealDaemon, a_create_that_may_have_been_done_by_an_earlier_try_is_looked
   service.instead["POST /sandboxes"] = {answers(409, unknown)};
   opened(service);
   std::size_t looked = 0;
-  for (const auto& one : service.seen)
-    if (one.path.starts_with("/v2/sandboxes?") && one.path.find("metadata=") != std::string::npos) ++looked;
+  for (const auto& received : service.seen)
+    if (received.path.starts_with("/v2/sandboxes?") && received.path.find("metadata=") != std::string::npos) ++looked;
   EXPECT_EQ(looked, 1U);
 }
 
@@ -369,11 +369,11 @@ awaitable<void> on_a_terminal(http_call& call, const boost::json::object& body) 
   std::vector<std::string> variables{"PATH=/usr/bin:/bin"};
   for (const auto& [name, value] : body.at("process").at("envs").as_object())
     variables.push_back(std::string(name.data(), name.size()) + "=" + value.as_string().c_str());
-  const auto pointers = [](std::vector<std::string>& all) {
-    std::vector<char*> made;
-    for (std::string& one : all) made.push_back(one.data());
-    made.push_back(nullptr);
-    return made;
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> addresses;
+    for (std::string& text : texts) addresses.push_back(text.data());
+    addresses.push_back(nullptr);
+    return addresses;
   };
   const std::vector<char*> argv = pointers(words);
   const std::vector<char*> environment = pointers(variables);

@@ -65,8 +65,8 @@ class scripted_service {
 
   std::size_t count(std::string_view method, std::string_view path) const {
     std::size_t found = 0;
-    for (const seen_request& one : seen)
-      if (one.method == method && one.path == path) ++found;
+    for (const seen_request& received : seen)
+      if (received.method == method && received.path == path) ++found;
     return found;
   }
 
@@ -144,10 +144,11 @@ class scripted_service {
   cofferdam::awaitable<void> serve(cofferdam::http_call& call) {
     call.body_limit(std::nullopt);
     const cofferdam::bytes content = co_await call.read_all();
-    seen_request one{call.method(), call.head().target, call.head().fields, std::string(cofferdam::as_text(content))};
-    seen.push_back(one);
+    seen_request received{call.method(), call.head().target, call.head().fields,
+                          std::string(cofferdam::as_text(content))};
+    seen.push_back(received);
     boost::json::object body;
-    std::string text = one.body;
+    std::string text = received.body;
     if (call.path().starts_with("/process.Process/") && text.size() > 5 && text[0] == '\0') text.erase(0, 5);
     std::error_code broken;
     boost::json::value parsed = boost::json::parse(text, broken);
