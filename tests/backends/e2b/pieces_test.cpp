@@ -45,7 +45,7 @@ using cofferdam_test::sentence_of;
 surroundings with(surroundings::variable_map variables) { return surroundings(std::move(variables)); }
 
 template <class T>
-concept printable = requires(std::ostream& out, const T& code) { out << code; };
+concept printable = requires(std::ostream& out, const T& value) { out << value; };
 static_assert(printable<std::string>);
 static_assert(!printable<secret_string>, "a secret must not be printed");
 static_assert(!std::is_convertible_v<secret_string, std::string>);
