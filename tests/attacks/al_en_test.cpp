@@ -53,7 +53,8 @@ using cofferdam_test::run;
 using words = std::vector<std::string>;
 namespace fs = std::filesystem;
 
-// A workspace in a new folder. The canary lies beside the workspace, outside the reach of permitted commands.
+// A workspace in a new folder. Beside the workspace lies the path of the canary, a file that only a successful attack
+// creates.
 class playground {
  public:
   playground() {
@@ -79,7 +80,7 @@ class playground {
     fs::create_directories((workspace() / path).parent_path());
     std::ofstream(workspace() / path, std::ios::binary) << content;
   }
-  // Writes a shell script that creates the canary.
+  // Writes a shell script that creates the canary file.
   void plant_program(const std::string& path) const {
     plant(path, "#!/bin/sh\n: >" + canary().string() + "\n");
     fs::permissions(workspace() / path, fs::perms::owner_all);
@@ -670,8 +671,8 @@ TEST(Attack, EN_01_secrets_of_the_host_are_not_inherited) {
   }
 }
 
-// Expects that `catalogue_policy()` refuses a command that sets one of these variables, and that `allow_variables`
-// admits them.
+// Expects that `catalogue_policy()` refuses a command that sets one of these variables, and that the same policy with
+// `allow_variables` admits the command.
 void expect_variables_refused(const playground& here, const words& names) {
   for (const std::string& name : names) {
     EXPECT_TRUE(here.is_refused(catalogue_policy(), shell("ls").variable(name, "x"))) << name;

@@ -280,7 +280,8 @@ TEST(Attack, E2_gateway_MC_04_hostile_requests_leave_it_alive_and_small) {
           const std::string heard = co_await raw.rest();
           EXPECT_EQ(heard.find("\"event\""), std::string::npos) << heard;
         }
-        // The connection closes after every 7th byte of a valid request.
+        // Sends prefixes of a valid request, each 7 bytes longer than the previous one, and closes the connection
+        // after each.
         const std::string whole = head + "Content-Length: 40\r\n\r\n" +
                                   connect_message(R"({"process":{"cmd":"sleep"},"tag":"x"})").substr(0, 40);
         for (std::size_t cut = 0; cut < whole.size(); cut += 7) {

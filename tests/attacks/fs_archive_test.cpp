@@ -306,15 +306,15 @@ TEST(Attack, FS_10_sizes_that_lie_cost_nothing_and_are_refused) {
 /// A minimal reader of tar archives. Where implementations differ, a flag selects one of two behaviours.
 class simple_reader {
  public:
-  bool skips_data_of_links = true;  // false: reads the data of a link as entries
+  bool skips_data_of_links = true;  // true: skips the data of a link; false: reads it as entries
   bool takes_last_header = true;    // true: the last of two name headers counts; false: the first
-  bool prefers_pax = true;          // over a long name in GNU's format; false: the other way round
-  bool takes_global_names = true;   // false: ignores names in global headers
-  bool checks_sums = true;          // and skips invalid headers; false: accepts them
-  bool ends_at_one_block = true;    // false: the archive ends at two blocks of zeros
-  bool ends_at_end = true;          // false: continues with another archive behind the first
-  bool cuts_names_at_nul = true;    // false: uses all bytes of a long name
-  bool drops_names_without = true;  // drops a name header without an entry; false: reports the name
+  bool prefers_pax = true;          // true: a pax name wins over a GNU long name; false: the GNU name wins
+  bool takes_global_names = true;   // true: uses names in global headers; false: ignores them
+  bool checks_sums = true;          // true: skips headers with a wrong checksum; false: accepts them
+  bool ends_at_one_block = true;    // true: the archive ends at the first block of zeros; false: at the second
+  bool ends_at_end = true;          // true: ignores bytes after the end; false: reads them as another archive
+  bool cuts_names_at_nul = true;    // true: cuts a long name at its first NUL; false: uses all bytes
+  bool drops_names_without = true;  // true: drops a name header without an entry; false: reports its name
 
   std::vector<std::string> names(std::string_view archive) const {
     std::vector<std::string> found;

@@ -186,7 +186,7 @@ TEST(Attack, PG_06_forbidden_names_are_seen_wherever_they_stand) {
       {"def f(x=exec(\"print('in')\")): pass"},
       {"[f(\"print('in')\") for f in (exec,)]"},
       {"x: exec(\"print('in')\") = 1"},
-      {"def f(): pass\nmatch f:\n    case object(__globals__=g):\n        print('in')", false},  // Python 3.10
+      {"def f(): pass\nmatch f:\n    case object(__globals__=g):\n        print('in')", false},  // needs Python 3.10
   });
 }
 

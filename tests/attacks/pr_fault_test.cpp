@@ -160,7 +160,7 @@ class fault_run {
   std::string thrown_by_loop;
 
   fault_run(asio::io_context& loop, const temporary_folder& base, int& results) {
-    // Starts about 250 processes that finally all sleep. It is a fork bomb with an end, for the sake of the machine.
+    // The coroutine runs on no strand, so each operation switches to the environment's own strand and back.
     asio::co_spawn(loop, a_little_of_everything(base, results), [this](std::exception_ptr failure) {
       outcome = name_of(failure);
       ended = true;

@@ -37,7 +37,7 @@ std::vector<place> docker_places() {
     places.push_back(
         {name, [image, options] { return container_of(image, options); }, without, "COFFERDAM_TEST_DOCKER"});
   };
-  // Files and streams do not depend on the options of these containers.
+  // The options of the containers below affect neither files nor streams, so only the suites of commands run.
   constexpr const char* commands_only = "*file_conformance*:*streaming_conformance*:*terminal_conformance*";
   add("docker_busybox", "cofferdam-test/busybox", container_options());
   add("docker_debian", "cofferdam-test/debian", container_options());
@@ -49,11 +49,12 @@ std::vector<place> docker_places() {
   places.push_back({"docker_attached", [] { return by(command_transport::attached, "cofferdam-test/entrypoint"); }, "",
                     "COFFERDAM_TEST_DOCKER"});
   add("docker_root", "cofferdam-test/busybox", container_options().user("0:0"), commands_only);
-  // A shell does not report that its child died by SIGINT or SIGPIPE. The daemon buffers 1 MiB of unread output.
+  // Two tests cannot pass here. A shell does not report that its child died by SIGINT or SIGPIPE, and the daemon
+  // buffers 1 MiB of unread output.
   const std::string by_no_exec = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   places.push_back({"docker_exec", [] { return by(command_transport::exec, "cofferdam-test/debian"); }, by_no_exec,
                     "COFFERDAM_TEST_DOCKER"});
-  // In addition, the shell of BusyBox runs an invalid program file as a script.
+  // One more test cannot pass, because the shell of BusyBox runs an invalid program file as a script.
   places.push_back({"docker_exec_busybox", [] { return by(command_transport::exec, "cofferdam-test/busybox"); },
                     by_no_exec + ":*what_cannot_be_executed_says_why:" + commands_only, "COFFERDAM_TEST_DOCKER"});
   return places;

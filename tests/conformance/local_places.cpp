@@ -59,11 +59,12 @@ std::vector<place> local_places() {
                     },
                     "", ""});
   places.push_back({"jail", [] { return any_provider(jail()); }, "", has_jail() ? "" : "COFFERDAM_JAIL"});
-  // The file operations are the same as in "local".
+  // The file operations are the same as in "local", so their suite does not run again.
   places.push_back({"without_warden",
                     [] { return any_provider(local().without_warning().warden(warden_policy::never)); },
                     "*file_conformance*", ""});
-  // The commands of a fake are scripted by the test, and its files are never links, FIFOs or devices.
+  // The commands of a fake are scripted by the test, and its files are never links, FIFOs or devices. The tests that
+  // need more are left out.
   places.push_back({"fake", fake_with_file_commands,
                     "*command_conformance*:*lifetime_conformance*:*streaming_conformance*:*terminal_conformance*:"
                     "*link*:*fifo*:*a_stat_tells*",

@@ -42,7 +42,7 @@ const std::vector<python_place>& python_places() {
 place newest_python_place() {
   place setup;
   setup.name = "local_newest_python";
-  // The commands are the same as in "local".
+  // The commands are the same as in "local", so their suites do not run again.
   setup.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
       "*/terminal_conformance*";
@@ -58,11 +58,11 @@ place newest_python_place() {
 place pyodide_place() {
   place setup;
   setup.name = "pyodide";
-  // Pyodide runs no commands.
+  // Pyodide runs no commands, so the suites of commands and files do not run.
   setup.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
       "*/terminal_conformance*";
-  // WebAssembly has no processes and no threads.
+  // WebAssembly has no processes and no threads, so this suite does not run.
   setup.without += ":*/code_process_conformance*";
   setup.needs = "COFFERDAM_DENO";
   setup.runners = [] {

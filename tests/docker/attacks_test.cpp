@@ -488,8 +488,8 @@ TEST(Attack, PR_06_a_guest_of_a_container_kills_nobody_but_itself) {
 
 TEST(Attack, PR_06_a_guest_of_a_container_cannot_read_trace_or_forge_its_warden) {
   COFFERDAM_NEEDS_DOCKER();
-  // Counts the processes whose descriptors and memory the script can open, that it can trace, or whose descriptors it
-  // can copy.
+  // The script lists the processes whose memory or descriptors it can open, which it can trace, or whose descriptors
+  // it can copy.
   const std::string script =
       "import os, ctypes\n"
       "libc = ctypes.CDLL(None, use_errno=True)\n"

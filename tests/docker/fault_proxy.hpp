@@ -283,7 +283,7 @@ class fault_proxy {
       if (what == fault::kind::reset) {
         const linger at_once{1, 0};
         ::setsockopt(conn.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-        // The socket is closed, and thereby reset, when the other direction has ended too.
+        // The client sees the reset when the socket is closed, after the other direction has ended too.
         ::shutdown(conn.client, SHUT_RD);
         ::shutdown(conn.daemon, SHUT_RDWR);
       } else if (what == fault::kind::cut) {

@@ -50,7 +50,7 @@ class outside {
   std::string path_;
 };
 
-// Each text imports modules in a way that a guard would refuse.
+// Each text imports modules in a way that a guard would refuse. The number names the attack in the catalogue.
 const std::vector<std::string> routes{
     "import os as o, socket as s",                              // PG-01
     "o, s = __import__('o' + 's'), __import__('soc' + 'ket')",  // PG-02

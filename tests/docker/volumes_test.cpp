@@ -118,7 +118,7 @@ TEST(Attack, DK_01_a_link_to_the_daemons_socket_is_not_mounted) {
   const std::filesystem::path socket = cofferdam_test::docker_address().substr(7);
   const std::string link = (folder.path() / "harmless").string();
   std::filesystem::create_directory_symlink(socket.parent_path(), link);
-  // Control: the daemon follows the link.
+  // Control: the daemon itself follows the link, and mounts the folder with the socket.
   const std::string control = docker_says("run --rm --network none -v " + link + ":/in cofferdam-test/busybox ls /in");
   EXPECT_NE(control.find(socket.filename().string()), std::string::npos) << control;
   for (const std::string& target : {std::string("/in"), std::string("/workspace")}) {

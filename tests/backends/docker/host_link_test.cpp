@@ -63,7 +63,7 @@ class temporary_place {
   std::optional<std::string> before_;
 };
 
-/// The attached streams of a container, with the daemon's end of the connection in the hands of the test.
+/// The attached streams of a container. The test controls the daemon's end of the connection.
 class attachment {
  public:
   explicit attachment(const asio::any_io_executor& executor) : daemon_(executor) {
