@@ -176,7 +176,7 @@ TEST(Attack, FS_01_and_FS_02_paths_that_leave_the_workspace_are_refused) {
     EXPECT_EQ(as_text(back), "mine");
   });
   place.expect_untouched();
-  // Control: code that joins paths, or compares them as strings, reads the canary.
+  // Control: joining the paths reads the canary, and comparing them as strings accepts a folder beside the workspace.
   EXPECT_EQ(naive_read(place.path("w") + "/" + "../canary"), "untouched");
   EXPECT_TRUE(place.path("w-evil/x").starts_with(place.path("w")));
 }

@@ -299,7 +299,8 @@ awaitable<command_result> run_in(warden_session& session, command c) {
   co_return result;
 }
 
-/// Runs `body(folder)` in a forked host as root, if this program runs as root, and as an ordinary user.
+/// Runs `body(folder)` in forked hosts: as root if this program runs as root, and as an ordinary user if one is
+/// available.
 template <class Body>
 void as_each_user(Body body) {
   if (::geteuid() == 0) {
