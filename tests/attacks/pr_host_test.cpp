@@ -347,7 +347,7 @@ TEST(Attack, PR_14_what_cannot_be_started_is_named_with_the_systems_code) {
   for (const std::string name :
        {"missing", "directory", "no_x", "bad_shebang", "no_format", "empty", "busy", "directory/"}) {
     const std::string path = (programs / name).string();
-    // Control: a plain fork and execve fails with the expected error.
+    // Control: the expected value is the error of a plain fork and execve.
     const std::string expected = in_forked_host([&] {
       const char* words[] = {path.c_str(), nullptr};
       ::execv(path.c_str(), const_cast<char**>(words));

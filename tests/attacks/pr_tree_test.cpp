@@ -307,8 +307,8 @@ TEST(Attack, PR_03_control_a_process_group_does_not_hold_a_daemon) {
 
 namespace {
 
-/// A fork bomb with an end. Every process starts a session of its own and continues to fork: first as a tree, later
-/// as chains in which each process starts its successor and exits.
+/// A fork bomb with an end. Every process starts a session of its own and continues to fork: as a tree of depth 6,
+/// and as four chains in which each process starts its successor and exits.
 constexpr const char* bounded_bomb =
     "use POSIX; $SIG{TERM} = 'IGNORE'; open(my $f, '>>', 'started'); $f->autoflush(1); "
     "sub tree { my $n = shift; setsid; syswrite $f, 'x'; if ($n) { for (1..2) { my $p = fork; "
