@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Layers are free: counted with Asio's recycling of coroutine frames off, or every frame would look free.
+// Tests that layers allocate no memory. The count is made without Asio's cache of coroutine frames, because with the
+// cache every frame would look free.
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/middleware/limit_output.hpp>
@@ -60,7 +61,7 @@ namespace {
 
 using namespace cofferdam;
 
-/// A backend whose commands have ended when they start.
+/// Files of a backend whose operations finish immediately.
 class quick_files final : public file_system::implementation {
  public:
   awaitable<directory_entry> stat(std::string) override { co_return directory_entry(); }
@@ -74,7 +75,7 @@ class quick_files final : public file_system::implementation {
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request>) override { co_return nullptr; }
 };
 
-/// Answers at once.
+/// A backend whose operations finish immediately.
 class quick {
  public:
   awaitable<command_result> run_command(command) { co_return command_result::exited(0); }
@@ -82,13 +83,13 @@ class quick {
   awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
   awaitable<void> write_file(std::string, bytes_view) { co_return; }
   file_system files() {
-    static const auto all = std::make_shared<quick_files>();
-    return file_system(all);
+    static const auto shared_files = std::make_shared<quick_files>();
+    return file_system(shared_files);
   }
   awaitable<void> close() { co_return; }
 };
 
-/// The control: a layer that is a coroutine.
+/// Control: a layer whose operations are coroutines, which must allocate.
 template <code_exec_environment Inner>
 class awaiting_layer : public layer<awaiting_layer<Inner>, Inner> {
  public:
@@ -99,7 +100,7 @@ class awaiting_layer : public layer<awaiting_layer<Inner>, Inner> {
   }
 };
 
-/// Returns the number of allocations of one awaited operation, after a warm-up.
+/// Returns the number of allocations of one awaited operation. The first call is a warm-up, and is not counted.
 template <class E, class Operation>
 long cost(E& environment, Operation operation) {
   long result = 0;
@@ -115,7 +116,8 @@ long cost(E& environment, Operation operation) {
   return result;
 }
 
-// Layers edit the command, so the command has room for what they set: what is counted is the layers, not the strings.
+// Layers change settings of the command. The command has these settings already, so that the count contains no
+// allocations for its strings.
 command prepared() {
   command c = argv("ls");
   c.timeout(std::chrono::seconds(100)).keep_output(1 << 20).variable("A", "b");

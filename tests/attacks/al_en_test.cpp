@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows AL and EN of the catalogue of attacks: the command allowlist and the environment. The witness is outside: a
-// canary file that the host looks for. Each attack is first made without our protection, where it must leave the
-// canary.
+// Attacks AL (command allowlist) and EN (environment variables) of the project's catalogue of attacks. Each attack
+// tries to create a canary file outside the workspace, and the test checks if the file exists. Each attack first runs
+// without protection (the control), where it must create the canary.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
@@ -53,7 +53,8 @@ using cofferdam_test::run;
 using words = std::vector<std::string>;
 namespace fs = std::filesystem;
 
-// A workspace in a folder of its own; the canary lies beside the workspace, where no command has any business.
+// A workspace in a new folder. Beside the workspace lies the path of the canary, a file that only a successful attack
+// creates.
 class playground {
  public:
   playground() {
@@ -79,13 +80,13 @@ class playground {
     fs::create_directories((workspace() / path).parent_path());
     std::ofstream(workspace() / path, std::ios::binary) << content;
   }
-  // A program that leaves the canary.
+  // Writes a shell script that creates the canary file.
   void plant_program(const std::string& path) const {
     plant(path, "#!/bin/sh\n: >" + canary().string() + "\n");
     fs::permissions(workspace() / path, fs::perms::owner_all);
   }
 
-  // `@C` in a line stands for the canary, `@W` for the workspace.
+  // Replaces `@C` with the path of the canary, and `@W` with the path of the workspace.
   std::string fill(std::string text) const {
     const auto replace = [&text](std::string_view what, const std::string& with) {
       for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
@@ -98,7 +99,7 @@ class playground {
 
   local provider() const { return local().without_warning().paths(path_policy::ignore).workspace(workspace()); }
 
-  // Without any protection.
+  // Runs the command in a local environment without the allowlist.
   command_result run_bare(command c) const {
     return run([&]() -> awaitable<command_result> {
       auto environment = co_await provider().open();
@@ -116,7 +117,8 @@ class playground {
     });
   }
 
-  // The control. Some attacks act a moment after their command has ended.
+  // Returns true if the command creates the canary when no allowlist protects the host. Waits up to one second,
+  // because some attacks act a moment after their command has ended.
   bool attack_works(const command& c) const {
     remove_canary();
     run_bare(c.timeout().has_value() ? c : command(c).timeout(10s));
@@ -131,7 +133,7 @@ class playground {
     return result.kind() == error_kind::command_not_allowed && !has_canary();
   }
 
-  // Works without the layer, is refused with it.
+  // Expects that the line creates the canary without the allowlist, and is refused with it.
   void expect_stopped(const allow_commands& policy, const std::string& line) const {
     const command c = shell(fill(line));
     EXPECT_TRUE(attack_works(c)) << "the control leaves no canary: " << line;
@@ -142,7 +144,7 @@ class playground {
   fs::path folder_;
 };
 
-// The catalogue's policy: `find` with a table of flags.
+// The policy of the catalogue's AL attacks. The options of `find` are limited to the listed ones.
 allow_commands catalogue_policy() {
   return allow_commands("echo( .*)?", "ls( .*)?", "cat( .*)?", "grep .*", "git status",
                         "find( [a-z.]+| -name [^ ]+| -type [fd]| -maxdepth [0-9])*");
@@ -251,7 +253,8 @@ TEST(Attack, AL_09_a_planted_program_of_an_allowed_name_never_runs) {
   }
   for (const char* line : {"./ls", "@W/ls", "../workspace/ls"}) here.expect_stopped(catalogue_policy(), line);
   here.remove_canary();
-  EXPECT_TRUE(here.run_under(catalogue_policy(), shell("ls")).ok());  // the system's, though the other lies here
+  // Runs the `ls` of the system, although a program of the same name lies in the workspace.
+  EXPECT_TRUE(here.run_under(catalogue_policy(), shell("ls")).ok());
   EXPECT_FALSE(here.has_canary());
 }
 
@@ -296,7 +299,8 @@ TEST(Attack, AL_12_find_runs_and_writes_nothing) {
     EXPECT_TRUE(here.is_refused(catalogue_policy(), shell(here.fill(line)))) << line;
   EXPECT_TRUE(fs::exists(here.workspace() / "f"));
   EXPECT_EQ(here.run_under(catalogue_policy(), shell("find . -maxdepth 1 -type f -name f")).out().text(), "./f\n");
-  EXPECT_TRUE(here.run_bare(shell("find . -name f -delete")).ok());  // the control
+  // Control: without the allowlist, `find -delete` deletes the file.
+  EXPECT_TRUE(here.run_bare(shell("find . -name f -delete")).ok());
   EXPECT_FALSE(fs::exists(here.workspace() / "f"));
 }
 
@@ -355,7 +359,8 @@ TEST(Attack, AL_18_a_pattern_is_the_whole_command) {
   const command longer = shell(here.fill("sort f -o @C"));
   const allow_commands policy("sort f", "git status");
   here.remove_canary();
-  here.run_under(allow_commands("sort f").prefix_match(), longer);  // the control: anchored at the start only
+  // Control: a pattern that is anchored only at the start admits the longer command.
+  here.run_under(allow_commands("sort f").prefix_match(), longer);
   EXPECT_TRUE(here.has_canary());
   EXPECT_TRUE(here.is_refused(policy, longer));
   for (const char* line :
@@ -415,9 +420,10 @@ TEST(Attack, AL_20_text_that_looks_like_other_text_is_refused_and_shown_escaped)
   const playground here;
   here.plant_program(
       "bin/\xd1\x81"
-      "at");                                   // a Cyrillic letter, then "at"
-  here.plant_program("bin/echo\xef\xbc\x9b");  // "echo" and a full-width semicolon
-  here.plant_program("bin/l\xe2\x80\x8bs");    // a blank of no width
+      // The name is a Cyrillic letter followed by "at".
+      "at");
+  here.plant_program("bin/echo\xef\xbc\x9b");  // The name is "echo" and a full-width semicolon.
+  here.plant_program("bin/l\xe2\x80\x8bs");    // The name contains a zero-width space.
   const allow_commands policy = catalogue_policy().allow_variables("PATH");
   const std::string path = (here.workspace() / "bin").string() + ":/usr/bin:/bin";
   for (const char* line : {"\xd1\x81"
@@ -427,8 +433,9 @@ TEST(Attack, AL_20_text_that_looks_like_other_text_is_refused_and_shown_escaped)
     EXPECT_TRUE(here.attack_works(c)) << line;
     EXPECT_TRUE(here.is_refused(policy, c)) << line;
   }
-  // Characters that look like operators to a reader, with all arguments allowed: U+037E, then the full-width forms of "
-  // $ & ' ( ) ; < > \ ` |. The control: another character of the same length is admitted.
+  // These characters look like shell operators to a reader: U+037E, then the full-width forms of " $ & ' ( ) ; < > \
+  // ` |. The policy allows all arguments of `echo`, and must still refuse them. Control: other characters of the same
+  // length are admitted.
   EXPECT_EQ(here.run_under(catalogue_policy(), shell("echo a\xcd\xbf id")).out().text(), "a\xcd\xbf id\n");
   EXPECT_EQ(here.run_under(catalogue_policy(), shell("echo a\xef\xbc\x9a id")).out().text(), "a\xef\xbc\x9a id\n");
   for (const char* look_alike :
@@ -438,8 +445,9 @@ TEST(Attack, AL_20_text_that_looks_like_other_text_is_refused_and_shown_escaped)
     EXPECT_TRUE(here.run_bare(c).ok()) << look_alike;
     EXPECT_TRUE(here.is_refused(catalogue_policy(), c)) << look_alike;
   }
-  // Characters that are invisible or change the direction of text, with all arguments allowed: the ends of each range.
-  // The control: another kind of blank is admitted between quotes.
+  // These characters are invisible or change the direction of text. The list contains the first and the last of each
+  // refused range. The policy allows all arguments of `echo`, and must still refuse them. Control: a no-break space
+  // is admitted between quotes.
   EXPECT_EQ(here.run_under(catalogue_policy(), shell("echo 'a\xc2\xa0"
                                                      "b'"))
                 .out()
@@ -473,7 +481,8 @@ TEST(Attack, AL_20_text_that_looks_like_other_text_is_refused_and_shown_escaped)
 
 TEST(Attack, AL_21_unfinished_text_and_comments_are_refused) {
   const playground here;
-  EXPECT_EQ(here.run_bare(shell("echo a # b")).out().text(), "a\n");  // the control: a shell drops the end
+  // Control: a shell drops the text after "#".
+  EXPECT_EQ(here.run_bare(shell("echo a # b")).out().text(), "a\n");
   for (const char* line : {"echo a # b", "# ls", "echo 'a", "echo \"a", "echo a\\", "echo \"a\\\"", "echo 'a'\\''"})
     EXPECT_TRUE(here.is_refused(catalogue_policy(), shell(line))) << line;
   EXPECT_EQ(here.run_under(catalogue_policy(), shell("echo a#b '# c'")).out().text(), "a#b # c\n");
@@ -523,7 +532,8 @@ TEST(Attack, AL_23_accepted_lines_start_one_program_with_bash_s_own_words) {
     const std::string theirs = take_record();
     EXPECT_FALSE(theirs.empty()) << line;
     EXPECT_EQ(ours, theirs) << quote_shell_word(line);
-    words naive;  // the control: a splitter that only looks for blanks
+    // Control: a splitter that only looks for spaces produces other words.
+    words naive;
     for (std::size_t at = 0; at < line.size();) {
       const std::size_t end = std::min(line.find(' ', at), line.size());
       if (end > at) naive.push_back(line.substr(at, end - at));
@@ -548,7 +558,8 @@ TEST(Attack, AL_24_exported_functions_are_not_used) {
   EXPECT_TRUE(here.attack_works(alias));
   EXPECT_TRUE(here.is_refused(catalogue_policy(), alias));
   const allow_commands careless = catalogue_policy().allow_variables("BASH_ENV", "BASH_FUNC_echo%%");
-  for (const command& c : {function, alias}) {  // even then: there is no shell to use them
+  // Even a policy that allows these variables is safe, because the library starts `echo` without a shell.
+  for (const command& c : {function, alias}) {
     EXPECT_EQ(here.run_under(careless, c).out().text(), "hi\n");
     EXPECT_FALSE(here.has_canary());
   }
@@ -556,7 +567,8 @@ TEST(Attack, AL_24_exported_functions_are_not_used) {
 
 TEST(Attack, AL_25_files_with_the_names_of_options_are_files) {
   const playground here;
-  const auto provider = here.provider() | allow_commands();  // no command at all
+  // The policy allows no command, so the file operations below cannot depend on commands.
+  const auto provider = here.provider() | allow_commands();
   const words names = {"-rf", "--help", "$(id)", "-", "a b", "'", "*"};
   run([&]() -> awaitable<void> {
     auto environment = co_await provider.open();
@@ -574,7 +586,8 @@ TEST(Attack, AL_25_files_with_the_names_of_options_are_files) {
   EXPECT_FALSE(fs::exists(here.workspace() / "-rf"));
   EXPECT_FALSE(fs::exists(here.workspace() / "*"));
   for (const char* name : {"--help", "$(id)", "a b", "f"}) EXPECT_TRUE(fs::exists(here.workspace() / name)) << name;
-  EXPECT_NE(here.run_bare(shell("cat --help")).out().text(), "content");  // the control: a command reads an option
+  // Control: `cat` takes the file name `--help` for an option.
+  EXPECT_NE(here.run_bare(shell("cat --help")).out().text(), "content");
 }
 
 TEST(Attack, AL_26_a_policy_with_an_interpreter_is_warned_of_once) {
@@ -584,7 +597,8 @@ TEST(Attack, AL_26_a_policy_with_an_interpreter_is_warned_of_once) {
     EXPECT_NE(warnings[0].find("arbitrary code"), std::string::npos);
     EXPECT_NE(warnings[0].find(program), std::string::npos);
   }
-  EXPECT_TRUE(allow_commands("ls( .*)?", "git-lfs ls").lint().empty());  // the control
+  // Control: a policy without an interpreter produces no warning.
+  EXPECT_TRUE(allow_commands("ls( .*)?", "git-lfs ls").lint().empty());
 }
 
 TEST(Attack, AL_27_another_directory_is_refused) {
@@ -605,9 +619,9 @@ TEST(Attack, AL_27_another_directory_is_refused) {
   }
 }
 
-// ---- EN: the environment --------------------------------------------------------------------------------------------
+// ---- EN: the environment -------------------------------------------------------------------------------------------
 
-// Sets a variable of this process, and puts back what was there.
+// Sets an environment variable of this process. The destructor restores the old value.
 class host_variable {
  public:
   host_variable(std::string name, const std::string& value) : name_(std::move(name)) {
@@ -629,7 +643,7 @@ class host_variable {
   std::optional<std::string> before_;
 };
 
-// Returns the output of a child that was started without any precautions.
+// Returns the output of a child process that inherits the whole environment of this process.
 std::string careless_output(const std::string& line) {
   std::string output;
   FILE* pipe = ::popen(line.c_str(), "r");
@@ -647,7 +661,8 @@ TEST(Attack, EN_01_secrets_of_the_host_are_not_inherited) {
       "DOCKER_HOST"};
   const host_variable a(names[0], "hush-0"), b(names[1], "hush-1"), c(names[2], "hush-2"), d(names[3], "hush-3"),
       e(names[4], "hush-4"), f(names[5], "hush-5"), g(names[6], "hush-6");
-  EXPECT_NE(careless_output("env").find("hush-6"), std::string::npos);  // the control
+  // Control: a child process that inherits the environment prints the secret.
+  EXPECT_NE(careless_output("env").find("hush-6"), std::string::npos);
   for (const char* line : {"env", "cat /proc/self/environ | tr '\\0' '\\n'", "cat /proc/$$/environ | tr '\\0' '\\n'"}) {
     const std::string output = here.run_bare(shell(line)).out().text();
     EXPECT_NE(output.find("PATH="), std::string::npos) << line << " printed " << output;
@@ -656,7 +671,8 @@ TEST(Attack, EN_01_secrets_of_the_host_are_not_inherited) {
   }
 }
 
-// Variables that do harm without the layer, and are refused with it; and others that must be refused.
+// Expects that `catalogue_policy()` refuses a command that sets one of these variables, and that the same policy with
+// `allow_variables` admits the command.
 void expect_variables_refused(const playground& here, const words& names) {
   for (const std::string& name : names) {
     EXPECT_TRUE(here.is_refused(catalogue_policy(), shell("ls").variable(name, "x"))) << name;
@@ -669,7 +685,8 @@ void expect_variables_refused(const playground& here, const words& names) {
 TEST(Attack, EN_02_the_loader_s_variables_are_refused) {
   const playground here;
   const command c = argv("ls").variable("LD_DEBUG", "files").variable("LD_DEBUG_OUTPUT", here.fill("@W/loader"));
-  here.run_bare(c);  // the control: the loader writes to the file named by the variable
+  // Control: without the allowlist, the loader writes to the file that the variable names.
+  here.run_bare(c);
   const auto written = [&] {
     return std::any_of(
         fs::directory_iterator(here.workspace()), fs::directory_iterator(),
@@ -741,7 +758,8 @@ TEST(Attack, EN_07_impossible_variables_are_typed_errors) {
       return failure.code();
     }
   };
-  EXPECT_EQ(code_of("A", "b"), std::error_code());  // the control
+  // Control: a valid variable is accepted.
+  EXPECT_EQ(code_of("A", "b"), std::error_code());
   for (const std::string& name : {""s, "A=B"s, "A\0B"s, "A\nB"s})
     EXPECT_EQ(code_of(name, "x"), exec_errc::invalid_argument);
   EXPECT_EQ(code_of("A", "x\0y"s), exec_errc::invalid_argument);
@@ -764,7 +782,8 @@ TEST(Attack, EN_08_proxy_variables_of_the_host_are_not_inherited) {
   const playground here;
   const host_variable a("http_proxy", "http://proxy.invalid:1"), b("HTTPS_PROXY", "http://proxy.invalid:2"),
       c("ALL_PROXY", "socks5://proxy.invalid:3"), d("NO_PROXY", "hush.invalid");
-  EXPECT_NE(careless_output("env").find("proxy.invalid"), std::string::npos);  // the control
+  // Control: a child process that inherits the environment prints the proxy.
+  EXPECT_NE(careless_output("env").find("proxy.invalid"), std::string::npos);
   const std::string output = here.run_bare(shell("env")).out().text();
   for (const char* name : {"proxy.invalid", "hush.invalid", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
     EXPECT_EQ(output.find(name), std::string::npos) << name;
@@ -778,7 +797,8 @@ TEST(Attack, EN_09_home_and_temporary_folders_are_the_guest_s_own) {
   host.plant(".gitconfig", "[user]\n\tname = hush\n");
   const host_variable home("HOME", host.workspace().string()), temporary("TMPDIR", host.workspace().string()),
       config("XDG_CONFIG_HOME", host.workspace().string());
-  EXPECT_NE(careless_output("cat ~/.netrc").find("hush"), std::string::npos);  // the control
+  // Control: a child process that inherits HOME reads the secret.
+  EXPECT_NE(careless_output("cat ~/.netrc").find("hush"), std::string::npos);
   const command_result result =
       here.run_bare(shell("cat ~/.netrc ~/.bashrc; git config --get user.name; echo $HOME; echo $TMPDIR; env"));
   const std::string output = result.out().text();

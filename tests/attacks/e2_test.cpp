@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A hostile, broken or busy E2B service against the backend. Each attack has a control in which it succeeds.
+// Attacks on the E2B backend by a hostile, broken or busy E2B service. Each test contains a control, in which the
+// attack succeeds or an ordinary request works.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
@@ -43,8 +44,8 @@ using action = scripted_service::action;
 const std::string canary = "e2b_canary0123456789";
 
 std::string& warnings() {
-  static std::string all;
-  return all;
+  static std::string text;
+  return text;
 }
 
 action says(int status, std::string text, std::string field = {}, std::string value = {}) {
@@ -61,25 +62,25 @@ awaitable<void> torn(http_call&, const boost::json::object&) {
   co_return;
 }
 
-/// Returns all output of a run: errors, results, warnings.
+/// Opens an environment, runs a command and writes a file. Returns the texts of all errors and advice.
 awaitable<std::string> all_that_is_said(e2b::provider recipe) {
-  std::string all;
+  std::string collected;
   try {
     e2b::environment env = co_await recipe.open();
     try {
       command_result result = co_await env.run_command(shell("x"));
-      all += result.reason() + result.advice();
+      collected += result.reason() + result.advice();
       if (result.ok()) co_await env.write_file("f", as_bytes("content"));
     } catch (const error& failure) {
-      all += failure.what();
-      all += failure.cause().message();
+      collected += failure.what();
+      collected += failure.cause().message();
     }
     co_await env.close();
   } catch (const error& failure) {
-    all += failure.what();
-    all += failure.cause().message();
+    collected += failure.what();
+    collected += failure.cause().message();
   }
-  co_return all;
+  co_return collected;
 }
 
 TEST(Attack, E2_01_a_service_that_quotes_the_key_does_not_make_us_say_it) {
@@ -88,7 +89,7 @@ TEST(Attack, E2_01_a_service_that_quotes_the_key_does_not_make_us_say_it) {
   const std::string token = "token-0123456789";
   const std::string quoting = R"({"code":401,"message":"no such key: )" + canary + " or " + token + R"("})";
   const std::string page = "<html>X-API-KEY: " + canary + " X-Access-Token: " + token + std::string(312, 'x') + canary;
-  // The control: their words as they stand.
+  // Control: the response bodies, before they are redacted, contain the key.
   EXPECT_NE(e2b::detail::said_message(quoting).find(canary), std::string::npos);
   EXPECT_NE(e2b::detail::said_message(page).find(canary), std::string::npos);
   for (const int status : {400, 401, 403, 404, 409, 429, 500, 502, 503, 507}) {
@@ -104,13 +105,14 @@ TEST(Attack, E2_01_a_service_that_quotes_the_key_does_not_make_us_say_it) {
           service.command = [](http_call& call, const boost::json::object& body) {
             return scripted_service::stream(call, scripted_service::whole(scripted_service::mark_of(body), "", "", 0));
           };
-        std::string all;
+        std::string texts;
         service.run([&]() -> awaitable<void> {
-          all = co_await all_that_is_said(service.provider().first_pause(1ms).lifetime(1s));
+          texts = co_await all_that_is_said(service.provider().first_pause(1ms).lifetime(1s));
         });
-        EXPECT_EQ((all + warnings()).find("canary0123"), std::string::npos) << where << all;
-        const bool has_token = !std::string(where).ends_with("sandboxes");  // otherwise there is no token yet
-        EXPECT_TRUE(!has_token || (all + warnings()).find(token) == std::string::npos) << where << all;
+        EXPECT_EQ((texts + warnings()).find("canary0123"), std::string::npos) << where << texts;
+        // If creating the sandbox fails, the client has not received a token yet.
+        const bool has_token = !std::string(where).ends_with("sandboxes");
+        EXPECT_TRUE(!has_token || (texts + warnings()).find(token) == std::string::npos) << where << texts;
       }
     }
   }
@@ -130,14 +132,14 @@ TEST(Attack, E2_01_a_redirect_does_not_take_the_key_elsewhere) {
       };
       cofferdam_test::site first;
       const std::function<awaitable<void>(http_server&)> inner = [&](http_server&) -> awaitable<void> {
-        const std::string said =
+        const std::string texts =
             co_await all_that_is_said(service.provider().api_url("http://127.0.0.1:" + std::to_string(first.port)));
-        EXPECT_NE(said.find("not followed"), std::string::npos) << said;
+        EXPECT_NE(texts.find("not followed"), std::string::npos) << texts;
       };
       co_await first.open(each, http_server_settings(), inner);
     }
     EXPECT_TRUE(elsewhere.seen.empty());
-    // The control: a client that follows redirects sends the key along.
+    // Control: a client that follows redirects sends the key to the other server.
     http_client naive(executor, elsewhere.server.there());
     http_request what("POST", "/sandboxes");
     what.field("X-API-KEY", canary).content("application/json", "{}");
@@ -170,7 +172,7 @@ TEST(Attack, E2_01_a_stranger_with_a_certificate_of_his_own_is_not_talked_to) {
     const std::string stranger = co_await all_that_is_said(recipe());
     EXPECT_NE(stranger.find("trust"), std::string::npos) << stranger;
     EXPECT_EQ(heard, 0);
-    // The control: a client that trusts this authority talks to the attacker.
+    // Control: a client that trusts this authority connects to the attacker's server.
     const std::string trusted = co_await all_that_is_said(recipe().ca_file((folder / "ca.pem").string()));
     EXPECT_NE(trusted.find("heard"), std::string::npos) << trusted;
     EXPECT_EQ(heard, 1);
@@ -186,20 +188,22 @@ TEST(Attack, E2_01_the_key_goes_to_the_control_plane_only_and_an_id_leads_nowher
     scripted_service service;
     service.instead["POST /sandboxes"] = {
         says(201, std::string(R"({"sandboxID":")") + id + R"(","envdVersion":"0.6.13"})")};
-    std::string said;
-    service.run([&]() -> awaitable<void> { said = co_await all_that_is_said(service.provider()); });
-    // Nothing but what looks for a sandbox that may have been made.
+    std::string texts;
+    service.run([&]() -> awaitable<void> { texts = co_await all_that_is_said(service.provider()); });
+    // After the invalid id, the client only sends requests to the control plane (`/sandboxes`), to find and remove
+    // the sandbox that may exist.
     EXPECT_EQ(service.count("POST", "/sandboxes"), 1U);
-    for (const auto& one : service.seen) EXPECT_TRUE(one.path.find("/sandboxes") <= 3) << one.path << said;
+    for (const auto& received : service.seen)
+      EXPECT_TRUE(received.path.find("/sandboxes") <= 3) << received.path << texts;
   }
-  // The control: with an id that is one, the sandbox is talked to, without the key.
+  // Control: with a valid id, the client also connects to the sandbox, and sends no key there.
   scripted_service service;
   service.run([&]() -> awaitable<void> { co_await all_that_is_said(service.provider()); });
   bool has_talked = false;
-  for (const auto& one : service.seen) {
-    if (one.path.find("/sandboxes") <= 3) continue;
+  for (const auto& received : service.seen) {
+    if (received.path.find("/sandboxes") <= 3) continue;
     has_talked = true;
-    EXPECT_FALSE(one.fields.find("X-API-KEY").has_value());
+    EXPECT_FALSE(received.fields.find("X-API-KEY").has_value());
   }
   EXPECT_TRUE(has_talked);
 }
@@ -211,12 +215,12 @@ TEST(Attack, E2_02_a_busy_service_is_asked_again_later_and_as_late_as_it_says) {
       says(503, R"({"code":503,"error_code":"sandbox_capacity_unavailable","message":"busy"})")};
   const auto before = std::chrono::steady_clock::now();
   service.run([&]() -> awaitable<void> {
-    const std::string said = co_await all_that_is_said(service.provider());
-    EXPECT_EQ(said, "");
+    const std::string texts = co_await all_that_is_said(service.provider());
+    EXPECT_EQ(texts, "");
   });
   EXPECT_EQ(service.count("POST", "/sandboxes"), 3U);
   EXPECT_GE(std::chrono::steady_clock::now() - before, 1s);
-  // Not for ever, and not beyond the limit of a request.
+  // The number of attempts is limited to four, and a wait is limited by the time limit of the request.
   scripted_service never;
   for (int i = 0; i < 20; ++i) never.instead["POST /sandboxes"].push_back(says(503, "{}"));
   never.run([&]() -> awaitable<void> { co_await all_that_is_said(never.provider()); });
@@ -225,13 +229,13 @@ TEST(Attack, E2_02_a_busy_service_is_asked_again_later_and_as_late_as_it_says) {
   late.instead["POST /sandboxes"] = {says(429, "{}", "Retry-After", "600")};
   late.run([&]() -> awaitable<void> { co_await all_that_is_said(late.provider()); });
   EXPECT_EQ(late.count("POST", "/sandboxes"), 1U);
-  // The control: no wait if waiting cannot help.
+  // Control: the client does not retry an error that waiting cannot resolve.
   scripted_service full;
   full.instead["POST /sandboxes"] = {
       says(429, R"({"code":429,"message":"you have reached the maximum number of concurrent E2B sandboxes"})")};
   full.run([&]() -> awaitable<void> {
-    const std::string said = co_await all_that_is_said(full.provider());
-    EXPECT_NE(said.find("close sandboxes"), std::string::npos) << said;
+    const std::string texts = co_await all_that_is_said(full.provider());
+    EXPECT_NE(texts.find("close sandboxes"), std::string::npos) << texts;
   });
   EXPECT_EQ(full.count("POST", "/sandboxes"), 1U);
 }
@@ -240,16 +244,16 @@ TEST(Attack, E2_02_a_command_that_may_have_started_is_never_sent_again) {
   constexpr const char* const path = "/process.Process/Start";
   const auto commands = [](const scripted_service& service) {
     std::size_t found = 0;
-    for (const auto& one : service.seen)
-      if (one.path == path && one.body.find("COFFERDAM_COMMAND") != std::string::npos &&
-          one.body.find("environ") == std::string::npos)
+    for (const auto& received : service.seen)
+      if (received.path == path && received.body.find("COFFERDAM_COMMAND") != std::string::npos &&
+          received.body.find("environ") == std::string::npos)
         ++found;
     return found;
   };
   const auto cut_after = [](std::size_t size) -> action {
     return [size](http_call& call, const boost::json::object& body) -> awaitable<void> {
-      const std::string all = scripted_service::whole(scripted_service::mark_of(body), "out", "", 0);
-      co_await scripted_service::torn_stream(call, all.substr(0, size));
+      const std::string response = scripted_service::whole(scripted_service::mark_of(body), "out", "", 0);
+      co_await scripted_service::torn_stream(call, response.substr(0, size));
     };
   };
   for (const action& what : {action(&torn), cut_after(0), cut_after(3), cut_after(60), says(500, "{}"), says(502, "x"),
@@ -257,20 +261,20 @@ TEST(Attack, E2_02_a_command_that_may_have_started_is_never_sent_again) {
     scripted_service service;
     service.command = what;
     service.run([&]() -> awaitable<void> {
-      const std::string said = co_await all_that_is_said(service.provider());
-      EXPECT_NE(said, "");
+      const std::string texts = co_await all_that_is_said(service.provider());
+      EXPECT_NE(texts, "");
     });
     EXPECT_EQ(commands(service), 1U);
   }
-  // The control: a response which guarantees that nothing was done.
+  // Control: after a response which guarantees that nothing was started, the client sends the command again.
   scripted_service service;
   int turn = 0;
   service.command = [&](http_call& call, const boost::json::object& body) -> awaitable<void> {
-    const std::string all = scripted_service::whole(scripted_service::mark_of(body), "out", "", 0);
+    const std::string response = scripted_service::whole(scripted_service::mark_of(body), "out", "", 0);
     if (turn++ == 0)
       co_await scripted_service::json(call, 429, R"({"code":429,"message":"too many"})");
     else
-      co_await scripted_service::stream(call, all);
+      co_await scripted_service::stream(call, response);
   };
   service.run([&]() -> awaitable<void> { co_await all_that_is_said(service.provider()); });
   EXPECT_GE(commands(service), 2U);
@@ -283,7 +287,8 @@ TEST(Attack, E2_03_a_sandbox_that_nobody_closes_has_an_end) {
     e2b::environment env = co_await service.provider().lifetime(7s).open();
     EXPECT_NE(service.seen.front().body.find("\"timeout\":7"), std::string::npos);
     co_await env.run_command(shell("x"));
-    EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 0U);  // the control: it was not ended
+    // Control: the sandbox is not deleted before `close()`.
+    EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 0U);
     co_await env.close();
     EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 1U);
   });
@@ -293,21 +298,22 @@ TEST(Attack, E2_03_expiry_in_the_middle_of_a_command_is_an_error_of_its_own) {
   scripted_service service;
   bool expires = true;
   service.command = [&](http_call& call, const boost::json::object& body) -> awaitable<void> {
-    const std::string all = scripted_service::whole(scripted_service::mark_of(body), "out", "", 0);
+    const std::string response = scripted_service::whole(scripted_service::mark_of(body), "out", "", 0);
     if (!expires) {
-      co_await scripted_service::stream(call, all);
+      co_await scripted_service::stream(call, response);
       co_return;
     }
     service.sandbox_lives = false;
-    co_await scripted_service::torn_stream(call, all.substr(0, 200));
+    co_await scripted_service::torn_stream(call, response.substr(0, 200));
   };
   service.run([&]() -> awaitable<void> {
-    expires = false;  // the control
+    // Control: the sandbox does not expire, and the command succeeds.
+    expires = false;
     const std::string whole = co_await all_that_is_said(service.provider());
     EXPECT_EQ(whole, "");
     expires = true;
-    const std::string said = co_await all_that_is_said(service.provider());
-    EXPECT_NE(said.find("the sandbox iabc is gone"), std::string::npos) << said;
+    const std::string texts = co_await all_that_is_said(service.provider());
+    EXPECT_NE(texts.find("the sandbox iabc is gone"), std::string::npos) << texts;
   });
 }
 
@@ -315,12 +321,13 @@ TEST(Attack, E2_04_envelopes_that_lie_are_refused_and_cost_nothing) {
   std::string wire;
   scripted_service service;
   service.command = [&](http_call& call, const boost::json::object& body) -> awaitable<void> {
-    const std::string all = scripted_service::whole(scripted_service::mark_of(body), "out", "", 0);
-    co_await scripted_service::stream(call, wire.empty() ? all : wire);
+    const std::string response = scripted_service::whole(scripted_service::mark_of(body), "out", "", 0);
+    co_await scripted_service::stream(call, wire.empty() ? response : wire);
   };
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().open();
-    command_result whole = co_await env.run_command(shell("x"));  // the control
+    // Control: a valid stream of envelopes is accepted.
+    command_result whole = co_await env.run_command(shell("x"));
     EXPECT_EQ(whole.out().text(), "out");
     const std::string deep = connect_message(std::string(100'000, '['));
     for (const std::string& each :

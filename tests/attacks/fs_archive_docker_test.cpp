@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The row FS-10 of the attack catalogue where the library itself reads archives: files and folders of an image, as the
-// daemon sends them. The daemon here is a scripted one; the image, and with it the archive, is a stranger's.
+// Attack FS-10 of the project's catalogue of attacks: hostile tar archives, here those that the library itself reads.
+// The Docker backend reads files and folders of an image as archives from the daemon. The image is untrusted, and
+// with it the archive. The daemon in these tests is a scripted one.
 
 #include <cofferdam/backends/docker/detail/daemon_location.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
@@ -42,11 +43,11 @@ using cofferdam_test::tar_header;
 
 constexpr std::size_t mib = 1024 * 1024;
 
-/// A daemon that answers every call with this archive, and counts what it could send of it.
+/// A daemon that answers every request with `archive`, and counts the bytes it could send.
 class archive_daemon {
  public:
   std::string archive;
-  std::size_t repeats = 1;  ///< how often its last 512 bytes come
+  std::size_t repeats = 1;  ///< number of times the last 512 bytes of the archive are sent
   std::size_t sent = 0;
 
   template <class Read>
@@ -111,7 +112,7 @@ TEST(Attack, FS_10_a_file_of_an_image_is_read_whole_or_not_at_all) {
     EXPECT_EQ(daemon.file(content), std::nullopt);
     EXPECT_EQ(content, accounts);
   }
-  // Truncated anywhere before the end of the file, by a daemon that answered 200 and then stopped.
+  // The daemon responds with status 200, and closes the response before the end of the file.
   const std::size_t end = 512 + accounts.size();
   for (const std::size_t size : {std::size_t{0}, std::size_t{100}, std::size_t{511}, std::size_t{512}, std::size_t{530},
                                  std::size_t{512 + 31}, end - 1}) {
@@ -121,7 +122,7 @@ TEST(Attack, FS_10_a_file_of_an_image_is_read_whole_or_not_at_all) {
     EXPECT_EQ(daemon.file(content), exec_errc::io_error) << size;
     EXPECT_EQ(content, "") << size;
   }
-  // Control: what a cut in the middle of a number would have made of the user.
+  // Control: if a truncated file were accepted, the user id would be cut too, from 1000 to 1.
   const std::string cut = accounts.substr(0, accounts.find("1000:1000") + 1);
   EXPECT_EQ(docker::detail::resolve_user("app", accounts, "").uid(), 1000U);
   EXPECT_EQ(docker::detail::resolve_user("app", cut, "").uid(), 1U);
@@ -143,7 +144,7 @@ TEST(Attack, FS_10_what_an_image_puts_in_the_place_of_a_file_is_no_content) {
     EXPECT_EQ(daemon.file(content), std::nullopt) << what;
     EXPECT_EQ(content, "") << what;
   }
-  // Only the file itself counts: nothing in front of it, nothing behind it.
+  // Entries before and after the requested file are ignored.
   for (const std::string& archive : {tar_header("other", 'V', other.size()).with(other) + real + tar_end(),
                                      real + tar_header("passwd", '0', other.size()).with(other) + tar_end()}) {
     archive_daemon daemon;
@@ -152,7 +153,7 @@ TEST(Attack, FS_10_what_an_image_puts_in_the_place_of_a_file_is_no_content) {
     EXPECT_EQ(daemon.file(content), std::nullopt);
     EXPECT_EQ(content, accounts);
   }
-  // Control: all data of the first archive, one piece after another, makes another user of "app".
+  // Control: a client that joins the data of all entries would run the user "app" as root.
   EXPECT_EQ(docker::detail::resolve_user("app", other + accounts, "").uid(), 0U);
 }
 
@@ -171,7 +172,7 @@ TEST(Attack, FS_10_a_file_of_an_image_has_a_limit_and_lies_about_sizes_are_refus
     std::string content;
     EXPECT_EQ(daemon.file(content), expected);
   }
-  // 1 GiB of it: the daemon is not listened to for so long. The control is its own count, past the limit it is cut off.
+  // The file has 1 GiB. The client must close the connection early: the daemon's count stays below 64 MiB.
   archive_daemon daemon;
   daemon.archive = tar_header("passwd", '0', std::uint64_t{1024} * mib).bytes() + std::string(512, 'x');
   daemon.repeats = 2 * 1024 * mib / 1024;
@@ -186,7 +187,8 @@ TEST(Attack, FS_10_a_file_of_an_image_has_a_limit_and_lies_about_sizes_are_refus
 TEST(Attack, FS_10_a_folder_of_an_image_is_looked_at_and_not_read) {
   const std::string root = tar_header("./", '5').put(100, 8, "0001777").put(108, 8, "0000007").bytes();
   const std::string device = tar_header("./sda", '4').bytes();
-  {  // Control: an honest one, with something in it and without.
+  // Control: a valid archive is accepted, for an empty folder and for a folder with content.
+  {
     archive_daemon daemon;
     daemon.archive = root + tar_end();
     docker::detail::volume_folder found;
@@ -198,15 +200,16 @@ TEST(Attack, FS_10_a_folder_of_an_image_is_looked_at_and_not_read) {
     EXPECT_EQ(daemon.folder(found), std::nullopt);
     EXPECT_TRUE(found.has_content);
   }
-  // Cut off before it is known whether there is something in it: never taken for an empty folder, whose content would
-  // be missing without a word.
+  // The archive is truncated before the first entry of the folder. It must not be taken for an empty folder, because
+  // the content of the folder would then be missing without an error.
   for (const std::size_t size : {std::size_t{0}, std::size_t{100}, std::size_t{512}, std::size_t{700}}) {
     archive_daemon daemon;
     daemon.archive = (root + device + tar_end()).substr(0, size);
     docker::detail::volume_folder found;
     EXPECT_EQ(daemon.folder(found), exec_errc::io_error) << size;
   }
-  // A million entries: two are enough.
+  // The archive has a million entries. The client closes the connection after the first entries, because two are
+  // enough to answer if the folder is empty.
   archive_daemon daemon;
   daemon.archive = root + device;
   daemon.repeats = 1'000'000;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The row FS-10 of the attack catalogue: hostile tar archives, unpacked into a folder beside a canary. What is believed
-// is what lies on the disk afterwards, and this program's own memory. In the control the same unpacker takes names and
-// sizes at their word.
+// Attack FS-10 of the project's catalogue of attacks: hostile tar archives, unpacked into a folder beside a canary.
+// The tests check the files on the disk afterwards, and this program's memory. In each control the same unpacker uses
+// names and sizes unchecked, and must do harm.
 
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/file_source.hpp>
@@ -59,7 +59,7 @@ using cofferdam_test::tar_header;
 using cofferdam_test::temporary_folder;
 using cofferdam_test::thrown_by;
 
-/// A folder to unpack into, and beside it what no archive may read or change.
+/// A folder to unpack into. Beside it lie files that no archive may read or change.
 class scene {
  public:
   scene() {
@@ -69,11 +69,11 @@ class scene {
   }
   bool is_untouched() const {
     std::set<std::string> found;
-    for (const auto& one : std::filesystem::recursive_directory_iterator(folder_.path())) {
-      const std::string name = one.path().lexically_relative(folder_.path()).string();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      const std::string name = entry.path().lexically_relative(folder_.path()).string();
       if (name != "w" && !name.starts_with("w/")) found.insert(name);
     }
-    // A second name of a file outside is a way out too.
+    // A new hard link to a file outside would let the archive change that file later.
     struct stat status {};
     const bool has_one_name = ::stat((folder_ / "canary").c_str(), &status) == 0 && status.st_nlink == 1;
     return has_one_name && found == std::set<std::string>{"canary", "outside", "outside/secret"} &&
@@ -88,13 +88,13 @@ class scene {
   temporary_folder folder_;
 };
 
-/// Unpacks with the plainest of means: whatever name it is given, it joins it to the root and makes it.
+/// A minimal unpacker: joins each name to the root, and creates the entry there.
 class unpacker {
  public:
-  /// \param names  what decides about names; none: they are taken as they are.
+  /// \param names  checks the names of the entries; null means that names are used unchecked.
   unpacker(std::filesystem::path root, tar_names* names) : root_(std::move(root)), names_(names) {}
 
-  /// Errors of single entries are collected, those of the archive thrown.
+  /// Unpacks the archive. Stores the errors of single entries in `refused()`, and throws the errors of the archive.
   void unpack(std::string_view archive, tar_limits limits = tar_limits()) {
     tar_reader reader(limits);
     reader.feed(as_bytes(archive));
@@ -125,7 +125,7 @@ class unpacker {
     }
     ++made_;
     std::error_code ignored;
-    // A naive one believes in absolute names.
+    // An unpacker without checks uses an absolute name as it is.
     const std::filesystem::path whole = name.starts_with('/') ? std::filesystem::path(name) : at(name);
     std::filesystem::create_directories(whole.parent_path(), ignored);
     switch (entry.type()) {
@@ -164,64 +164,68 @@ std::string hard_link(std::string_view name, std::string_view target) {
 TEST(Attack, FS_10_no_archive_writes_outside_the_folder_it_is_unpacked_into) {
   const auto archives = [](const scene& place) {
     const exec_errc out = exec_errc::outside_workspace;
-    std::vector<hostile> all;
-    all.push_back({"dots", file("../canary"), {out}});
-    all.push_back({"dots behind a folder", tar_header("a/", '5').bytes() + file("a/../../canary"), {out}});
-    all.push_back({"an absolute name", file(place.path("canary")), {out}});
-    all.push_back({"a pax path", pax_header(pax_line("path", "../canary")) + file("harmless"), {out}});
-    all.push_back({"a GNU name", gnu_long('L', "../canary") + file("harmless"), {out}});
-    all.push_back({"a prefix", tar_header("canary", '0', 1).put(345, 155, "..").with("x"), {out}});
-    all.push_back({"a file through a link", symlink("a", "..") + file("a/canary"), {out, out}});
-    all.push_back(
+    std::vector<hostile> attacks;
+    attacks.push_back({"dots", file("../canary"), {out}});
+    attacks.push_back({"dots behind a folder", tar_header("a/", '5').bytes() + file("a/../../canary"), {out}});
+    attacks.push_back({"an absolute name", file(place.path("canary")), {out}});
+    attacks.push_back({"a pax path", pax_header(pax_line("path", "../canary")) + file("harmless"), {out}});
+    attacks.push_back({"a GNU name", gnu_long('L', "../canary") + file("harmless"), {out}});
+    attacks.push_back({"a prefix", tar_header("canary", '0', 1).put(345, 155, "..").with("x"), {out}});
+    attacks.push_back({"a file through a link", symlink("a", "..") + file("a/canary"), {out, out}});
+    attacks.push_back(
         {"a file through an absolute link", symlink("a", place.path("outside")) + file("a/secret"), {out, out}});
-    all.push_back({"a new file through a link", symlink("a", "../outside") + file("a/new"), {out, out}});
-    all.push_back({"a file over a link", symlink("a", "../canary") + file("a"), {out, exec_errc::collision}});
-    all.push_back(
+    attacks.push_back({"a new file through a link", symlink("a", "../outside") + file("a/new"), {out, out}});
+    attacks.push_back({"a file over a link", symlink("a", "../canary") + file("a"), {out, exec_errc::collision}});
+    attacks.push_back(
         {"a file over a link, spelt otherwise", symlink("a", "../canary") + file("./a"), {out, exec_errc::collision}});
-    all.push_back(
+    attacks.push_back(
         {"a long link", gnu_long('K', "../canary") + symlink("a", "x") + file("a"), {out, exec_errc::collision}});
-    all.push_back({"a pax link",
-                   pax_header(pax_line("linkpath", "../canary")) + symlink("a", "x") + file("a"),
-                   {out, exec_errc::collision}});
-    // dot/dot/.. seems to be dot, and is the folder above the root: each link by itself points to something inside.
-    all.push_back(
+    attacks.push_back({"a pax link",
+                       pax_header(pax_line("linkpath", "../canary")) + symlink("a", "x") + file("a"),
+                       {out, exec_errc::collision}});
+    // The target "dot/dot/.." looks like "dot", but is the folder above the root. Each link alone points into the
+    // root.
+    attacks.push_back(
         {"a longer chain of links", symlink("dot", ".") + symlink("up", "dot/dot/..") + file("up/canary"), {out, out}});
-    all.push_back({"a chain of links", symlink("dot", ".") + symlink("up", "dot/..") + file("up/canary"), {out, out}});
-    all.push_back(
+    attacks.push_back(
+        {"a chain of links", symlink("dot", ".") + symlink("up", "dot/..") + file("up/canary"), {out, out}});
+    attacks.push_back(
         {"a link made of a link",
          tar_header("d/e/", '5').bytes() + symlink("s", "d/e") + symlink("u", "s/../../..") + file("u/canary"),
          {out, out}});
-    // s is the root, two folders up; s/.. looks like one folder up, and is the folder above the root.
-    all.push_back({"a link that goes down through another and up again",
-                   symlink("x/y/s", "../..") + symlink("x/y/u", "s/..") + file("x/y/u/canary"),
-                   {out, out}});
-    all.push_back({"a hard link", hard_link("a", "../canary"), {out}});
-    all.push_back({"a file over a hard link", hard_link("a", "../canary") + file("a"), {out, exec_errc::collision}});
-    all.push_back(
+    // The link "s" leads two folders up, to the root. The target "s/.." looks like one folder up from there, but is
+    // the folder above the root.
+    attacks.push_back({"a link that goes down through another and up again",
+                       symlink("x/y/s", "../..") + symlink("x/y/u", "s/..") + file("x/y/u/canary"),
+                       {out, out}});
+    attacks.push_back({"a hard link", hard_link("a", "../canary"), {out}});
+    attacks.push_back(
+        {"a file over a hard link", hard_link("a", "../canary") + file("a"), {out, exec_errc::collision}});
+    attacks.push_back(
         {"a hard link through a link", symlink("a", "..") + hard_link("b", "a/canary"), {out, exec_errc::not_found}});
-    all.push_back(
+    attacks.push_back(
         {"a folder through a link", symlink("a", "../outside") + tar_header("a/new/", '5').bytes(), {out, out}});
-    return all;
+    return attacks;
   };
   const scene first;
   for (std::size_t i = 0; i < archives(first).size(); ++i) {
     {
       const scene place;
-      const hostile one = archives(place)[i];
-      SCOPED_TRACE(one.what);
+      const hostile attack = archives(place)[i];
+      SCOPED_TRACE(attack.what);
       tar_names names;
       unpacker careful(place.root(), &names);
-      careful.unpack(file("before", "1") + one.blocks + file("behind", "2") + tar_end());
+      careful.unpack(file("before", "1") + attack.blocks + file("behind", "2") + tar_end());
       EXPECT_TRUE(place.is_untouched());
-      EXPECT_EQ(careful.refused(), one.refused);
+      EXPECT_EQ(careful.refused(), attack.refused);
       EXPECT_EQ(place.read("before") + place.read("behind"), "12") << "the rest arrives";
     }
-    // Control.
+    // Control: the same archive does harm if its names are not checked.
     const scene place;
-    const hostile one = archives(place)[i];
+    const hostile attack = archives(place)[i];
     unpacker naive(place.root(), nullptr);
-    naive.unpack(one.blocks + tar_end());
-    EXPECT_FALSE(place.is_untouched()) << "the control did not fall for: " << one.what;
+    naive.unpack(attack.blocks + tar_end());
+    EXPECT_FALSE(place.is_untouched()) << "the control did not fall for: " << attack.what;
   }
 }
 
@@ -240,16 +244,16 @@ TEST(Attack, FS_10_devices_duplicates_and_files_as_folders_are_refused) {
        tar_header("dev", '4').bytes() + hard_link("x", "dev"),
        {exec_errc::not_a_file, exec_errc::not_found}},
       {"a file as the root", file("."), {exec_errc::collision}}};
-  for (const hostile& one : archives) {
-    SCOPED_TRACE(one.what);
+  for (const hostile& attack : archives) {
+    SCOPED_TRACE(attack.what);
     const scene place;
     tar_names names;
     unpacker careful(place.root(), &names);
-    careful.unpack(one.blocks + tar_end());
-    EXPECT_EQ(careful.refused(), one.refused);
+    careful.unpack(attack.blocks + tar_end());
+    EXPECT_EQ(careful.refused(), attack.refused);
     EXPECT_TRUE(place.is_untouched());
   }
-  // Control: a naive one makes the FIFO, and has the second content under the first name.
+  // Control: an unpacker without checks creates the FIFO, and overwrites the first file "x" with the second.
   const scene place;
   unpacker naive(place.root(), nullptr);
   naive.unpack(tar_header("pipe", '6').bytes() + file("x", "first") + file("./x", "second") + tar_end());
@@ -282,7 +286,7 @@ TEST(Attack, FS_10_sizes_that_lie_cost_nothing_and_are_refused) {
       EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(archive, piece); }), expected);
     }
   }
-  // Sizes that are honest one by one are counted together. The control: one of them alone is read.
+  // The limit counts the sum of all sizes, each of which is valid alone. Control: one of the two files is accepted.
   const std::string half = file("x", std::string(600, 'x'));
   EXPECT_EQ(thrown_by([&] {
               cofferdam_test::read_tar(half + half + tar_end(), std::string::npos, tar_limits().bytes(1000));
@@ -292,33 +296,33 @@ TEST(Attack, FS_10_sizes_that_lie_cost_nothing_and_are_refused) {
   if (memory.is_exact() && !cofferdam_test::is_sanitized()) {
     EXPECT_LT(memory.peak(), std::size_t{16} << 20U);
   }
-  // Control: a reader that reserves the announced size would need all memory for an archive of one block.
+  // Control: a reader that reserves the announced size would reserve 2^62 bytes for an archive of one block.
   tar_reader trusting(tar_limits().bytes(~std::uint64_t{0}));
   trusting.feed(as_bytes(archives.front().first));
   ASSERT_EQ(trusting.next(), tar_event::head);
   EXPECT_GT(trusting.entry().size(), std::uint64_t{1} << 62U);
 }
 
-/// A reader of tar that is as simple as readers get. Where the format leaves a choice, it takes one side or the other.
+/// A minimal reader of tar archives. Where implementations differ, a flag selects one of two behaviours.
 class simple_reader {
  public:
-  bool skips_data_of_links = true;  // or goes on behind the header: what a link "holds" is then an entry
+  bool skips_data_of_links = true;  // true: skips the data of a link; false: reads it as entries
   bool takes_last_header = true;    // true: the last of two name headers counts; false: the first
-  bool prefers_pax = true;          // to a long name of GNU's; or the other way round
-  bool takes_global_names = true;   // or takes them for a comment
-  bool checks_sums = true;          // and passes over what is no header; or believes it
-  bool ends_at_one_block = true;    // of zeros; or at two
-  bool ends_at_end = true;          // or looks for another archive behind the first
-  bool cuts_names_at_nul = true;    // or takes all of a long name
-  bool drops_names_without = true;  // a name whose entry never came: dropped; or kept for the end
+  bool prefers_pax = true;          // true: a pax name wins over a GNU long name; false: the GNU name wins
+  bool takes_global_names = true;   // true: uses names in global headers; false: ignores them
+  bool checks_sums = true;          // true: skips headers with a wrong checksum; false: accepts them
+  bool ends_at_one_block = true;    // true: the archive ends at the first block of zeros; false: at the second
+  bool ends_at_end = true;          // true: ignores bytes after the end; false: reads them as another archive
+  bool cuts_names_at_nul = true;    // true: cuts a long name at its first NUL; false: uses all bytes
+  bool drops_names_without = true;  // true: drops a name header without an entry; false: reports its name
 
   std::vector<std::string> names(std::string_view archive) const {
     std::vector<std::string> found;
     std::string pax;
     std::string gnu;
     std::string global;
-    const auto keep = [&](std::string& name, std::string said) {
-      if (name.empty() || takes_last_header) name = std::move(said);
+    const auto keep = [&](std::string& name, std::string new_name) {
+      if (name.empty() || takes_last_header) name = std::move(new_name);
     };
     int zeros = 0;
     while (archive.size() >= 512) {
@@ -339,10 +343,10 @@ class simple_reader {
         keep(gnu, std::string(cuts_names_at_nul ? data.substr(0, data.find('\0')) : data.substr(0, data.size() - 1)));
       } else if (flag == 'x' || flag == 'g') {
         const std::size_t at = data.find("path=");
-        const std::string said(at == std::string_view::npos ? data.substr(0, 0)
-                                                            : data.substr(at + 5, data.find('\n', at) - at - 5));
-        if (flag == 'x') keep(pax, said);
-        if (flag == 'g' && takes_global_names) global = said;
+        const std::string path_name(at == std::string_view::npos ? data.substr(0, 0)
+                                                                 : data.substr(at + 5, data.find('\n', at) - at - 5));
+        if (flag == 'x') keep(pax, path_name);
+        if (flag == 'g' && takes_global_names) global = path_name;
       } else {
         std::string name(head.substr(0, std::min<std::size_t>(head.find('\0'), 100)));
         if (!global.empty()) name = global;
@@ -396,13 +400,13 @@ TEST(Attack, FS_10_what_two_readers_could_understand_differently_is_refused_befo
        &simple_reader::cuts_names_at_nul},
       {"a name and no entry", file("x") + pax_header(pax_line("path", "hidden")), &simple_reader::drops_names_without},
   };
-  for (const ambiguous& one : archives) {
-    SCOPED_TRACE(one.what);
-    const std::string archive = one.blocks + tar_end();
-    // Control: of two simple readers, both right, only one sees what the other makes.
+  for (const ambiguous& sample : archives) {
+    SCOPED_TRACE(sample.what);
+    const std::string archive = sample.blocks + tar_end();
+    // Control: two simple readers, both valid, list different entries for this archive.
     const simple_reader first;
     simple_reader second;
-    second.*one.choice = false;
+    second.*sample.choice = false;
     EXPECT_NE(first.names(archive), second.names(archive));
     for (const std::size_t piece : {std::string::npos, std::size_t{100}})
       EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(archive, piece); }), exec_errc::io_error);
@@ -412,7 +416,8 @@ TEST(Attack, FS_10_what_two_readers_could_understand_differently_is_refused_befo
     EXPECT_EQ(thrown_by([&] { careful.unpack(archive); }), exec_errc::io_error);
     EXPECT_FALSE(std::filesystem::exists(place.root() / "hidden"));
   }
-  // Zeros without end are no archive either; up to 1 MiB of them is what writers leave.
+  // Writers pad an archive with at most 1 MiB of zeros. Longer padding is refused, because it could continue for
+  // ever.
   const std::string whole = file("x") + tar_end();
   EXPECT_EQ(cofferdam_test::read_tar(whole + std::string(std::size_t{1} << 20U, '\0')).size(), 1U);
   EXPECT_EQ(thrown_by([&] { cofferdam_test::read_tar(whole + std::string((std::size_t{1} << 20U) + 512, '\0')); }),
@@ -420,10 +425,10 @@ TEST(Attack, FS_10_what_two_readers_could_understand_differently_is_refused_befo
 }
 
 TEST(Attack, FS_10_a_million_entries_are_refused_within_bounded_memory) {
-  // An archive that never ends, made while it is read.
-  const auto read_on = [](tar_reader& reader, tar_names& names, std::size_t most) {
+  // Feeds the reader an archive that never ends, one entry at a time.
+  const auto read_on = [](tar_reader& reader, tar_names& names, std::size_t count) {
     std::size_t read = 0;
-    for (std::size_t i = 0; i < most; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const std::string header = tar_header("d" + std::to_string(i % 1000) + "/" + std::to_string(i)).bytes();
       reader.feed(as_bytes(header));
       for (tar_event event = reader.next(); event != tar_event::more; event = reader.next()) {
@@ -446,7 +451,7 @@ TEST(Attack, FS_10_a_million_entries_are_refused_within_bounded_memory) {
     EXPECT_EQ(thrown_by([&] { read_on(reader, names, 1'000'000); }), exec_errc::too_large)
         << "the names' memory ends first";
   }
-  // Global headers count too.
+  // Global headers count towards the limit of entries too.
   tar_reader reader;
   const std::string global = cofferdam_test::tar_extension('g', pax_line("comment", "x"));
   EXPECT_EQ(thrown_by([&] {
@@ -460,20 +465,20 @@ TEST(Attack, FS_10_a_million_entries_are_refused_within_bounded_memory) {
   if (memory.is_exact() && !cofferdam_test::is_sanitized()) {
     EXPECT_LT(memory.peak(), std::size_t{128} << 20U);
   }
-  // Control: with its limits raised, the reader takes more than the usual ones allow.
+  // Control: with higher limits, the reader accepts more entries than the defaults allow.
   tar_reader patient(tar_limits().entries(300'000));
   tar_names names;
   EXPECT_EQ(read_on(patient, names, 250'000), 250'000U);
 }
 
 TEST(Attack, FS_10_names_made_to_be_slow_are_not) {
-  // 2,000 folders deep, again and again: what is done for each must not grow with their number squared.
+  // Each name is nested 2,000 folders deep. The time per name must not grow with the square of the depth.
   std::string deep;
   while (deep.size() < 4000) deep += "a/";
   tar_names names(std::size_t{1} << 20U);
   for (int i = 0; i < 2'000; ++i) names.admit(tar_entry(deep + std::to_string(i), tar_type::regular));
   EXPECT_EQ(thrown_by([&] { names.admit(tar_entry(deep + "7", tar_type::regular)); }), exec_errc::collision);
-  // Control: kept as whole paths, these names alone would be more than the memory that was allowed.
+  // Control: the names alone, stored as whole paths, would exceed the memory limit.
   EXPECT_GT(deep.size() * 2'000, std::size_t{1} << 20U);
 }
 
@@ -486,7 +491,7 @@ TEST(Attack, FS_10_a_truncated_archive_is_never_taken_for_a_whole_one) {
     unpacker careful(place.root(), &names);
     EXPECT_EQ(thrown_by([&] { careful.unpack(archive.substr(0, size)); }), exec_errc::io_error) << size;
   }
-  // Control: a reader that stops at the end of the bytes gets half a file without an error.
+  // Control: a reader without `finish()` returns half a file without an error.
   const scene place;
   unpacker naive(place.root(), nullptr);
   naive.unpack(archive.substr(0, 512 + 7));
@@ -495,16 +500,16 @@ TEST(Attack, FS_10_a_truncated_archive_is_never_taken_for_a_whole_one) {
 
 }  // namespace
 
-// g++ warns of coroutine templates over types of a namespace without a name.
+// A named namespace, because g++ warns if a coroutine template is instantiated with a type of an unnamed namespace.
 namespace cofferdam_test::fs_archive {
 
-/// A guest that answers as a hostile archive would: with names, and with files under names, of its own choice.
+/// An environment that returns hostile names: in its directory listings, and for the files it sends.
 class hostile_guest : public cofferdam_test::full_fake {
  public:
   hostile_guest() : full_fake(std::make_shared<cofferdam_test::journal>()) {}
 
   std::vector<cofferdam::directory_entry> listed;
-  std::string sent_as;  ///< the name under which a file is sent; empty: the requested name
+  std::string sent_as;  ///< name under which a file is sent; empty means the requested name
   cofferdam::file_type sent_type = cofferdam::file_type::regular;
   unsigned sent_mode = 0644;
 
@@ -515,10 +520,12 @@ class hostile_guest : public cofferdam_test::full_fake {
   cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(std::string, cofferdam::list_options) {
     co_return listed;
   }
-  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request> wanted) {
+  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(
+      std::vector<cofferdam::file_request> requests) {
     std::vector<cofferdam::file_header> heads;
-    for (const cofferdam::file_request& one : wanted)
-      heads.emplace_back(one.path(), sent_as.empty() ? one.destination() : sent_as, sent_type, 11, sent_mode);
+    for (const cofferdam::file_request& requested : requests)
+      heads.emplace_back(requested.path(), sent_as.empty() ? requested.destination() : sent_as, sent_type, 11,
+                         sent_mode);
     std::unique_ptr<cofferdam::file_source> files = std::make_unique<sent>(std::move(heads));
     co_return files;
   }
@@ -561,11 +568,11 @@ using cofferdam_test::fs_archive::hostile_guest;
 TEST(Attack, FS_10_download_takes_no_name_and_no_type_on_a_guests_word) {
   using cofferdam::directory_entry;
   using cofferdam::file_type;
-  // Listings of a guest.
+  // The environment lists entries outside the requested folder.
   for (const bool is_directory : {false, true}) {
     for (const char* const what : {"../canary", "a/../../canary", "a/../../outside/secret", "..", "@canary", "@new"}) {
       const scene place;
-      // An absolute name, where it begins with "@".
+      // A leading "@" stands for the folder's absolute path.
       const std::string name = *what == '@' ? place.path(what + 1) : what;
       SCOPED_TRACE(name);
       hostile_guest guest;
@@ -573,12 +580,12 @@ TEST(Attack, FS_10_download_takes_no_name_and_no_type_on_a_guests_word) {
       EXPECT_EQ(cofferdam_test::only_failure(fetch(guest, place.root())), exec_errc::io_error);
       EXPECT_TRUE(place.is_untouched());
       EXPECT_TRUE(std::filesystem::is_empty(place.root()));
-      // Control: code that joins names to its folder, or uses them unchanged, is led out of it.
+      // Control: code that joins the name to its folder, or uses the name unchanged, leaves the folder.
       const std::filesystem::path naive = (place.root() / name).lexically_normal();
       EXPECT_EQ(*naive.lexically_relative(place.root()).begin(), "..");
     }
   }
-  // Answers of a guest to a request for a valid name: another name, or something that is not a file.
+  // For a valid name, the environment sends another name, or an entry that is not a file.
   for (const char* const sent : {"../canary", "b", "/canary", ""}) {
     const scene place;
     SCOPED_TRACE(sent);
@@ -590,8 +597,8 @@ TEST(Attack, FS_10_download_takes_no_name_and_no_type_on_a_guests_word) {
     EXPECT_TRUE(place.is_untouched());
     EXPECT_TRUE(std::filesystem::is_empty(place.root()));
   }
-  // Modes: no more than permission bits, of the listing or of the file. And the control of all: an honest guest's
-  // arrives.
+  // Set-user-id, set-group-id and sticky bits are removed, in listings and in files. Control: the files of a
+  // well-behaved environment arrive.
   const scene place;
   hostile_guest guest;
   guest.listed.emplace_back("d", file_type::directory, 0, 07777);

@@ -26,14 +26,15 @@ using namespace cofferdam;
 using namespace std::string_literals;
 using cofferdam_test::run;
 
-/// Makes the workspace's files with a command, then looks at one.
+/// Runs the command `making` in a new environment, calls the tool `view_image` for `path`, and returns its result.
+/// `time`, if given, becomes the duration of the call.
 tools::tool_result look(std::string making, std::string path, std::chrono::steady_clock::duration* time = nullptr) {
   tools::tool_result result;
   run([&]() -> awaitable<void> {
     const any_provider provider{local().without_warning()};
     co_await with(provider, [&](any_environment& env) -> awaitable<void> {
-      command_result made = co_await env.run_command(shell(making));
-      EXPECT_TRUE(made.ok()) << made.err().text();
+      command_result creation = co_await env.run_command(shell(making));
+      EXPECT_TRUE(creation.ok()) << creation.err().text();
       tools::view_image tool(env);
       boost::json::object arguments;
       arguments["path"] = path;
@@ -50,7 +51,7 @@ constexpr const char* small =
     R"(printf '\211PNG\r\n\032\n\000\000\000\rIHDR\000\000\000\002\000\000\000\003\010\000\000\000\000' > )";
 
 TEST(Attack, FS_21_images_that_are_bombs_or_lies_are_answered_at_once_and_never_decoded) {
-  // Control: an honest image is shown.
+  // Control: a valid image is accepted.
   const tools::tool_result honest = look(std::string(small) + "a.png", "a.png");
   EXPECT_TRUE(honest.success()) << honest.text();
   EXPECT_EQ(honest.images().size(), 1U);
@@ -85,7 +86,7 @@ TEST(Attack, FS_21_images_that_are_bombs_or_lies_are_answered_at_once_and_never_
     EXPECT_TRUE(result.images().empty()) << each.name;
     EXPECT_NE(result.text().find(each.wanted), std::string::npos) << each.name << ": " << result.text();
     EXPECT_LT(result.text().size(), 1000U) << each.name << ": the file's content is no part of the answer";
-    // 200 ms are promised; the machine may be busy.
+    // The tool is meant to answer within 200 ms. The test allows 5 s, because the machine may be busy.
     EXPECT_LT(time, std::chrono::seconds(5)) << each.name;
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The rows FS of the attack catalogue, against the local backend's file operations and against upload and download.
-// What is believed is what this program sees outside: a canary, its own memory, its own clock. Each row has a control
-// run, in which something naive does fall for the attack.
+// Attacks FS (files) of the project's catalogue of attacks, against the file operations of the local backend and
+// against upload and download. Each test checks the canary files outside the workspace, and this program's memory and
+// time. Each test contains a control: a naive implementation, in which the attack succeeds.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
@@ -62,14 +62,14 @@ using cofferdam_test::temporary_folder;
 using cofferdam_test::thrown_by;
 using cofferdam_test::tree;
 
-/// Returns the number of repetitions of a race: few enough for CI, or COFFERDAM_ROUNDS (the catalogue requires
-/// 1000000).
+/// Returns the number of repetitions of a race: COFFERDAM_ROUNDS if that environment variable is set, otherwise
+/// `usual`. The catalogue requires 1,000,000, which takes too long for CI.
 std::size_t rounds(std::size_t usual) {
-  const char* wanted = std::getenv("COFFERDAM_ROUNDS");
-  return wanted == nullptr ? usual : std::strtoull(wanted, nullptr, 10);
+  const char* setting = std::getenv("COFFERDAM_ROUNDS");
+  return setting == nullptr ? usual : std::strtoull(setting, nullptr, 10);
 }
 
-/// A workspace, and beside it what no operation in it may read or change.
+/// A workspace `w`. Beside it lie files that no operation in the workspace may read or change.
 class scene {
  public:
   scene() {
@@ -86,8 +86,8 @@ class scene {
     EXPECT_EQ(folder_.mode("canary"), 0640U);
     EXPECT_EQ(folder_.mode("outside/secret"), 0640U);
     names found;
-    for (const auto& one : std::filesystem::recursive_directory_iterator(folder_.path())) {
-      const std::string name = one.path().lexically_relative(folder_.path()).string();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      const std::string name = entry.path().lexically_relative(folder_.path()).string();
       if (name != "w" && !name.starts_with("w/")) found.push_back(name);
     }
     std::sort(found.begin(), found.end());
@@ -96,7 +96,7 @@ class scene {
   std::string path(std::string_view name = "") const { return (folder_ / name).string(); }
   const temporary_folder& folder() const { return folder_; }
 
-  /// Runs `body(environment)` with a local environment in `w`.
+  /// Runs `body(environment)` in a local environment with `w` as its workspace.
   template <class Body>
   void run(Body body) const {
     cofferdam_test::run([&]() -> cofferdam::awaitable<void> {
@@ -108,7 +108,7 @@ class scene {
   temporary_folder folder_;
 };
 
-/// Returns the `errc` that an awaitable threw; zero if it threw nothing.
+/// Returns the error code of the exception from `work`, or zero if `work` succeeds.
 template <class T>
 cofferdam::awaitable<exec_errc> refusal(cofferdam::awaitable<T> work) {
   try {
@@ -119,7 +119,7 @@ cofferdam::awaitable<exec_errc> refusal(cofferdam::awaitable<T> work) {
   co_return exec_errc{};
 }
 
-/// Every operation of the file API on one path, each of which must be refused; what it was refused with.
+/// Runs every file operation on `path`, and returns the error codes. Every operation must be refused.
 template <class E>
 cofferdam::awaitable<std::vector<exec_errc>> all_operations(E& environment, std::string path) {
   static const std::string text = "overwritten";
@@ -160,7 +160,7 @@ TEST(Attack, FS_01_and_FS_02_paths_that_leave_the_workspace_are_refused) {
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
     for (const std::string& path : leaving) {
       std::vector<exec_errc> found = co_await all_operations(environment, path);
-      for (const exec_errc one : found) EXPECT_EQ(one, exec_errc::outside_workspace) << path;
+      for (const exec_errc refusal_code : found) EXPECT_EQ(refusal_code, exec_errc::outside_workspace) << path;
     }
     const std::array<std::string, 3> broken{"", std::string("a\0b", 3), std::string("\0", 1)};
     for (const std::string& path : broken) {
@@ -169,14 +169,14 @@ TEST(Attack, FS_01_and_FS_02_paths_that_leave_the_workspace_are_refused) {
       exec_errc listed = co_await refusal(environment.files().list(path));
       EXPECT_EQ(listed, exec_errc::invalid_argument);
     }
-    // The workspace's own absolute path is no way out, and works.
+    // The absolute path of the workspace itself is allowed.
     const std::string text = "mine";
     co_await environment.write_file(place.path("w/mine"), as_bytes(text));
     cofferdam::bytes back = co_await environment.read_file("mine", 10);
     EXPECT_EQ(as_text(back), "mine");
   });
   place.expect_untouched();
-  // Control: joining the paths, and comparing strings, lets them pass.
+  // Control: joining the paths reads the canary, and comparing them as strings accepts a folder beside the workspace.
   EXPECT_EQ(naive_read(place.path("w") + "/" + "../canary"), "untouched");
   EXPECT_TRUE(place.path("w-evil/x").starts_with(place.path("w")));
 }
@@ -199,27 +199,27 @@ TEST(Attack, FS_03_symbolic_links_lead_no_operation_out) {
       EXPECT_EQ(read, exec_errc::outside_workspace) << path;
       exec_errc written = co_await refusal(environment.write_file(path + "/secret", as_bytes(text)));
       EXPECT_EQ(written, exec_errc::outside_workspace) << path;
-      exec_errc made = co_await refusal(environment.files().make_directory(path + "/new"));
-      EXPECT_EQ(made, exec_errc::outside_workspace) << path;
+      exec_errc creation = co_await refusal(environment.files().make_directory(path + "/new"));
+      EXPECT_EQ(creation, exec_errc::outside_workspace) << path;
       exec_errc listed = co_await refusal(environment.files().list(path));
       EXPECT_EQ(listed, exec_errc::outside_workspace) << path;
       exec_errc removed = co_await refusal(environment.files().remove(path + "/secret"));
       EXPECT_EQ(removed, exec_errc::outside_workspace) << path;
       exec_errc moved = co_await refusal(environment.files().rename(path + "/secret", "stolen"));
       EXPECT_EQ(moved, exec_errc::outside_workspace) << path;
-      for (const directory* one : {&beneath, &walked})
-        EXPECT_EQ(thrown_by([&] { one->set_mode(path + "/secret", 0777); }), exec_errc::outside_workspace);
+      for (const directory* folder : {&beneath, &walked})
+        EXPECT_EQ(thrown_by([&] { folder->set_mode(path + "/secret", 0777); }), exec_errc::outside_workspace);
     }
     const std::array<std::string, 2> ends{"final", "absolute"};
     for (const std::string& path : ends) {
       exec_errc read = co_await refusal(environment.read_file(path, 100));
       EXPECT_EQ(read, exec_errc::outside_workspace) << path;
-      for (const directory* one : {&beneath, &walked})
-        EXPECT_EQ(thrown_by([&] { one->set_mode(path, 0777); }), exec_errc::outside_workspace);
+      for (const directory* folder : {&beneath, &walked})
+        EXPECT_EQ(thrown_by([&] { folder->set_mode(path, 0777); }), exec_errc::outside_workspace);
     }
     exec_errc dangling = co_await refusal(environment.write_file("dangling/x", as_bytes(text)));
     EXPECT_EQ(dangling, exec_errc::outside_workspace);
-    // At the end of a path the link itself is replaced, renamed and removed.
+    // Where the link is the last part of a path, the operation replaces, renames or removes the link itself.
     co_await environment.write_file("absolute", as_bytes(text));
     co_await environment.files().rename("final", "renamed");
     co_await environment.files().remove("renamed");
@@ -235,7 +235,7 @@ TEST(Attack, FS_03_symbolic_links_lead_no_operation_out) {
   EXPECT_EQ(place.folder().read("canary"), "fooled");
 }
 
-/// Swaps two names as fast as it can until it is destroyed.
+/// Exchanges two names in a thread of its own, in a loop, until destruction.
 class swapper {
  public:
   swapper(std::string a, std::string b)
@@ -268,8 +268,8 @@ TEST(Attack, FS_04_a_directory_swapped_for_a_link_meanwhile_leads_nothing_out) {
     std::size_t touched = 0;
     {
       const swapper attacker(place.path("w/a"), place.path("w/b"));
-      const std::size_t most = rounds(100000);
-      for (std::size_t i = 0; i < most; ++i) {
+      const std::size_t max_rounds = rounds(100000);
+      for (std::size_t i = 0; i < max_rounds; ++i) {
         try {
           switch (i % 8) {
             case 0: root.write_file("a/secret", as_bytes("inside")); break;
@@ -285,22 +285,22 @@ TEST(Attack, FS_04_a_directory_swapped_for_a_link_meanwhile_leads_nothing_out) {
           ++refused;
         }
       }
-      EXPECT_GT(attacker.swaps(), most / 100);
+      EXPECT_GT(attacker.swaps(), max_rounds / 100);
     }
     EXPECT_EQ(touched, 0U);
     EXPECT_GT(inside, 0U);
     EXPECT_GT(refused, 0U) << "the swaps were never met";
   }
   place.expect_untouched();
-  // Control: a look, then a use by name.
+  // Control: code that checks a path and later opens it by name reads the secret.
   std::size_t fooled = 0;
   {
     const swapper attacker(place.path("w/a"), place.path("w/b"));
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (fooled == 0 && std::chrono::steady_clock::now() < give_up) {
       std::error_code ignored;
-      const std::filesystem::path seen = std::filesystem::canonical(place.path("w/a/secret"), ignored);
-      if (!seen.native().starts_with(place.path("w/"))) continue;
+      const std::filesystem::path resolved = std::filesystem::canonical(place.path("w/a/secret"), ignored);
+      if (!resolved.native().starts_with(place.path("w/"))) continue;
       if (naive_read(place.path("w/a/secret")) == "secret") ++fooled;
     }
   }
@@ -320,7 +320,7 @@ TEST(Attack, FS_05_a_hard_link_to_a_host_file_is_not_written_through) {
     EXPECT_EQ(as_text(back), "overwritten");
   });
   place.expect_untouched();
-  // Control: opening the file and truncating it writes through.
+  // Control: opening the file in place and truncating it overwrites the canary.
   ASSERT_EQ(::link(place.path("canary").c_str(), place.path("w/again").c_str()), 0);
   std::ofstream(place.path("w/again")) << "fooled";
   EXPECT_EQ(place.folder().read("canary"), "fooled");
@@ -342,14 +342,14 @@ TEST(Attack, FS_06_proc_and_dev_fd_are_no_way_out) {
       EXPECT_EQ(linked, exec_errc::outside_workspace);
     }
   });
-  // A tree that holds such links itself: /proc of this process.
+  // A folder that contains such links already: /proc/self of this process.
   for (const path_resolution route : {path_resolution::kernel, path_resolution::component}) {
     const directory proc = directory::open("/proc/self", route);
     EXPECT_EQ(thrown_by([&] { proc.read_file("fd/" + number, 100); }), exec_errc::outside_workspace);
     EXPECT_EQ(thrown_by([&] { proc.read_file("root" + place.path("canary"), 100); }), exec_errc::outside_workspace);
   }
   place.expect_untouched();
-  // Control: a plain open goes through all of the first three.
+  // Control: a plain open follows the first three links.
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(naive_read(place.path("w/l" + std::to_string(i))), "untouched");
   ::close(held);
 }
@@ -383,7 +383,7 @@ TEST(Attack, FS_07_what_is_no_file_is_a_typed_error_within_100_ms) {
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
   });
   ::close(listener);
-  // Control: a plain open for reading waits for a writer for ever.
+  // Control: a plain open of a FIFO for reading blocks until a writer opens it.
   const pid_t child = ::fork();
   if (child == 0) ::_exit(::open(place.path("w/fifo").c_str(), O_RDONLY) >= 0 ? 0 : 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -431,7 +431,7 @@ TEST(Attack, FS_08_endless_sparse_and_growing_files_cost_no_more_than_the_limit)
   if (!cofferdam_test::is_sanitized()) {
     EXPECT_LT(peak_memory() - before, 8 * limit);
   }
-  // Control: reading until the end goes past any limit.
+  // Control: reading until the end of the file exceeds any limit.
   std::ifstream stream(place.path("w/sparse"), std::ios::binary);
   std::vector<char> piece(1 << 20);
   std::size_t got = 0;
@@ -464,7 +464,7 @@ TEST(Attack, FS_09_download_of_a_hostile_tree_brings_nothing_from_outside) {
     EXPECT_EQ(out.mode("t/suid"), 0777U);
   }
   place.expect_untouched();
-  // Control: the standard library's copy follows, and keeps the special bits.
+  // Control: the copy of the standard library follows the link, and keeps the special mode bits.
   const temporary_folder naive;
   std::error_code ignored;
   std::filesystem::copy(place.path("w/t/outward"), naive / "outward", ignored);
@@ -501,46 +501,46 @@ TEST(Attack, FS_12_upload_follows_no_link_to_secrets_unless_asked) {
 TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
   const scene place;
   const std::string evil = "$(touch " + std::string("hacked)");
-  const std::vector<std::string> all{"new\nline",
-                                     "-rf",
-                                     "--help",
-                                     "'",
-                                     "\"",
-                                     "`id`",
-                                     evil,
-                                     std::string(255, 'n'),
-                                     "\xff\xfe\x80",
-                                     "trailing.",
-                                     "CON",
-                                     "nfc-\xc3\xa9",
-                                     "nfd-e\xcc\x81",
-                                     "case",
-                                     "CASE",
-                                     " ",
-                                     "\t",
-                                     "a b",
-                                     "*",
-                                     "[1]",
-                                     "\\",
-                                     ";",
-                                     "|",
-                                     "&",
-                                     "\x01",
-                                     "\x7f",
-                                     "~",
-                                     "#"};
+  const std::vector<std::string> evil_names{"new\nline",
+                                            "-rf",
+                                            "--help",
+                                            "'",
+                                            "\"",
+                                            "`id`",
+                                            evil,
+                                            std::string(255, 'n'),
+                                            "\xff\xfe\x80",
+                                            "trailing.",
+                                            "CON",
+                                            "nfc-\xc3\xa9",
+                                            "nfd-e\xcc\x81",
+                                            "case",
+                                            "CASE",
+                                            " ",
+                                            "\t",
+                                            "a b",
+                                            "*",
+                                            "[1]",
+                                            "\\",
+                                            ";",
+                                            "|",
+                                            "&",
+                                            "\x01",
+                                            "\x7f",
+                                            "~",
+                                            "#"};
   const temporary_folder out;
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
-    for (const std::string& name : all) co_await environment.write_file(name, as_bytes(name));
+    for (const std::string& name : evil_names) co_await environment.write_file(name, as_bytes(name));
     std::vector<cofferdam::directory_entry> listed = co_await environment.files().list(".");
-    EXPECT_EQ(listed.size(), all.size());
-    for (const cofferdam::directory_entry& one : listed) {
-      cofferdam::bytes back = co_await environment.read_file(one.path(), 1000);
-      EXPECT_EQ(as_text(back), one.path());
+    EXPECT_EQ(listed.size(), evil_names.size());
+    for (const cofferdam::directory_entry& entry : listed) {
+      cofferdam::bytes back = co_await environment.read_file(entry.path(), 1000);
+      EXPECT_EQ(as_text(back), entry.path());
     }
     transfer_result report = co_await cofferdam::download(environment, files("."), out.path());
-    EXPECT_EQ(report.files().size(), all.size());
-    for (const std::string& name : all) {
+    EXPECT_EQ(report.files().size(), evil_names.size());
+    for (const std::string& name : evil_names) {
       std::string again = name;
       again.insert(again.size() == 255 ? 254 : again.size(), "2");
       again.resize(std::min<std::size_t>(again.size(), 255));
@@ -550,27 +550,27 @@ TEST(Attack, FS_14_names_of_any_bytes_make_the_round_trip) {
     exec_errc longer = co_await refusal(environment.write_file(std::string(256, 'n'), as_bytes(evil)));
     EXPECT_EQ(longer, exec_errc::invalid_argument);
   });
-  for (const std::string& name : all) EXPECT_EQ(out.read(name), name);
+  for (const std::string& name : evil_names) EXPECT_EQ(out.read(name), name);
   EXPECT_TRUE(std::filesystem::is_empty(place.path("w")));
   place.expect_untouched();
-  // Control: a shell line that contains the name runs the command in it.
+  // Control: a shell line that contains the file name unquoted runs the command in the name.
   ASSERT_EQ(std::system(("cd '" + place.path("w") + "' && (cat < " + evil + ") 2>/dev/null; true").c_str()), 0);
   EXPECT_TRUE(place.folder().has("w/hacked"));
 }
 
-/// Starts a child that writes one of two texts to `file`, again and again, and kills it at a random moment; how often
-/// the file was neither one afterwards, or something else lay beside it.
+/// Starts a child process that replaces `file` with one of two texts in a loop, and kills the child at a random
+/// moment. Returns how often `file` contained neither text afterwards, or another file lay beside it.
 template <class Write>
 std::size_t broken_after_kills(const std::filesystem::path& folder, std::size_t times, Write write) {
-  const std::string one(300000, '1');
-  const std::string two(200000, '2');
+  const std::string first_text(300000, '1');
+  const std::string second_text(200000, '2');
   std::mt19937 random(7);
   std::size_t broken = 0;
-  { std::ofstream(folder / "file") << one; }
+  { std::ofstream(folder / "file") << first_text; }
   for (std::size_t i = 0; i < times; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      for (bool odd = false;; odd = !odd) write(odd ? one : two);
+      for (bool odd = false;; odd = !odd) write(odd ? first_text : second_text);
     }
     std::this_thread::sleep_for(std::chrono::microseconds(500 + random() % 4000));
     ::kill(child, SIGKILL);
@@ -579,7 +579,7 @@ std::size_t broken_after_kills(const std::filesystem::path& folder, std::size_t 
     const std::string content = naive_read((folder / "file").string());
     const auto count =
         std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
-    if ((content != one && content != two) || count != 1) ++broken;
+    if ((content != first_text && content != second_text) || count != 1) ++broken;
   }
   return broken;
 }
@@ -602,7 +602,7 @@ TEST(Attack, FS_15_a_host_killed_while_it_writes_leaves_the_old_file_or_the_new_
   }
   std::filesystem::remove_all(place.path("staging"));
   place.expect_untouched();
-  // Control: writing into the file itself leaves pieces.
+  // Control: writing into the file itself leaves truncated texts.
   EXPECT_GT(broken_after_kills(
                 place.folder() / "w", times,
                 [&](const std::string& text) { std::ofstream(place.path("w/file"), std::ios::binary) << text; }),
@@ -613,7 +613,7 @@ TEST(Attack, FS_16_huge_and_deep_trees_and_deep_patterns_take_bounded_time_and_m
   const scene place;
   const std::size_t count = std::max<std::size_t>(rounds(100000), 1000);
   for (std::size_t folder = 0; folder * 1000 < count; ++folder) {
-    // Names of one file a folder: new files take this file system ten times longer.
+    // All names in a folder are hard links to one file, because creating 1,000 new files takes ten times longer.
     const std::string at = place.path("w/wide/" + std::to_string(folder));
     place.folder().write("w/wide/" + std::to_string(folder) + "/0", "");
     const int fd = ::open(at.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -631,7 +631,7 @@ TEST(Attack, FS_16_huge_and_deep_trees_and_deep_patterns_take_bounded_time_and_m
   ASSERT_EQ(::symlinkat("..", fd, "loop"), 0);
   ::close(fd);
 
-  // Control: one descriptor a level runs out of them.
+  // Control: an iterator that keeps one descriptor open for each level runs out of descriptors.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit few{256, before.rlim_max};
@@ -690,16 +690,16 @@ TEST(Attack, FS_22_a_working_directory_outside_is_refused) {
                                                                  {"/", exec_errc::outside_workspace},
                                                                  {"file", exec_errc::not_a_directory},
                                                                  {"gone", exec_errc::not_found}};
-    for (const auto& one : refused) {
-      exec_errc found = co_await write_there(one.first);
-      EXPECT_EQ(found, one.second) << one.first;
+    for (const auto& attempt : refused) {
+      exec_errc found = co_await write_there(attempt.first);
+      EXPECT_EQ(found, attempt.second) << attempt.first;
     }
     exec_errc fine = co_await write_there("fine");
     EXPECT_EQ(fine, exec_errc{});
   });
   EXPECT_EQ(place.folder().read("w/fine/mark"), "fooled\n");
   place.expect_untouched();
-  // Control: a plain change of directory follows the link.
+  // Control: a plain `cd` follows the link.
   ASSERT_EQ(std::system(("cd '" + place.path("w/out") + "' && echo fooled > mark").c_str()), 0);
   EXPECT_TRUE(place.folder().has("outside/mark"));
 }
@@ -721,7 +721,8 @@ TEST(Attack, FS_23_outputs_that_collide_where_case_is_ignored_are_refused_before
   EXPECT_EQ(fetch(out / "new", true), exec_errc::collision);
   EXPECT_EQ(tree(out), names{});
   place.expect_untouched();
-  // Control: without the question both are written, and such a host would keep one.
+  // Control: without the check for collisions both files are written, and a host that ignores case would keep only
+  // one.
   EXPECT_EQ(fetch(out / "new", false), exec_errc{});
   EXPECT_EQ(tree(out).size(), 3U);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Attacks on the MCP server: of web pages, of clients on it and on each other, of what it runs. Each with the same
-// unspoilt, which works. (MC-09 to MC-11 are the review's; MC-13 is the protocol's conformance suite.)
+// Attacks MC (MCP server) of the project's catalogue of attacks: by web pages, by clients on the server and on each
+// other, and by the commands that the server runs. Each test also sends a valid request, which must succeed. The
+// attacks MC-09 to MC-11 are tested elsewhere, and MC-13 is the conformance suite of the protocol.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
@@ -61,7 +62,7 @@ std::unique_ptr<mcp::server> over_local(const asio::any_io_executor& executor) {
   return std::make_unique<mcp::server>(executor, local().without_warning());
 }
 
-/// Returns the number of processes with this text in their command line.
+/// Returns the number of processes whose command line contains this text.
 int processes_with(const std::string& mark) {
   int count = 0;
   for (const auto& each : std::filesystem::directory_iterator("/proc")) {
@@ -76,7 +77,7 @@ std::string new_mark() {
   return "77" + std::to_string(::getpid()) + std::to_string(++last);
 }
 
-// ---- HTTP ----
+// ---- Attacks over HTTP ---------------------------------------------------------------------------------------------
 awaitable<int> status_of(http_client& http, std::string name, std::string content, std::string session) {
   http_request request("POST", "/mcp");
   request.content("application/json", R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":)"
@@ -84,8 +85,8 @@ awaitable<int> status_of(http_client& http, std::string name, std::string conten
   request.field("Accept", "application/json, text/event-stream");
   if (!name.empty()) request.field(name, content);
   if (!session.empty()) request.field("Mcp-Session-Id", session);
-  const http_response said = co_await http.request(std::move(request));
-  co_return said.status();
+  const http_response response = co_await http.request(std::move(request));
+  co_return response.status();
 }
 
 awaitable<void> stop_behind(mcp::server& server, std::function<awaitable<void>()> body) {
@@ -146,7 +147,7 @@ TEST(Attack, MC_02_no_token_beyond_loopback_and_sessions_of_others_are_refused) 
   });
 }
 
-// ---- stdio ----
+// ---- Attacks over standard input and output ------------------------------------------------------------------------
 std::string read_file_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -160,7 +161,8 @@ awaitable<mcp::answer> print_all_over(mcp::call&) {
   co_return mcp::answer("printed");
 }
 
-/// Serves standard input and output, in a process of its own: a file each.
+/// Runs an MCP server over standard input and output. These are redirected to the three files, so call it only in a
+/// child process.
 void serve_files(const std::filesystem::path& in, const std::filesystem::path& out, const std::filesystem::path& err) {
   ::alarm(60);
   const int from = ::open(in.c_str(), O_RDONLY);
@@ -181,7 +183,8 @@ void serve_files(const std::filesystem::path& in, const std::filesystem::path& o
 
 TEST(Attack, MC_03_prints_of_the_program_and_of_its_guests_do_not_get_into_the_protocol) {
   const cofferdam_test::temporary_folder folder;
-  // A pipe that stays open until the answers are there, or the server would cancel the calls.
+  // A FIFO, because the server cancels its calls at the end of its input. The FIFO stays open until the responses are
+  // written.
   const std::filesystem::path in = folder.path() / "in";
   ASSERT_EQ(::mkfifo(in.c_str(), 0600), 0);
   std::fflush(stdout);
@@ -215,7 +218,7 @@ TEST(Attack, MC_03_prints_of_the_program_and_of_its_guests_do_not_get_into_the_p
     EXPECT_EQ(member(message, "jsonrpc"), "2.0");
   }
   EXPECT_EQ(lines, 3);
-  // The control: all of it was printed, elsewhere.
+  // Control: all of the text was printed, but to standard error.
   const std::string errors = read_file_of(folder.path() / "err");
   for (const char* const print : {"a print of the program", "a write of a library", "a child of the program"})
     EXPECT_NE(errors.find(print), std::string::npos) << print;
@@ -239,23 +242,23 @@ TEST(Attack, MC_04_huge_deep_and_broken_messages_are_answered_and_bounded) {
       EXPECT_LT(memory.peak(), std::size_t{64} * 1024 * 1024);
     }
     const std::string deep(100'000, '[');
-    // 800 kB that become 270,000 arrays would block all other clients while they are parsed. The control: as many bytes
-    // of text.
+    // The message `wide` has 800 kB that contain 270,000 arrays, and parsing it would block all other clients.
+    // Control: the message `text` has as many bytes in one string, and is parsed.
     std::string wide = R"({"jsonrpc":"2.0","id":1,"method":"no/such","params":{"a":[[])";
     const std::string text = wide.substr(0, wide.size() - 3) + "\"" + std::string(800'000, ',') + "\"}}";
     while (wide.size() < 800'000) wide += ",[]";
     wide += "]}}";
-    const std::vector<std::pair<std::string, std::string>> all{
+    const std::vector<std::pair<std::string, std::string>> messages{
         {deep, "-32700"},
         {wide, "-32600"},
         {text, "-32601"},
         {"{\"a\":\"\xff\xfe\"}", "-32700"},
         {R"({"jsonrpc":"2.0","id":1,"id":2,"method":"no/such","method":"no/such"})", "-32601"},
         {R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":"x"})", "-32602"}};
-    for (const auto& [line, code] : all) {
+    for (const auto& [line, code] : messages) {
       co_await client.say(line);
-      const value said = co_await client.hear();
-      EXPECT_EQ(error_code_in(said), code) << line.substr(0, 60);
+      const value response = co_await client.hear();
+      EXPECT_EQ(error_code_in(response), code) << line.substr(0, 60);
     }
     const value alive = co_await client.call("code_exec", R"({"cmd":"echo alive"})");
     EXPECT_NE(text_said(alive).find("alive"), std::string::npos);
@@ -267,7 +270,7 @@ TEST(Attack, MC_05_who_cancels_or_vanishes_leaves_nothing_running) {
   const std::string left = new_mark();
   const std::string background = new_mark();
   const auto call = [](int id, const std::string& tool, const std::string& mark) {
-    // A child of a child, in a session of its own.
+    // The command starts a grandchild in a session of its own.
     return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"tools/call","params":{"name":")" + tool +
            R"(","arguments":{"cmd":"(setsid sleep )" + mark + R"( & sleep )" + mark + R"() ; sleep )" + mark + "\"}}}";
   };
@@ -292,22 +295,23 @@ TEST(Attack, MC_05_who_cancels_or_vanishes_leaves_nothing_running) {
 TEST(Attack, MC_06_wrong_arguments_are_named_and_nothing_runs) {
   run_with_mcp(over_local, [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
-    const std::vector<std::array<const char*, 3>> all{{"code_exec", R"({"cmd":["ls"]})", "'cmd'"},
-                                                      {"code_exec", R"({"cmd":"ls","timeout_s":1e300})", "'timeout_s'"},
-                                                      {"code_exec", R"({"cmd":"ls","timeout_s":-1})", "'timeout_s'"},
-                                                      {"code_exec", R"({"cmd":"ls","timeout_s":"9"})", "'timeout_s'"},
-                                                      {"code_exec", R"({"cmd":"ls","shell":"/bin/evil"})", "'shell'"},
-                                                      {"code_exec", R"({"cmd":"ls","cwd":"../.."})", "../.."},
-                                                      {"code_exec", R"({"cmd":""})", "'cmd'"},
-                                                      {"read_file", R"({"path":"../../etc/passwd"})", "passwd"},
-                                                      {"read_file", R"({"path":"a\u0000b"})", "NUL"},
-                                                      {"write_file", R"({"path":"../x","content":"y"})", "../x"},
-                                                      {"read_output", R"({"id":{},"wait_s":99999})", "'wait_s'"},
-                                                      {"signal_command", R"({"id":"cmd-1","signal":"9"})", "'signal'"}};
-    for (const auto& [tool, arguments, named] : all) {
-      const value said = co_await client.call(tool, arguments);
-      EXPECT_TRUE(result_in(said).at("isError").as_bool()) << arguments;
-      EXPECT_NE(text_said(said).find(named), std::string::npos) << text_said(said);
+    const std::vector<std::array<const char*, 3>> calls{
+        {"code_exec", R"({"cmd":["ls"]})", "'cmd'"},
+        {"code_exec", R"({"cmd":"ls","timeout_s":1e300})", "'timeout_s'"},
+        {"code_exec", R"({"cmd":"ls","timeout_s":-1})", "'timeout_s'"},
+        {"code_exec", R"({"cmd":"ls","timeout_s":"9"})", "'timeout_s'"},
+        {"code_exec", R"({"cmd":"ls","shell":"/bin/evil"})", "'shell'"},
+        {"code_exec", R"({"cmd":"ls","cwd":"../.."})", "../.."},
+        {"code_exec", R"({"cmd":""})", "'cmd'"},
+        {"read_file", R"({"path":"../../etc/passwd"})", "passwd"},
+        {"read_file", R"({"path":"a\u0000b"})", "NUL"},
+        {"write_file", R"({"path":"../x","content":"y"})", "../x"},
+        {"read_output", R"({"id":{},"wait_s":99999})", "'wait_s'"},
+        {"signal_command", R"({"id":"cmd-1","signal":"9"})", "'signal'"}};
+    for (const auto& [tool, arguments, named] : calls) {
+      const value response = co_await client.call(tool, arguments);
+      EXPECT_TRUE(result_in(response).at("isError").as_bool()) << arguments;
+      EXPECT_NE(text_said(response).find(named), std::string::npos) << text_said(response);
     }
     const value good = co_await client.call("code_exec", R"({"cmd":"ls","timeout_s":9.0,"cwd":null})");
     EXPECT_FALSE(result_in(good).at("isError").as_bool());
@@ -316,9 +320,9 @@ TEST(Attack, MC_06_wrong_arguments_are_named_and_nothing_runs) {
 
 TEST(Attack, MC_07_two_clients_see_nothing_of_each_other) {
   const auto make = [](const asio::any_io_executor& executor) {
-    auto made = std::make_unique<mcp::server>(executor, local().without_warning());
-    made->python(python());
-    return made;
+    auto new_server = std::make_unique<mcp::server>(executor, local().without_warning());
+    new_server->python(python());
+    return new_server;
   };
   int ready = 0;
   const auto body = [&ready](const std::string& mine, const std::string& other) -> mcp_body {
@@ -332,7 +336,8 @@ TEST(Attack, MC_07_two_clients_see_nothing_of_each_other) {
         const bool both = co_await comes_true([&] { return ready == 2; });
         EXPECT_TRUE(both);
         const value files = co_await client.call("list_files");
-        EXPECT_NE(text_said(files).find(mine), std::string::npos);  // the control
+        // Control: the client sees its own file.
+        EXPECT_NE(text_said(files).find(mine), std::string::npos);
         EXPECT_EQ(text_said(files).find(other), std::string::npos);
         const value secret = co_await client.call("run_python", R"({"code":"secret"})");
         EXPECT_EQ(member(result_in(secret).at("structuredContent"), "result"), "'" + mine + "'");
@@ -349,7 +354,8 @@ TEST(Attack, MC_07_two_clients_see_nothing_of_each_other) {
   run_with_mcp(make, {body("first", "second"), body("second", "first")});
 }
 
-/// A call of the modern era, which has no sessions. \param place  the name of one; empty: none.
+/// Calls a tool by the protocol version of 2026, which has no sessions. \param place  value of the header field
+/// `Cofferdam-Place`, which selects an environment; empty means that the field is absent.
 awaitable<std::string> call_modern(http_client& http, std::string place, std::string tool, std::string arguments) {
   http_request request("POST", "/mcp");
   request.content("application/json", R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")" + tool +
@@ -359,8 +365,8 @@ awaitable<std::string> call_modern(http_client& http, std::string place, std::st
   request.field("Accept", "application/json, text/event-stream").field("MCP-Protocol-Version", "2026-07-28");
   request.field("Mcp-Method", "tools/call").field("Mcp-Name", tool);
   if (!place.empty()) request.field("Cofferdam-Place", place);
-  const http_response said = co_await http.request(std::move(request));
-  co_return std::string(said.text());
+  const http_response response = co_await http.request(std::move(request));
+  co_return std::string(response.text());
 }
 
 TEST(Attack, MC_07_clients_of_the_modern_era_with_different_places_see_nothing_of_each_other) {
@@ -378,7 +384,7 @@ TEST(Attack, MC_07_clients_of_the_modern_era_with_different_places_see_nothing_o
       EXPECT_EQ(files.find(place == std::string("first") ? "of-second" : "of-first"), std::string::npos) << files;
     }
     EXPECT_EQ(server.sessions(), 3U);
-    // The control: without a name they meet.
+    // Control: clients that send no `Cofferdam-Place` share one environment.
     const std::string shared = co_await call_modern(http, "", "write_file", R"({"path":"of-another","content":"x"})");
     const std::string files = co_await call_modern(http, "", "list_files", "{}");
     EXPECT_NE(files.find("\"of-\""), std::string::npos) << files;
@@ -401,14 +407,14 @@ TEST(Attack, MC_08_an_image_that_is_a_url_is_never_fetched) {
     };
     asio::cancellation_signal stop;
     asio::co_spawn(executor, trap.accept(), asio::bind_cancellation_slot(stop.slot(), fetched));
-    const std::string made =
+    const std::string make_image =
         R"({"cmd":"printf '\\211PNG\\r\\n\\032\\n\\000\\000\\000\\rIHDR\\000\\000\\000\\001\\000\\000\\000\\001\\010\\006\\000\\000\\000' > a.png"})";
-    co_await client.call("code_exec", made);
-    const std::vector<std::string> all{"http://" + at + "/a.png", "https://" + at + "/a.png", "//" + at + "/a.png",
-                                       "file:///etc/passwd", "data:image/png;base64,iVBORw0KGgo="};
-    for (const std::string& url : all) {
-      const value said = co_await client.call("view_image", R"({"path":")" + url + "\"}");
-      EXPECT_TRUE(result_in(said).at("isError").as_bool()) << url;
+    co_await client.call("code_exec", make_image);
+    const std::vector<std::string> urls{"http://" + at + "/a.png", "https://" + at + "/a.png", "//" + at + "/a.png",
+                                        "file:///etc/passwd", "data:image/png;base64,iVBORw0KGgo="};
+    for (const std::string& url : urls) {
+      const value response = co_await client.call("view_image", R"({"path":")" + url + "\"}");
+      EXPECT_TRUE(result_in(response).at("isError").as_bool()) << url;
     }
     const value good = co_await client.call("view_image", R"({"path":"a.png"})");
     EXPECT_EQ(member(result_in(good).at("content").at(1), "mimeType"), "image/png");
@@ -422,10 +428,10 @@ TEST(Attack, MC_08_an_image_that_is_a_url_is_never_fetched) {
 TEST(Attack, MC_12_an_allowlist_stands_before_background_commands_and_python_too) {
   const auto guarded = [](const char* pattern) {
     return [pattern](const asio::any_io_executor& executor) {
-      auto made =
+      auto new_server =
           std::make_unique<mcp::server>(executor, local().without_warning() | allow_commands(std::string(pattern)));
-      made->python(python());
-      return made;
+      new_server->python(python());
+      return new_server;
     };
   };
   for (const bool allowed : {false, true}) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows OU-01, 02, 08, 10 and 11 of the catalogue of attacks: the amount, the speed and the destination of a guest's
-// output. The kernel's figures for this program's memory, and the host's process table, are the oracle.
+// Attacks OU-01, 02, 08, 10 and 11 of the project's catalogue of attacks: the amount, the speed and the destination
+// of a guest's output. A guest is a process that a command started. The tests check this program's memory as reported
+// by the kernel, and the host's process table.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>
@@ -74,7 +75,8 @@ auto provider(const temporary_folder& base) {
   return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(100ms);
 }
 
-/// Runs a command; `growth` becomes what this program's memory grew by meanwhile, at its highest.
+/// Runs a command and returns its result. `growth` becomes the peak growth of this program's memory during the run,
+/// in bytes.
 command_result result_of(const temporary_folder& base, command c, std::size_t& growth) {
   const auto body = [&](auto& env) -> awaitable<command_result> {
     command_result warm_up = co_await env.run_command(shell("head -c 1M /dev/zero").keep_output(64 * kib));
@@ -94,8 +96,8 @@ command_result result_of(const temporary_folder& base, command c, std::size_t& g
 
 std::string kibibytes(std::size_t bytes) { return std::to_string(bytes / kib) + " KiB"; }
 
-/// Returns the number of bytes that `seq 1 …` has printed so far, computed from its last lines: the length of all
-/// earlier lines, and the rest.
+/// Returns the number of bytes that `seq 1 …` has printed so far. `tail` is the end of the output; the last complete
+/// line contains the last number, from which the length of all earlier lines follows.
 std::uint64_t printed_by_seq(std::string_view tail) {
   const std::size_t last_break = tail.rfind('\n');
   const std::size_t before = tail.rfind('\n', last_break - 1);
@@ -145,7 +147,7 @@ TEST(Attack, OU_01_an_endless_yes_is_ended_by_its_limit_and_costs_little_memory)
             << "\n";
   EXPECT_EQ(result.kind(), error_kind::timeout);
   EXPECT_GT(result.out().total(), mib);
-  // yes prints "y" and a line break in turn: the last kept byte shows if the total is even.
+  // The program `yes` prints "y" and a line break alternately, so the last byte shows if the total is even.
   EXPECT_EQ(as_text(result.out().tail()).back(), result.out().total() % 2 == 0 ? '\n' : 'y');
   if (!is_sanitized()) {
     EXPECT_LT(growth, 2 * mib);
@@ -200,12 +202,13 @@ TEST(Attack, OU_02_control_reading_one_stream_to_its_end_first_is_a_deadlock) {
 
 namespace {
 
-/// Reads the exception of a cancelled or closed command; "" where it is another one.
-std::string partial_output(const std::exception_ptr& failure, exec_errc wanted) {
+/// Returns both outputs that the error carries, separated by "|". Returns "" if the exception is not an error with
+/// the code `expected`.
+std::string partial_output(const std::exception_ptr& failure, exec_errc expected) {
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (const cofferdam::error& thrown) {
-    if (thrown.code() == wanted && thrown.partial() != nullptr)
+    if (thrown.code() == expected && thrown.partial() != nullptr)
       return thrown.partial()->out().text() + "|" + thrown.partial()->err().text();
   } catch (const std::exception&) {
   }
@@ -232,7 +235,7 @@ TEST(Attack, OU_08_what_had_come_before_a_timeout_or_a_crash_is_kept_with_the_re
 TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_the_reason) {
   const temporary_folder base;
   for (const bool cancelled : {true, false}) {
-    std::exception_ptr seen;
+    std::exception_ptr caught;
     run([&]() -> awaitable<void> {
       const auto body = [&](auto& env) -> awaitable<void> {
         asio::cancellation_signal cancel;
@@ -242,7 +245,7 @@ TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_t
         };
         asio::co_spawn(co_await asio::this_coro::executor, std::ref(command),
                        asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr failure) {
-                         seen = failure;
+                         caught = failure;
                          done = true;
                        }));
         while (!std::filesystem::exists(env.workspace() / "printed")) co_await pause_for(2ms);
@@ -254,14 +257,15 @@ TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_t
       };
       co_await with(provider(base), std::ref(body));
     });
-    EXPECT_EQ(partial_output(seen, cancelled ? exec_errc::cancelled : exec_errc::environment_closed), "out\n|err\n");
+    EXPECT_EQ(partial_output(caught, cancelled ? exec_errc::cancelled : exec_errc::environment_closed), "out\n|err\n");
   }
 }
 
 TEST(Attack, OU_08_control_a_first_attempt_has_nothing_to_show) {
   const temporary_folder base;
   naive_runner naive("echo out; sleep 60", base.path());
-  EXPECT_FALSE(naive.finish(300ms));  // what it had read is not part of any result
+  // The naive runner returns no partial output after a timeout.
+  EXPECT_FALSE(naive.finish(300ms));
   naive.kill();
   naive.wait();
 }
@@ -269,7 +273,7 @@ TEST(Attack, OU_08_control_a_first_attempt_has_nothing_to_show) {
 TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
   const temporary_folder base;
   const std::size_t size = 32 * mib;
-  std::uint64_t seen = 0;
+  std::uint64_t received = 0;
   std::size_t growth = 0;
   std::uint64_t written_meanwhile = 0;
   const auto body = [&](auto& env) -> awaitable<void> {
@@ -278,7 +282,7 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
     const memory_growth memory;
     process running = co_await env.start(argv("head", "-c", std::to_string(size), "/dev/zero").keep_output(kib));
     co_await pause_for(300ms);
-    // Nothing was read so far. The kernel's figures show the progress, not the guest.
+    // The test has read nothing so far. The kernel's counter shows how much the guest has written.
     const auto guests = guests_of(base.path());
     EXPECT_EQ(guests.size(), 1U) << "it did not wait";
     if (!guests.empty()) {
@@ -289,7 +293,7 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
     for (int i = 0;; ++i) {
       output_chunk piece = co_await running.read();
       if (piece.end()) break;
-      seen += piece.data().size();
+      received += piece.data().size();
       if (i % 64 == 0) co_await pause_for(2ms);
     }
     growth = memory.peak();
@@ -301,7 +305,7 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
   run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
   std::cout << "written while nobody read: " << kibibytes(written_meanwhile) << "; memory grew by " << kibibytes(growth)
             << "\n";
-  EXPECT_EQ(seen, size);
+  EXPECT_EQ(received, size);
   EXPECT_LE(written_meanwhile, mib) << "no more than the pipe holds";
   if (!is_sanitized()) {
     EXPECT_LT(growth, 2 * mib);
@@ -311,7 +315,8 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
 TEST(Attack, OU_11_a_callback_that_throws_ends_the_guest_and_leaks_nothing) {
   const temporary_folder base;
   const auto body = [&](auto& env) -> awaitable<void> {
-    co_await pause_for(1ms);  // the loop has its own descriptors by now
+    // The first wait opens the descriptors of the event loop, which would otherwise change the count.
+    co_await pause_for(1ms);
     const census before = census::take(base.path());
     for (int i = 0; i < 10; ++i) {
       std::string caught;
@@ -322,7 +327,7 @@ TEST(Attack, OU_11_a_callback_that_throws_ends_the_guest_and_leaks_nothing) {
         caught = thrown.what();
       }
       EXPECT_EQ(caught, "enough");
-      // By now, not some time later: what is left may only be on its way out.
+      // The guest must be dead when the exception arrives. Two seconds are allowed for killed processes to disappear.
       EXPECT_TRUE(eventually([&] { return guests_of(base.path()).empty(); }, 2s));
     }
     co_await pause_for(20ms);

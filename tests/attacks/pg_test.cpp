@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The guards of Python code: rows PG of the catalogue. In each control the same code runs where no guard stands, and
-// does what it is there for (it prints "in"), so that its refusal is the guards' doing. PG-12 and PG-13, over 500
-// scripts, are here by name and in tests/code/guard_corpus_test.cpp at full length.
+// Attacks PG (Python guards) of the project's catalogue of attacks. A guard is a layer around a code runner that may
+// refuse code. In each control the same code runs without guards and prints "in", so the refusal must come from the
+// guards. PG-12 and PG-13 need 500 scripts: they are only sketched here, and tested at full length in
+// tests/code/guard_corpus_test.cpp.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -22,7 +23,9 @@
 #include <utility>
 #include <vector>
 
-namespace pg_test {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace pg_test {
 
 using cofferdam::allow_imports;
 using cofferdam::argv;
@@ -43,11 +46,11 @@ class attack {
  public:
   attack(std::string source, bool works = true) : code(std::move(source)), control_works(works) {}
   std::string code;
-  /// Some attacks need packages, or an interpreter, that not every machine has.
+  /// False if the control needs a package or an interpreter that not every machine has.
   bool control_works;
 };
 
-/// The verdict of the whole stack over a real runner, and the outcome in the runner without the stack.
+/// The results of each attack: `guarded` with all guards, `open` in the same runner without guards.
 class outcome {
  public:
   std::vector<code_result> guarded;
@@ -55,7 +58,7 @@ class outcome {
 };
 
 outcome try_all(const std::vector<attack>& attacks) {
-  outcome all;
+  outcome outcomes;
   const python_folder folder;
   auto runner = folder.provider() | python();
   auto stack = runner | limit_code() | check_syntax() | allow_imports("queue", "string", "sys", "json", "urllib") |
@@ -66,7 +69,7 @@ outcome try_all(const std::vector<attack>& attacks) {
           for (const attack& each : attacks) {
             code_request request(each.code);
             code_result result = co_await guarded.run_code(std::move(request));
-            all.guarded.push_back(std::move(result));
+            outcomes.guarded.push_back(std::move(result));
           }
         });
       },
@@ -78,24 +81,24 @@ outcome try_all(const std::vector<attack>& attacks) {
             code_request request(each.control_works ? each.code : std::string("1"));
             request.timeout(20s);
             code_result result = co_await open.run_code(std::move(request));
-            all.open.push_back(std::move(result));
+            outcomes.open.push_back(std::move(result));
           }
         });
       },
       120s);
-  return all;
+  return outcomes;
 }
 
 void expect_refused(const std::vector<attack>& attacks) {
-  const outcome all = try_all(attacks);
-  ASSERT_EQ(all.guarded.size(), attacks.size());
+  const outcome outcomes = try_all(attacks);
+  ASSERT_EQ(outcomes.guarded.size(), attacks.size());
   for (std::size_t i = 0; i < attacks.size(); ++i) {
-    EXPECT_EQ(all.guarded[i].kind(), error_kind::security_violation) << attacks[i].code << "\n"
-                                                                     << all_of(all.guarded[i]);
-    EXPECT_NE(all.guarded[i].reason().find("Not run: "), std::string::npos);
+    EXPECT_EQ(outcomes.guarded[i].kind(), error_kind::security_violation) << attacks[i].code << "\n"
+                                                                          << all_of(outcomes.guarded[i]);
+    EXPECT_NE(outcomes.guarded[i].reason().find("Not run: "), std::string::npos);
     if (attacks[i].control_works) {
-      EXPECT_NE(all.open[i].out().text().find("in"), std::string::npos) << attacks[i].code << "\n"
-                                                                        << all_of(all.open[i]);
+      EXPECT_NE(outcomes.open[i].out().text().find("in"), std::string::npos) << attacks[i].code << "\n"
+                                                                             << all_of(outcomes.open[i]);
     }
   }
 }
@@ -183,7 +186,7 @@ TEST(Attack, PG_06_forbidden_names_are_seen_wherever_they_stand) {
       {"def f(x=exec(\"print('in')\")): pass"},
       {"[f(\"print('in')\") for f in (exec,)]"},
       {"x: exec(\"print('in')\") = 1"},
-      {"def f(): pass\nmatch f:\n    case object(__globals__=g):\n        print('in')", false},  // Python 3.10
+      {"def f(): pass\nmatch f:\n    case object(__globals__=g):\n        print('in')", false},  // needs Python 3.10
   });
 }
 
@@ -205,9 +208,10 @@ TEST(Attack, PG_07_data_is_not_run_as_code) {
 
 TEST(Attack, PG_08_the_text_is_read_as_the_interpreter_reads_it) {
   expect_refused({
-      {"# coding: utf-7\nprint('in')"},  // read as UTF-8 here, and as another text where a file of it is run
+      {"# coding: utf-7\nprint('in')"},  // The guard reads UTF-8; as a file, this code would be decoded as UTF-7.
       {"# -*- coding: raw_unicode_escape -*-\nprint('in')"},
-      {"\xef\xbd\x85\xef\xbd\x96\xef\xbd\x81\xef\xbd\x8c(\"print('in')\")"},  // in letters of full width
+      // The name `eval` is written in full-width letters.
+      {"\xef\xbd\x85\xef\xbd\x96\xef\xbd\x81\xef\xbd\x8c(\"print('in')\")"},
       {"\fimport os; print('in')"},
       {"if 1:\\\n import os; print('in')"},
       {"x = 1\rimport os\rprint('in')"},
@@ -239,14 +243,16 @@ TEST(Attack, PG_10_hostile_sources_cost_little) {
       {"x = 10\nx**x**x", false},
       {"x = x + x + x\nprint(x)\ny = [0] * 10**12", false},
   };
-  const outcome all = try_all(hostile);
-  for (const code_result& each : all.guarded) EXPECT_EQ(each.kind(), error_kind::security_violation) << all_of(each);
-  // Each is decided in 100 ms on an idle machine; the best of three, and ten times that, where others are at work.
+  const outcome outcomes = try_all(hostile);
+  for (const code_result& each : outcomes.guarded)
+    EXPECT_EQ(each.kind(), error_kind::security_violation) << all_of(each);
+  // On an idle machine each decision takes at most 100 ms. The test allows 1 s for the fastest of three attempts,
+  // because other processes may run at the same time.
   std::vector<std::string> codes;
   for (const attack& each : hostile) codes.push_back(each.code);
   for (const cofferdam_test::decision& each : cofferdam_test::decisions(codes))
     EXPECT_LT(each.took, 1s) << each.code.substr(0, 100);
-  // The control: what the first of them does to the interpreter itself is an error, and the last a MemoryError.
+  // Control: without guards, the huge list raises a MemoryError in the interpreter.
   const outcome control = try_all({{"try:\n    x = [0] * 10**15\nexcept MemoryError:\n    print('in')"}});
   EXPECT_NE(control.open.front().out().text().find("in"), std::string::npos) << all_of(control.open.front());
 }
@@ -257,23 +263,26 @@ TEST(Attack, PG_11_commands_of_a_notebook_are_no_python) {
       {"%%bash\nls", false},
       {"%system ls", false},
       {"x = !ls", false},
-      {"import os\nos.system('echo in')"},  // the control: what a notebook would have done with these
+      // Control: a notebook would pass the commands above to a shell, as this code does.
+      {"import os\nos.system('echo in')"},
   });
 }
 
-TEST(Attack, PG_12_ordinary_scripts_run) {  // 500 of them: GuardCorpus
-  const outcome all = try_all({
+// GuardCorpus repeats this test with 500 scripts.
+TEST(Attack, PG_12_ordinary_scripts_run) {
+  const outcome outcomes = try_all({
       {"import json, re\nprint(json.dumps({'in': re.findall('a+', 'aab')}))"},
       {"class A:\n    def eval(self): return 'in'\nprint(A().eval(), __name__)"},
       {"import random\nrandom.seed(1)\nprint('in', random.choice([1, 2]))"},
   });
-  for (const code_result& each : all.guarded) {
+  for (const code_result& each : outcomes.guarded) {
     EXPECT_TRUE(each.success()) << all_of(each);
     EXPECT_EQ(each.out().text().substr(0, 20).find("in") != std::string::npos, true) << all_of(each);
   }
 }
 
-TEST(Attack, PG_13_the_prediction_holds_every_import) {  // over a corpus, with CPython's audit hook: GuardCorpus
+// GuardCorpus repeats this test over a corpus, and compares with CPython's audit hook.
+TEST(Attack, PG_13_the_prediction_holds_every_import) {
   const auto facts = cofferdam_test::read_one(
       "import a, b.c as d\nfrom e.f import g\nfrom l import *\ndef x():\n    __import__('h' + 'i')\n    import j\n"
       "class K:\n    try:\n        import k\n    except ImportError: m = lambda: __import__('n')\n"
@@ -284,20 +293,20 @@ TEST(Attack, PG_13_the_prediction_holds_every_import) {  // over a corpus, with 
 }
 
 TEST(Attack, PG_14_what_was_judged_is_what_runs) {
-  // The control: a file that was checked, and changed before it ran.
+  // Control: a file is checked, and changed before it runs.
   const python_folder folder;
   const std::string file = (folder.path() / "code.py").string();
   std::ofstream(file) << "print('harmless')\n";
   const auto facts = cofferdam_test::read_one("print('harmless')\n");
   ASSERT_FALSE(cofferdam::import_policy().judge(*facts));
   std::ofstream(file) << "import os; print('in')\n";
-  std::string said(16, '\0');
+  std::string printed(16, '\0');
   FILE* const pipe = ::popen(("python3 '" + file + "'").c_str(), "r");
   ASSERT_NE(pipe, nullptr);
-  said.resize(std::fread(said.data(), 1, said.size(), pipe));
+  printed.resize(std::fread(printed.data(), 1, printed.size(), pipe));
   ::pclose(pipe);
-  EXPECT_EQ(said, "in\n");
-  // Here code is a value: the caller's own is not the one that was taken, whatever becomes of it meanwhile.
+  EXPECT_EQ(printed, "in\n");
+  // The runner copies the code of a request, so a later change by the caller has no effect.
   const auto notes = std::make_shared<cofferdam_test::fake_runner::notes>();
   run([&]() -> awaitable<void> {
     auto guarded = cofferdam_test::fake_runner(notes) | check_syntax() | allow_imports();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Row PR-09 of the catalogue of attacks: cancellation, destruction, a failing allocation, a failing system call, each
-// at every place where it can happen. The judges are the host's counts and the sanitizers.
+// Attack PR-09 of the project's catalogue of attacks: a cancellation, a destruction, a failing allocation or a
+// failing system call at every point where it can happen. The tests compare counts of processes and descriptors
+// before and after, and run under the sanitizers.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
@@ -46,7 +47,7 @@
 
 namespace {
 
-/// Counts down to the allocation of this thread that fails: 1 is the next one. 0: no allocation fails.
+/// Number of allocations of this thread until one fails; 1 is the next allocation. 0 means that no allocation fails.
 thread_local std::size_t failing_allocation = 0;
 thread_local bool allocation_failed = false;
 
@@ -58,7 +59,7 @@ bool must_fail() noexcept {
 
 }  // namespace
 
-// Not inlined, or g++ 12 takes malloc and free for a mismatch.
+// Not inlined, because g++ 12 would otherwise warn that malloc and free do not match new and delete.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   void* block = must_fail() ? nullptr : std::malloc(size);
   if (block == nullptr) throw std::bad_alloc();
@@ -66,7 +67,8 @@ bool must_fail() noexcept {
 }
 [[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-// Asio takes its frames and handlers from elsewhere, and ends the program where that fails: not for us to survive.
+// The test does not replace Asio's own allocations (aligned new): Asio ends the program if one of them fails, and we
+// cannot prevent that.
 
 namespace {
 
@@ -94,7 +96,8 @@ auto provider(const temporary_folder& base) {
   return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(5ms).output_grace(5ms);
 }
 
-/// A little of everything: a command, a background child, a stream with input, files. `results` counts what was right.
+/// Exercises a command, a background child, a process with input, a time limit and files. Adds one to `results` for
+/// each of four correct results.
 awaitable<void> a_little_of_everything(const temporary_folder& base, int& results) {
   const auto body = [&](auto& env) -> awaitable<void> {
     co_await write_text(env, "file", "text");
@@ -118,7 +121,8 @@ awaitable<void> a_little_of_everything(const temporary_folder& base, int& result
   co_await with(provider(base), std::ref(body));
 }
 
-/// The name of what was thrown: "cancelled", "no memory", "error N", "system N", "" for nothing; "?" for anything else.
+/// Returns a name for the exception: "cancelled", "no memory", "error N", "system N", "" for none, and "?" for any
+/// other.
 std::string name_of(const std::exception_ptr& failure) {
   try {
     if (failure) std::rethrow_exception(failure);
@@ -136,7 +140,7 @@ std::string name_of(const std::exception_ptr& failure) {
   return "";
 }
 
-/// Waits until the host is as it was, as long as a reaper may take.
+/// Expects that the counts return to `before`, within the time that the library needs to reap its child processes.
 void expect_as_before(const temporary_folder& base, const census& before, const std::string& where) {
   eventually(
       [&] {
@@ -147,7 +151,8 @@ void expect_as_before(const temporary_folder& base, const census& before, const 
   EXPECT_EQ(census::take(base.path()), before) << where;
 }
 
-/// One run, whose handlers may throw: what was thrown where, and whether the coroutine ended.
+/// One run of `a_little_of_everything`. Stores the exception of the coroutine, an exception from the event loop, and
+/// true in `ended` if the coroutine finished.
 class fault_run {
  public:
   bool ended = false;
@@ -155,7 +160,7 @@ class fault_run {
   std::string thrown_by_loop;
 
   fault_run(asio::io_context& loop, const temporary_folder& base, int& results) {
-    // On no strand: each operation goes to the environment's own strand, and back.
+    // The coroutine runs on no strand, so each operation switches to the environment's own strand and back.
     asio::co_spawn(loop, a_little_of_everything(base, results), [this](std::exception_ptr failure) {
       outcome = name_of(failure);
       ended = true;
@@ -214,7 +219,8 @@ TEST(Attack, PR_09_destroyed_at_every_step_it_leaves_nothing) {
 
 TEST(Attack, PR_09_with_any_allocation_failing_it_ends_and_leaves_nothing) {
 #if !defined(ASIO_HAS_STD_ALIGNED_ALLOC)
-  // Asio 1.22 tests a macro of libstdc++ that is only defined if a standard header came before Asio's first header.
+  // Asio 1.22 uses aligned new only if a standard header was included before Asio's first header. Otherwise its
+  // allocations cannot be distinguished from ours.
   std::cout << "not proven here: in this build Asio's own memory cannot be told from ours\n";
   return;
 #endif
@@ -227,28 +233,30 @@ TEST(Attack, PR_09_with_any_allocation_failing_it_ends_and_leaves_nothing) {
     ASSERT_LT(number, 5000U);
     std::optional<asio::io_context> loop(std::in_place, 1);
     int results = 0;
-    // Asio ends the program where what it needs to begin an operation cannot be had. So let it have its tables first.
+    // Asio ends the program if it cannot allocate what an operation needs at its first use. One undisturbed run makes
+    // these allocations before the test.
     const fault_run undisturbed(*loop, base, results);
-    // The service for strands makes its 193 mutexes as strands meet them, and Asio 1.22 ends the program if one cannot
-    // be made. Which mutex a strand gets depends on its number.
+    // Asio's strand service creates its 193 mutexes on demand, and Asio 1.22 ends the program if it cannot create
+    // one. The number of a strand selects its mutex, so 4,000 strands create all of them.
     for (int i = 0; i < 4000; ++i) asio::make_strand(loop->get_executor());
     ASSERT_EQ(results, 4) << undisturbed.outcome;
     allocation_failed = false;
     failing_allocation = number;
-    std::optional<fault_run> one;
+    std::optional<fault_run> attempt;
     std::string outside;
     try {
-      one.emplace(*loop, base, results);
+      attempt.emplace(*loop, base, results);
     } catch (...) {
       outside = name_of(std::current_exception());
     }
     failing_allocation = 0;
     loop.reset();
     const std::string where = "allocation " + std::to_string(number);
-    if (one) {
-      EXPECT_TRUE(one->ended) << where << " left the coroutine hanging; the loop threw: " << one->thrown_by_loop;
-      EXPECT_NE(one->outcome, "?") << where;
-      if (!one->thrown_by_loop.empty()) ++from_loop;
+    if (attempt) {
+      EXPECT_TRUE(attempt->ended) << where
+                                  << " left the coroutine hanging; the loop threw: " << attempt->thrown_by_loop;
+      EXPECT_NE(attempt->outcome, "?") << where;
+      if (!attempt->thrown_by_loop.empty()) ++from_loop;
     } else {
       EXPECT_EQ(outside, "no memory") << where;
     }
@@ -282,10 +290,10 @@ TEST(Attack, PR_09_with_any_number_of_descriptors_left_it_ends_with_a_typed_erro
       ::setrlimit(RLIMIT_NOFILE, &low);
       try {
         asio::io_context loop(1);
-        const fault_run one(loop, base, results);
-        outcome = one.outcome;
-        EXPECT_TRUE(one.ended) << room << " left";
-        EXPECT_EQ(one.thrown_by_loop, "") << room << " left";
+        const fault_run attempt(loop, base, results);
+        outcome = attempt.outcome;
+        EXPECT_TRUE(attempt.ended) << room << " left";
+        EXPECT_EQ(attempt.thrown_by_loop, "") << room << " left";
       } catch (const std::system_error&) {
       }
       ::setrlimit(RLIMIT_NOFILE, &limit);
@@ -328,24 +336,24 @@ TEST(Attack, PR_09_with_a_system_call_that_always_fails_it_ends_with_a_typed_err
   };
   for (const system_call& call : calls) {
     const temporary_folder base;
-    const std::string seen = in_forked_host(
+    const std::string report = in_forked_host(
         [&] {
           int results = 0;
           if (!forbid(call.number, call.error)) return "no seccomp"s;
           std::string outcome;
           try {
             asio::io_context loop(1);
-            const fault_run one(loop, base, results);
-            outcome = one.ended ? one.outcome : "hangs";
+            const fault_run attempt(loop, base, results);
+            outcome = attempt.ended ? attempt.outcome : "hangs";
           } catch (...) {
             outcome = name_of(std::current_exception());
           }
           return outcome.empty() ? std::to_string(results) + " right" : outcome;
         },
         30);
-    std::cout << call.name << ": " << seen << "\n";
-    const bool typed = seen.starts_with("error ") || seen.ends_with(" right");
-    EXPECT_TRUE(typed) << call.name << ": " << seen;
+    std::cout << call.name << ": " << report << "\n";
+    const bool typed = report.starts_with("error ") || report.ends_with(" right");
+    EXPECT_TRUE(typed) << call.name << ": " << report;
     EXPECT_TRUE(eventually([&] { return cofferdam_test::guests_of(base.path()).empty(); }, 2s)) << call.name;
     cofferdam_test::kill_guests_of(base.path());
   }

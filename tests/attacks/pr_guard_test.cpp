@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows PR-06d, PR-06e, EN-01 and PR-10 of the catalogue of attacks: a guest with the user id of its supervisor, its
-// warden and its host limits, starves, traces and robs them without a signal. The attacks are a small C program that is
-// compiled here and run by guests; /proc, seen from outside, is the judge. The controls are sessions without the filter
-// and without Landlock, and `warden_policy::never`.
+// Attacks PR-06d, PR-06e, EN-01 and PR-10 of the project's catalogue of attacks. A guest (a process that a command
+// started) has the same user id as its supervisor, its warden and its host. It lowers their limits, starves them of
+// processor time, traces them and steals their descriptors, all without a signal. (The warden is our helper program
+// in each environment; a supervisor is its child that watches one command.) The attacks are a small C program that is
+// compiled here and run by guests; the tests check the results in /proc. The controls are sessions without the system
+// call filter or without Landlock, and `warden_policy::never`.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
@@ -95,9 +97,9 @@ using clock = std::chrono::steady_clock;
 constexpr unsigned kernels_own = ~0U;
 constexpr unsigned levels[] = {kernels_own, 2, 0};
 
-// ---- the attacker's program -----------------------------------------------------------------------------------------
+// ---- the attacker's program ----------------------------------------------------------------------------------------
 
-/// Its answers are words on one line: `ok`, or the number of the error.
+/// Source of the attacker's program. It prints one word per call: `ok`, or the number of the error.
 constexpr const char* attacker_source = R"(
 #define _GNU_SOURCE
 #include <errno.h>
@@ -232,12 +234,12 @@ int main(int count, char** words) {
 }
 )";
 
-/// A folder that every user may enter, with the attacker's program in it.
+/// A folder that every user may enter. It contains the attacker's program.
 class attacker {
  public:
   static const attacker& instance() {
-    static const attacker one;
-    return one;
+    static const attacker shared_attacker;
+    return shared_attacker;
   }
   bool is_there() const noexcept { return there_; }
   std::string path() const { return (folder_.path() / "attacker").string(); }
@@ -255,11 +257,11 @@ class attacker {
 #define NEEDS_ATTACKER() \
   COFFERDAM_NEEDS("gcc", attacker::instance().is_there(), "attacks by programs of the guest's own")
 
-/// One of its attacks.
+/// Returns a command that runs one attack of the attacker's program.
 template <class... Words>
 command attack(const Words&... words) {
-  std::vector<std::string> all = {attacker::instance().path(), std::string(words)...};
-  return argv(std::move(all)).timeout(60s);
+  std::vector<std::string> arguments = {attacker::instance().path(), std::string(words)...};
+  return argv(std::move(arguments)).timeout(60s);
 }
 
 std::string times(std::size_t count, const std::string& word) {
@@ -268,13 +270,14 @@ std::string times(std::size_t count, const std::string& word) {
   return text + "\n";
 }
 
-// ---- hosts ----------------------------------------------------------------------------------------------------------
+// ---- sessions and hosts ---------------------------------------------------------------------------------------------
 
 cofferdam::spawn_request plain_request(const command& c) {
   return cofferdam::request_for(c, "/bin/sh", {"PATH=" + std::string(cofferdam::default_path)});
 }
 
-/// Opens a session as `local` does at a given level of Landlock, with or without the filter.
+/// Opens a session as the backend `local` does, with the given version of Landlock. `filter` switches the filter of
+/// system calls on or off.
 awaitable<warden_session> open_session(const temporary_folder& base, unsigned landlock, bool filter,
                                        cofferdam::tracing_policy tracing = cofferdam::tracing_policy::contained) {
   cofferdam::detail::started_warden started =
@@ -296,7 +299,8 @@ awaitable<command_result> run_in(warden_session& session, command c) {
   co_return result;
 }
 
-/// Runs `body(root)` as root, where we are, and as an ordinary user.
+/// Runs `body(folder)` in forked hosts: as root if this program runs as root, and as an ordinary user if one is
+/// available.
 template <class Body>
 void as_each_user(Body body) {
   if (::geteuid() == 0) {
@@ -311,11 +315,11 @@ void as_each_user(Body body) {
   }
 }
 
-/// Reports what is not as it should be.
+/// Collects the differences between actual and expected values. `text()` is empty if there are none.
 class differences {
  public:
-  void expect(const std::string& what, const std::string& seen, const std::string& wanted) {
-    if (seen != wanted) text_ += what + ": '" + seen + "' instead of '" + wanted + "'; ";
+  void expect(const std::string& what, const std::string& actual, const std::string& expected) {
+    if (actual != expected) text_ += what + ": '" + actual + "' instead of '" + expected + "'; ";
   }
   void expect(const std::string& what, bool holds) {
     if (!holds) text_ += what + "; ";
@@ -326,9 +330,9 @@ class differences {
   std::string text_;
 };
 
-std::string limits_of(const std::vector<pid_t>& all) {
+std::string limits_of(const std::vector<pid_t>& pids) {
   std::string text;
-  for (const pid_t pid : all) text += read_proc("/proc/" + std::to_string(pid) + "/limits");
+  for (const pid_t pid : pids) text += read_proc("/proc/" + std::to_string(pid) + "/limits");
   return text;
 }
 
@@ -346,7 +350,7 @@ auto provider(const temporary_folder& base, unsigned landlock) {
 
 }  // namespace
 
-// ---- PR-06d: limits -------------------------------------------------------------------------------------------------
+// ---- PR-06d: a guest sets limits of other processes -----------------------------------------------------------------
 
 TEST(Attack, PR_06d_no_limit_of_supervisor_warden_or_host_can_be_changed) {
   NEEDS_ATTACKER();
@@ -358,10 +362,10 @@ TEST(Attack, PR_06d_no_limit_of_supervisor_warden_or_host_can_be_changed) {
           const std::string at = level_name(level) + " ";
           co_await env.run_command(argv("true"));
           const pid_t warden = own_wardens().front().pid;
-          std::vector<pid_t> all = supervisors_of(warden);
-          all.push_back(warden);
-          all.push_back(::getpid());
-          const std::string before = limits_of(all);
+          std::vector<pid_t> pids = supervisors_of(warden);
+          pids.push_back(warden);
+          pids.push_back(::getpid());
+          const std::string before = limits_of(pids);
           const std::string host = std::to_string(::getpid());
           const std::string its_warden = std::to_string(warden);
           for (const std::string abi : {"64", "upper", "i386", "x32"}) {
@@ -372,8 +376,8 @@ TEST(Attack, PR_06d_no_limit_of_supervisor_warden_or_host_can_be_changed) {
                 co_await env.run_command(attack("limit", abi, "0", "15", "0", "0", "parent", its_warden, host));
             found.expect(at + abi, result.out().text(), times(48, "1"));
           }
-          found.expect(at + "limits", limits_of(all), before);
-          // Reading goes on, and so do limits of one's own.
+          found.expect(at + "limits", limits_of(pids), before);
+          // A guest may still read limits of other processes, and set its own.
           command_result same = co_await env.run_command(attack("same", "parent"));
           std::string expected;
           for (int i = 0; i < 16; ++i) expected += "ok 1 ";
@@ -412,8 +416,8 @@ TEST(Attack, PR_06d_control_without_the_filter_every_limit_of_theirs_can_be_set)
   });
 }
 
-// If the filter is not effective (the limit may come from another program of the same user), the descriptors opened at
-// the start are enough to end a command.
+// Another program of the same user could set the limit too, so the filter of system calls is not enough. A supervisor
+// whose limit of open files is exceeded must still end its command, with the descriptors that it opened at its start.
 TEST(Attack, PR_06d_a_supervisor_that_can_open_nothing_ends_its_command_in_time) {
   NEEDS_ATTACKER();
   const std::string marker = new_marker();
@@ -442,7 +446,7 @@ TEST(Attack, PR_06d_a_supervisor_that_can_open_nothing_ends_its_command_in_time)
         found.expect(line + ": late", result.duration() < 10s);
         if (!warden_too) {
           command_result after = co_await run_in(session, shell("echo again"));
-          // The supervisor with the limit may get another command: it reports a failure, and is replaced.
+          // The limited supervisor may get the next command. It then reports a failure, and the warden replaces it.
           if (after.out().text() != "again\n") after = co_await run_in(session, shell("echo again"));
           found.expect(line + ": then", after.out().text(), "again\n");
         }
@@ -469,7 +473,7 @@ TEST(Attack, PR_06d_deadlines_hold_when_a_guest_starves_those_who_watch) {
         const std::string line = program + " starve parent $PPID " + warden + "; " + program + " spin 12 " + marker;
         command_result result = co_await env.run_command(shell(line).timeout(500ms));
         found.expect("kind", std::string(to_string(result.kind())), "timeout");
-        // The shell is the parent of the first process: the attack on itself works as well.
+        // `parent` is the shell itself, which the attack may starve too.
         found.expect("attack", result.out().text().substr(0, 36), times(12, "ok").substr(0, 36));
         found.expect("left: " + shown(marked(marker)), marked(marker).empty());
         found.expect("late: " + std::to_string(result.duration() / 1ms) + " ms", result.duration() < 20s);
@@ -483,7 +487,7 @@ TEST(Attack, PR_06d_deadlines_hold_when_a_guest_starves_those_who_watch) {
   kill_marked(marker);
 }
 
-// ---- PR-06e: limits, then the death of the host ---------------------------------------------------------------------
+// ---- PR-06e: a guest sets limits, and the host dies afterwards ------------------------------------------------------
 
 TEST(Attack, PR_06e_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
   NEEDS_ATTACKER();
@@ -505,16 +509,16 @@ TEST(Attack, PR_06e_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
   for (const bool as_root : {true, false}) {
     if (as_root ? ::geteuid() != 0 : ::geteuid() == 0 && !spare_user::instance().is_there()) continue;
     for (const unsigned level : levels) {
-      for (const command_transport& one : ways) {
-        SCOPED_TRACE((as_root ? "root, " : "user, ") + level_name(level) + ", " + one.line);
+      for (const command_transport& way : ways) {
+        SCOPED_TRACE((as_root ? "root, " : "user, ") + level_name(level) + ", " + way.line);
         const temporary_folder base;
         if (!as_root) spare_user::instance().own(base);
         const orphanage orphans;
         forked_program host([&](int) {
           if (!as_root) spare_user::instance().become();
           run([&]() -> awaitable<void> {
-            warden_session session = co_await open_session(base, level, one.filter);
-            std::string line = with_marker(one.line, marker);
+            warden_session session = co_await open_session(base, level, way.filter);
+            std::string line = with_marker(way.line, marker);
             const auto put = [&line](const std::string& name, const std::string& value) {
               const std::size_t at = line.find(name);
               if (at != std::string::npos) line.replace(at, name.size(), value);
@@ -554,7 +558,8 @@ TEST(Attack, PR_06e_control_a_host_that_watches_alone_is_ended_by_a_limit_and_it
           process running =
               co_await env.start(shell(attacker::instance().path() + " limit 64 0 0 0 0 $PPID; exec sleep " + marker));
           volatile unsigned long turns = 0;
-          for (;;) turns = turns + 1;  // the kernel counts only what runs
+          // The limit counts processor time, so the host must keep the processor busy.
+          for (;;) turns = turns + 1;
         };
         co_await with(provider(base, kernels_own).warden(warden_policy::never), std::ref(body));
       });
@@ -569,11 +574,12 @@ TEST(Attack, PR_06e_control_a_host_that_watches_alone_is_ended_by_a_limit_and_it
 
 namespace {
 
-/// In a host with a secret in its environment and in its memory, and with a socket: what a guest gets of each.
+/// Returns a list of what a guest can steal from its host. The host has a secret in its environment and one in its
+/// memory, and holds a socket.
 std::string loot_of(const temporary_folder& base, unsigned landlock, bool filter, bool undumpable = false) {
   static char secret[64];
   std::snprintf(secret, sizeof secret, "hush-%d-memory", static_cast<int>(::getpid()));
-  // /proc shows the environment from the start of this program.
+  // /proc shows the environment that this program had when it started.
   const std::string environment = read_proc("/proc/self/environ");
   const std::string known = environment.substr(0, environment.find('\0'));
   if (undumpable) ::prctl(PR_SET_DUMPABLE, 0);
@@ -588,8 +594,8 @@ std::string loot_of(const temporary_folder& base, unsigned landlock, bool filter
     if (mem.out().text().find(secret) != std::string::npos) loot += "mem ";
     command_result vm = co_await run_in(session, attack("vm", host, address, "32"));
     if (vm.out().text().find(secret) != std::string::npos) loot += "vm ";
-    command_result taken = co_await run_in(session, attack("take", host));
-    if (taken.out().text() != "refused\n") loot += "socket ";
+    command_result stolen = co_await run_in(session, attack("take", host));
+    if (stolen.out().text() != "refused\n") loot += "socket ";
     command_result traced = co_await run_in(session, attack("trace", host));
     if (traced.out().text() != "1 \n") loot += "trace ";
     command_result compared = co_await run_in(session, attack("compare", host));
@@ -601,21 +607,22 @@ std::string loot_of(const temporary_folder& base, unsigned landlock, bool filter
   return loot;
 }
 
-/// Yama, on many distributions, keeps ordinary users from attaching to what they have not started.
+/// Returns true if the kernel's Yama module is active. Many distributions enable it, and it keeps ordinary users from
+/// tracing processes that are not their children.
 bool has_yama() {
   const std::string scope = read_proc("/proc/sys/kernel/yama/ptrace_scope");
   return !scope.empty() && scope[0] != '0';
 }
 
-bool has_landlock(unsigned wanted) {
+bool has_landlock(unsigned version) {
   const temporary_folder base;
   std::string secrets;
   run([&]() -> awaitable<void> {
     const auto body = [&](auto& env) -> awaitable<void> {
       command_result result = co_await env.run_command(argv("true"));
-      secrets = result.isolation().of(wanted >= 6 ? isolation_kind::signals : isolation_kind::secrets);
+      secrets = result.isolation().of(version >= 6 ? isolation_kind::signals : isolation_kind::secrets);
     };
-    co_await with(provider(base, wanted), std::ref(body));
+    co_await with(provider(base, version), std::ref(body));
   });
   return secrets.starts_with("Landlock");
 }
@@ -631,7 +638,8 @@ TEST(Attack, EN_01_a_guest_reads_no_environment_and_no_memory_and_takes_no_socke
       differences found;
       for (const bool filter : {true, false}) {
         std::string loot = loot_of(base, level, filter);
-        if (::geteuid() == 0) {  // as root it depends on the kernel, as the report shows
+        // For root the result depends on the kernel, as the isolation report says.
+        if (::geteuid() == 0) {
           if (loot.starts_with("environment ")) loot.erase(0, 12);
           found.expect("loot", loot, "(Landlock: the environment may be readable, as commands are root's)");
         } else {
@@ -694,11 +702,12 @@ TEST(Attack, EN_01_tracing_ones_own_child_works_where_landlock_holds_or_it_is_al
   });
 }
 
-// ---- PR-10: many of all of it ---------------------------------------------------------------------------------------
+// ---- PR-10: many hostile runs ---------------------------------------------------------------------------------------
 
 namespace {
 
-/// Lines that attack the processes that watch the command. All of them must be ended. H and W are host and warden.
+/// Returns shell lines that attack the processes that watch the command. Every line must be ended by its time limit.
+/// H stands for the host's pid, W for the warden's, and M for the marker.
 std::vector<std::string> robberies(const std::string& marker) {
   const std::string program = attacker::instance().path();
   std::vector<std::string> lines = {
@@ -718,7 +727,7 @@ std::vector<std::string> robberies(const std::string& marker) {
   lines.push_back(program + " limit i386 0 15 0 0 $PPID W H; " + program +
                   " limit x32 0 15 0 0 $PPID W H; kill -STOP $$; sleep M");
 #endif
-  for (std::string& one : lines) one = with_marker(one, marker);
+  for (std::string& line : lines) line = with_marker(line, marker);
   return lines;
 }
 
@@ -740,7 +749,7 @@ TEST(Attack, PR_10_runs_that_limit_starve_and_rob_leave_the_machine_as_it_was) {
   const std::size_t of_each = cofferdam_test::is_soak() ? 1'670 : 50;
   const std::string marker = new_marker();
   const std::vector<std::string> lines = robberies(marker);
-  std::size_t all = 0;
+  std::size_t total = 0;
   const auto begin = clock::now();
   for (const bool as_root : {true, false}) {
     if (as_root ? ::geteuid() != 0 : ::geteuid() == 0 && !spare_user::instance().is_there()) continue;
@@ -763,14 +772,14 @@ TEST(Attack, PR_10_runs_that_limit_starve_and_rob_leave_the_machine_as_it_was) {
               const pid_t warden = own_wardens().front().pid;
               const std::size_t count = std::min<std::size_t>(10, of_each - next);
               std::size_t ended = 0;
-              const auto one = [&](std::size_t number) -> awaitable<void> {
+              const auto run_one = [&](std::size_t number) -> awaitable<void> {
                 const std::string line = with_numbers(lines[number % lines.size()], warden);
                 command_result result = co_await env.run_command(shell(line).timeout(150ms));
                 const bool fine = result.kind() == error_kind::timeout || result.exit_code() > 0;
                 if (!fine) wrong += line + ": " + std::string(to_string(result.kind())) + "; ";
               };
               for (std::size_t i = 0; i < count; ++i) {
-                const auto start = [&one, number = next + i] { return one(number); };
+                const auto start = [&run_one, number = next + i] { return run_one(number); };
                 asio::co_spawn(co_await asio::this_coro::executor, start, [&](std::exception_ptr failure) {
                   if (failure) wrong += "threw; ";
                   ++ended;
@@ -798,10 +807,10 @@ TEST(Attack, PR_10_runs_that_limit_starve_and_rob_leave_the_machine_as_it_was) {
       host.kill();
       EXPECT_TRUE(eventually([&] { return orphans.is_empty() && marked(marker).empty(); }, 5s))
           << shown(orphans.living()) << shown(marked(marker));
-      all += of_each;
+      total += of_each;
     }
   }
-  std::cout << all << " runs in " << (clock::now() - begin) / 1ms << " ms\n";
+  std::cout << total << " runs in " << (clock::now() - begin) / 1ms << " ms\n";
   kill_marked(marker);
 }
 

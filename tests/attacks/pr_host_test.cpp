@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows PR-11 to 14, 16, 19, 20 and 22 of the catalogue of attacks: what a guest inherits from a host in any state, and
-// what it can do to it. The host's process table is the judge; `naive_runner` and `fork` are the controls.
+// Attacks PR-11 to 14, 16, 19, 20 and 22 of the project's catalogue of attacks: the state that a guest (a process
+// that a command started) inherits from its host, and the harm that it can do to the host. The tests check the host's
+// process table. `naive_runner` and a plain `fork` are the controls.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
@@ -90,7 +91,7 @@ command_result result_of(const temporary_folder& base, command c) {
   });
 }
 
-/// Starts `sleep`, and lets `look(pid)` see it from outside.
+/// Starts `sleep` in an environment, and calls `look` with its pid.
 template <class Look>
 void look_at_a_guest(const temporary_folder& base, Look look) {
   const auto body = [&](auto& env) -> awaitable<void> {
@@ -108,11 +109,11 @@ void look_at_a_guest(const temporary_folder& base, Look look) {
 
 std::string proc_file(pid_t pid, const std::string& name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
-/// Returns the targets of a process's descriptors.
+/// Returns the number and the target of each open descriptor of a process.
 std::set<std::string> descriptors_of(pid_t pid) {
   std::set<std::string> found;
-  for (const auto& one : std::filesystem::directory_iterator(proc_file(pid, "fd")))
-    found.insert(one.path().filename().string() + " " + std::filesystem::read_symlink(one.path()).string());
+  for (const auto& entry : std::filesystem::directory_iterator(proc_file(pid, "fd")))
+    found.insert(entry.path().filename().string() + " " + std::filesystem::read_symlink(entry.path()).string());
   return found;
 }
 
@@ -123,7 +124,7 @@ std::string line_of(const std::string& text, const std::string& name) {
   return text.substr(start, text.find('\n', start) - start);
 }
 
-/// Many descriptors without O_CLOEXEC, one of them of a secret file.
+/// Opens 200 descriptors without O_CLOEXEC, one of them of a secret file. The destructor closes them.
 class leaky_host {
  public:
   explicit leaky_host(const std::filesystem::path& secret) {
@@ -146,11 +147,12 @@ TEST(Attack, PR_11_descriptors_of_the_host_do_not_reach_the_guest) {
   const temporary_folder base;
   const temporary_folder elsewhere;
   const leaky_host host(elsewhere.write("secret", "canary"));
-  std::set<std::string> seen;
-  look_at_a_guest(base, [&](pid_t pid) { seen = descriptors_of(pid); });
-  ASSERT_EQ(seen.size(), 3U);
-  EXPECT_EQ(*seen.begin(), "0 /dev/null");
-  for (const std::string& one : seen) EXPECT_TRUE(one[0] == '0' || one.find("pipe:") != std::string::npos) << one;
+  std::set<std::string> descriptors;
+  look_at_a_guest(base, [&](pid_t pid) { descriptors = descriptors_of(pid); });
+  ASSERT_EQ(descriptors.size(), 3U);
+  EXPECT_EQ(*descriptors.begin(), "0 /dev/null");
+  for (const std::string& descriptor : descriptors)
+    EXPECT_TRUE(descriptor[0] == '0' || descriptor.find("pipe:") != std::string::npos) << descriptor;
 }
 
 TEST(Attack, PR_11_control_a_plain_fork_hands_the_secret_over) {
@@ -164,36 +166,38 @@ TEST(Attack, PR_11_control_a_plain_fork_hands_the_secret_over) {
 
 namespace {
 
-/// The state of signals, umask and limits in which a guest starts, as the host sees it: from a host in a bad state.
+/// Starts a guest from a host with blocked and ignored signals, a strict umask and a low limit of open files. Returns
+/// the guest's state of each, read from /proc. `naively` selects a plain fork instead of an environment.
 std::string guest_of_odd_host(const temporary_folder& base, bool naively) {
   return in_forked_host([&] {
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;
     for (const int number : {SIGPIPE, SIGHUP, SIGINT, SIGTERM, SIGUSR1}) ::sigaction(number, &ignore, nullptr);
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    sigset_t every_signal;
+    ::sigfillset(&every_signal);
+    ::pthread_sigmask(SIG_SETMASK, &every_signal, nullptr);
     ::umask(0777);
     rlimit few{};
     ::getrlimit(RLIMIT_NOFILE, &few);
     few.rlim_cur = 64;
     ::setrlimit(RLIMIT_NOFILE, &few);
-    std::string seen = "no guest";
+    std::string report = "no guest";
     const auto look = [&](pid_t pid) {
       const std::string status = read_proc(proc_file(pid, "status"));
-      seen = "blocked " + line_of(status, "SigBlk") + " ignored " + line_of(status, "SigIgn") + " umask " +
-             line_of(status, "Umask") + " files " +
-             line_of(read_proc(proc_file(pid, "limits")), "Max open files").substr(0, 5);
+      report = "blocked " + line_of(status, "SigBlk") + " ignored " + line_of(status, "SigIgn") + " umask " +
+               line_of(status, "Umask") + " files " +
+               line_of(read_proc(proc_file(pid, "limits")), "Max open files").substr(0, 5);
     };
     if (naively) {
       naive_runner naive("exec sleep 60", base.path());
       eventually([&] { return cofferdam_test::process_of(naive.pid()).name == "sleep"; });
       look(naive.pid());
     } else {
-      ::umask(0077);  // the strictest one with which a user without privileges can make folders
+      // This is the strictest umask under which an ordinary user can still create folders.
+      ::umask(0077);
       look_at_a_guest(base, look);
     }
-    return seen;
+    return report;
   });
 }
 
@@ -209,17 +213,17 @@ TEST(Attack, PR_12_a_guest_starts_clean_whatever_the_hosts_signals_umask_and_lim
 
 TEST(Attack, PR_12_control_a_plain_fork_hands_them_over) {
   const temporary_folder base;
-  const std::string seen = guest_of_odd_host(base, true);
-  EXPECT_EQ(seen.find("blocked 0000000000000000"), std::string::npos) << seen;
-  EXPECT_EQ(seen.find("ignored 0000000000000000"), std::string::npos) << seen;
-  EXPECT_NE(seen.find("umask 0777 files 64"), std::string::npos) << seen;
+  const std::string report = guest_of_odd_host(base, true);
+  EXPECT_EQ(report.find("blocked 0000000000000000"), std::string::npos) << report;
+  EXPECT_EQ(report.find("ignored 0000000000000000"), std::string::npos) << report;
+  EXPECT_NE(report.find("umask 0777 files 64"), std::string::npos) << report;
 }
 
 TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why_not) {
   const temporary_folder base;
   for (const bool by_flag : {false, true}) {
     for (const bool by_warden : {true, false}) {
-      const std::string seen = in_forked_host([&] {
+      const std::string report = in_forked_host([&] {
         struct sigaction action {};
         if (by_flag) {
           action.sa_handler = SIG_DFL;
@@ -242,10 +246,10 @@ TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why
         }
       });
       if (by_warden) {
-        EXPECT_EQ(seen, "exit code 3");
+        EXPECT_EQ(report, "exit code 3");
       } else {
-        EXPECT_EQ(seen.find("provider_failed: "), 0U) << seen;
-        EXPECT_NE(seen.find("ignores SIGCHLD"), std::string::npos) << seen;
+        EXPECT_EQ(report.find("provider_failed: "), 0U) << report;
+        EXPECT_NE(report.find("ignores SIGCHLD"), std::string::npos) << report;
       }
     }
   }
@@ -254,7 +258,8 @@ TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why
 
 TEST(Attack, PR_12_and_20_a_guest_has_no_terminal_although_the_host_has_one) {
   const temporary_folder base;
-  // perl, since the shell cannot make these calls: TIOCSTI types for the user, TIOCLINUX pastes, both through /dev/tty.
+  // The attack uses perl, because the shell cannot make these calls. TIOCSTI types text for the user, and TIOCLINUX
+  // pastes text, both through /dev/tty.
   const std::string attack =
       "exec 2>&1; (: < /dev/tty) && echo opened; stty -echo < /dev/tty; "
       "perl -e 'open(my $t, \"+<\", \"/dev/tty\") or die \"no tty\\n\"; my $c = \"x\"; print ioctl($t, 0x5412, $c) ? "
@@ -342,7 +347,7 @@ TEST(Attack, PR_14_what_cannot_be_started_is_named_with_the_systems_code) {
   for (const std::string name :
        {"missing", "directory", "no_x", "bad_shebang", "no_format", "empty", "busy", "directory/"}) {
     const std::string path = (programs / name).string();
-    // The control, and the expected value: the results of fork and execve.
+    // Control: the expected value is the error of a plain fork and execve.
     const std::string expected = in_forked_host([&] {
       const char* words[] = {path.c_str(), nullptr};
       ::execv(path.c_str(), const_cast<char**>(words));
@@ -381,7 +386,7 @@ TEST(Attack, PR_16_input_that_is_never_read_blocks_nothing_and_raises_no_sigpipe
   EXPECT_EQ(late.exit_code(), 4);
   const command_result never = result_of(base, shell("sleep 60").input(bytes(size)).timeout(200ms));
   EXPECT_EQ(never.kind(), error_kind::timeout);
-  // Both sides write more than a pipe holds: code that writes first and reads afterwards would deadlock.
+  // Both sides write more than a pipe can hold. Code that writes all input before it reads any output would deadlock.
   const command_result both = result_of(base, shell("cat").input(bytes(size)).keep_output(0).timeout(60s));
   EXPECT_TRUE(both.ok());
   EXPECT_EQ(both.out().total(), size);
@@ -389,7 +394,7 @@ TEST(Attack, PR_16_input_that_is_never_read_blocks_nothing_and_raises_no_sigpipe
 }
 
 TEST(Attack, PR_16_control_a_plain_write_dies_of_sigpipe) {
-  const std::string seen = in_forked_host([] {
+  const std::string report = in_forked_host([] {
     ::signal(SIGPIPE, SIG_DFL);
     int ends[2];
     if (::pipe(ends) != 0) return "no pipe"s;
@@ -399,7 +404,7 @@ TEST(Attack, PR_16_control_a_plain_write_dies_of_sigpipe) {
     ::waitpid(child, nullptr, 0);
     return std::to_string(::write(ends[1], "x", 1));
   });
-  EXPECT_EQ(seen, "died of signal 13");
+  EXPECT_EQ(report, "died of signal 13");
 }
 
 TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
@@ -411,9 +416,10 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
   rlimit many = files;
   many.rlim_cur = std::max<rlim_t>(files.rlim_cur, 5000);
   ::setrlimit(RLIMIT_NOFILE, &many);
-  base.make_fifo("gate");  // a process that opens it waits until the host opens it
+  // Each command blocks when it opens this FIFO, until the host opens it for writing.
+  base.make_fifo("gate");
   int exact = 0;
-  std::size_t most = 0;
+  std::size_t peak = 0;
   std::vector<double> late;
   const auto begin = clock::now();
   run(
@@ -422,7 +428,7 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
         const auto body = [&](auto& env) -> awaitable<void> {
           int ended = 0;
           bool counting = false;
-          const auto one = [&](int number) -> awaitable<void> {
+          const auto run_one = [&](int number) -> awaitable<void> {
             const std::string text = std::to_string(number);
             command_result result =
                 co_await env.run_command(argv("sh", "-c", "read go < \"$2\"; echo $0; echo $0 >&2; exit $1", text,
@@ -444,14 +450,15 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
           bool probed = false;
           asio::co_spawn(executor, std::ref(probe), [&](std::exception_ptr) { probed = true; });
           for (int number = 0; number < commands; ++number) {
-            const auto start = [&one, number] { return one(number); };
+            const auto start = [&run_one, number] { return run_one(number); };
             asio::co_spawn(executor, start, [&](std::exception_ptr failure) { EXPECT_FALSE(failure); });
             co_await asio::post(asio::use_awaitable);
           }
           asio::steady_timer timer(executor);
-          counting = true;  // which stands in the way of the loop
-          for (int i = 0; i < 100 && most < commands; ++i) {
-            most = guests_of(base.path()).size();
+          // Counting the processes blocks the event loop, so delays are not recorded meanwhile.
+          counting = true;
+          for (int i = 0; i < 100 && peak < commands; ++i) {
+            peak = guests_of(base.path()).size();
             timer.expires_after(20ms);
             co_await timer.async_wait(asio::use_awaitable);
           }
@@ -470,11 +477,11 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
   const auto took = std::chrono::duration<double, std::milli>(clock::now() - begin).count();
   std::sort(late.begin(), late.end());
   ASSERT_FALSE(late.empty());
-  std::cout << commands << " commands in " << took << " ms, " << most << " at once; loop latency p50 "
+  std::cout << commands << " commands in " << took << " ms, " << peak << " at once; loop latency p50 "
             << late[late.size() / 2] << " ms, p99 " << late[late.size() * 99 / 100] << " ms, worst " << late.back()
             << " ms\n";
   EXPECT_EQ(exact, commands);
-  EXPECT_EQ(most, static_cast<std::size_t>(commands)) << "at once";
+  EXPECT_EQ(peak, static_cast<std::size_t>(commands)) << "at once";
   EXPECT_LT(late[late.size() * 99 / 100], 1000) << "20 ms on a quiet machine";
 }
 
@@ -490,7 +497,7 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
         naive.finish(20s);
         return std::string(WCOREDUMP(naive.status()) ? "dumped" : "not dumped");
       }
-      std::string seen = "nothing";
+      std::string report = "nothing";
       const auto body = [&](auto& env) -> awaitable<void> {
         process running = co_await env.start(argv("sleep", "60"));
         std::vector<process_entry> guests;
@@ -499,19 +506,20 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
           return guests.size() == 1 && guests.front().name == "sleep";
         });
         const pid_t pid = guests.front().pid;
-        seen = line_of(read_proc(proc_file(pid, "limits")), "Max core file size").substr(0, 27);
+        report = line_of(read_proc(proc_file(pid, "limits")), "Max core file size").substr(0, 27);
         ::kill(pid, SIGSEGV);
         siginfo_t info{};
         ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
-        if (policy == cofferdam::warden_policy::require)  // no child of ours: the kernel's word on the limit has to do
-          seen = seen.starts_with("1 ") ? "not dumped" : "limit: " + seen;
+        // The process is not our child. The test checks the limit that the kernel reports instead of the wait status.
+        if (policy == cofferdam::warden_policy::require)
+          report = report.starts_with("1 ") ? "not dumped" : "limit: " + report;
         else
-          seen = info.si_code == CLD_DUMPED ? "dumped" : info.si_code == CLD_KILLED ? "not dumped" : "odd";
+          report = info.si_code == CLD_DUMPED ? "dumped" : info.si_code == CLD_KILLED ? "not dumped" : "odd";
         command_result result = co_await running.wait();
-        if (result.term_signal() != SIGSEGV) seen = "not seen";
+        if (result.term_signal() != SIGSEGV) report = "not seen";
       };
       run([&]() -> awaitable<void> { co_await with(provider(base).warden(policy), std::ref(body)); });
-      return seen;
+      return report;
     });
   };
   EXPECT_EQ(crash(false), "not dumped");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows PR-06b, PR-06c, PR-06d and PR-08 of the catalogue of attacks, where a guest makes the warden silent: it keeps so
-// many descriptors on their way that the host can pass none to the warden, or it stops the warden, which it may where
-// no scope of Landlock holds. The controls are a plain sendmsg(2), and a session whose host waits for the warden for
-// ever.
+// Attacks PR-06b, PR-06c, PR-06d and PR-08 of the project's catalogue of attacks, in which a guest silences the
+// warden (our helper program in each environment). The guest sends so many descriptors through sockets that the
+// kernel lets the host pass none to the warden. Or the guest stops the warden by a signal, which works where Landlock
+// does not restrict signals. The controls are a plain sendmsg(2), and a host that waits for the warden without a time
+// limit.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
@@ -107,17 +108,18 @@ std::size_t open_descriptors() {
 
 std::string took(clock::time_point begin) { return std::to_string((clock::now() - begin) / 1ms) + " ms"; }
 
-// ---- descriptors on their way ---------------------------------------------------------------------------------------
+// ---- the guest exhausts the limit of descriptors in flight ----------------------------------------------------------
 
 constexpr rlim_t max_descriptors = 512;
 
-/// Ordinary users may have as many descriptors on their way as one of their processes may have open.
+/// Lowers the limit of open files. For ordinary users, the kernel limits the descriptors in flight (sent through a
+/// socket, but not received yet) to the same number.
 void allow_few_descriptors() {
   const rlimit few{max_descriptors, max_descriptors};
   ::setrlimit(RLIMIT_NOFILE, &few);
 }
 
-/// Sends descriptors to itself until the kernel takes no more.
+/// Sends descriptors to itself, until the kernel refuses more of them.
 constexpr const char* hog =
     "import resource, socket, sys, time\n"
     "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
@@ -150,7 +152,8 @@ awaitable<process> start_hog(cofferdam::local_environment& env) {
   co_return running;
 }
 
-/// Returns the outcome of a command: `unavailable` for the expected error.
+/// Runs a command and returns a short text for its result. The text is "unavailable" if the error is the expected
+/// ETOOMANYREFS.
 awaitable<std::string> outcome(cofferdam::local_environment& env, command c) {
   try {
     command_result result = co_await env.run_command(std::move(c));
@@ -163,7 +166,8 @@ awaitable<std::string> outcome(cofferdam::local_environment& env, command c) {
   }
 }
 
-/// Runs `body(env)` in an environment of an ordinary user's host, and returns its output.
+/// Runs `body(env)` in an environment whose host is an ordinary user with few descriptors. Returns the text from the
+/// body.
 template <class Body>
 std::string with_few_descriptors(Body body) {
   const temporary_folder base;
@@ -172,8 +176,8 @@ std::string with_few_descriptors(Body body) {
     std::string text;
     run([&]() -> awaitable<void> {
       const auto in = [&](cofferdam::local_environment& env) -> awaitable<void> {
-        std::string said = co_await body(env);
-        text = std::move(said);
+        std::string returned = co_await body(env);
+        text = std::move(returned);
       };
       co_await with(provider(base), std::ref(in));
     });
@@ -185,7 +189,7 @@ std::string with_few_descriptors(Body body) {
 
 TEST(Attack, PR_06d_descriptors_on_their_way_keep_no_command_waiting) {
   NEEDS_HOG();
-  const std::string seen = with_few_descriptors([](cofferdam::local_environment& env) -> awaitable<std::string> {
+  const std::string report = with_few_descriptors([](cofferdam::local_environment& env) -> awaitable<std::string> {
     process hogging = co_await start_hog(env);
     const std::size_t before = open_descriptors();
     std::string wrong;
@@ -203,15 +207,16 @@ TEST(Attack, PR_06d_descriptors_on_their_way_keep_no_command_waiting) {
     if (after != "none again\n") wrong += "then: " + after;
     co_return wrong;
   });
-  EXPECT_EQ(seen, "");
+  EXPECT_EQ(report, "");
 }
 
 TEST(Attack, PR_06d_what_ends_commands_overtakes_what_descriptors_on_their_way_hold_up) {
   NEEDS_HOG();
-  const std::string seen = with_few_descriptors([](cofferdam::local_environment& env) -> awaitable<std::string> {
+  const std::string report = with_few_descriptors([](cofferdam::local_environment& env) -> awaitable<std::string> {
     std::string wrong;
     const auto executor = co_await asio::this_coro::executor;
-    // One that is cancelled while it waits has never run; the hog dies meanwhile, and the other one runs.
+    // Two commands wait for free descriptors. The first is cancelled and must never run. Then the hog is killed, and
+    // the second must run.
     process hogging = co_await start_hog(env);
     asio::cancellation_signal stop;
     std::string cancelled;
@@ -242,7 +247,7 @@ TEST(Attack, PR_06d_what_ends_commands_overtakes_what_descriptors_on_their_way_h
     if (cancelled != "cancelled") wrong += "cancelled: " + cancelled + "; ";
     if (other != "none in") wrong += "the other: " + other + "; ";
     if (std::filesystem::exists(env.workspace() / "ran")) wrong += "what was cancelled has run; ";
-    // And closing does not wait for any of them.
+    // Closing the environment does not wait for the blocked commands either.
     process again = co_await start_hog(env);
     std::string closed;
     const auto third = [&]() -> awaitable<void> { closed = co_await outcome(env, shell("sleep 30").timeout(20s)); };
@@ -255,14 +260,14 @@ TEST(Attack, PR_06d_what_ends_commands_overtakes_what_descriptors_on_their_way_h
     if (closed.find("closed") == std::string::npos) wrong += "closed: " + closed;
     co_return wrong;
   });
-  EXPECT_EQ(seen, "");
+  EXPECT_EQ(report, "");
 }
 
 TEST(Attack, PR_06d_control_a_plain_send_is_refused_as_long_as_the_guest_likes) {
   NEEDS_HOG();
   const temporary_folder base;
   const std::string script = base.write("hog.py", hog).string();
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     allow_few_descriptors();
     naive_runner naive("exec python3 " + script, base.path());
     while (naive.text().find('\n') == std::string::npos && !naive.finish(20ms)) {
@@ -292,14 +297,15 @@ TEST(Attack, PR_06d_control_a_plain_send_is_refused_as_long_as_the_guest_likes) 
     }
     return text;
   });
-  EXPECT_EQ(seen, "");
+  EXPECT_EQ(report, "");
 }
 
-// ---- a warden that is stopped ---------------------------------------------------------------------------------------
+// ---- the guest stops the warden -------------------------------------------------------------------------------------
 
 namespace {
 
-/// In a guest's line: WARDEN is the number of its warden.
+/// Returns a shell line that sets the variable W to the pid of the warden, and P to the pid of the supervisor, and
+/// then runs `line`.
 std::string against_the_warden(const std::string& line, const std::string& marker) {
   return with_marker("W=$(sed -n 's/^PPid:[^0-9]*//p' /proc/$PPID/status); P=$PPID; " + line, marker);
 }
@@ -321,10 +327,10 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_in_time) {
        "sleep M; sleep M",
        true},
   };
-  for (const command_transport& one : ways) {
+  for (const command_transport& way : ways) {
     const temporary_folder base;
-    const std::string line = against_the_warden(one.line, marker);
-    const std::string seen = in_spare_host(base, [&] {
+    const std::string line = against_the_warden(way.line, marker);
+    const std::string report = in_spare_host(base, [&] {
       std::string text;
       run([&]() -> awaitable<void> {
         const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
@@ -348,7 +354,7 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_in_time) {
       if (!eventually([] { return own_wardens().empty(); }, 5s)) text += ", the warden goes on";
       return text;
     });
-    EXPECT_TRUE(seen == "timeout" || (one.in_a_loop && seen == "provider_lost")) << one.line << ": " << seen;
+    EXPECT_TRUE(report == "timeout" || (way.in_a_loop && report == "provider_lost")) << way.line << ": " << report;
     kill_marked(marker);
   }
 }
@@ -357,15 +363,15 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_when_it_is_cancelled)
   const std::string marker = new_marker();
   const temporary_folder base;
   const std::string line = against_the_warden("(setsid sleep M &); kill -STOP $W $P; sleep M", marker);
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text;
     run([&]() -> awaitable<void> {
       const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
         asio::cancellation_signal stop;
-        const auto one = [&]() -> awaitable<void> {
+        const auto run_one = [&]() -> awaitable<void> {
           text = co_await outcome(env, shell(line).timeout(cofferdam::no_timeout));
         };
-        asio::co_spawn(co_await asio::this_coro::executor, std::ref(one),
+        asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one),
                        asio::bind_cancellation_slot(stop.slot(), [](std::exception_ptr) {}));
         while (marked(marker).size() < 2) co_await pause_for(5ms);
         co_await pause_for(100ms);
@@ -379,7 +385,7 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_when_it_is_cancelled)
     });
     return text;
   });
-  EXPECT_EQ(seen, "cancelled");
+  EXPECT_EQ(report, "cancelled");
   kill_marked(marker);
 }
 
@@ -388,7 +394,7 @@ TEST(Attack, PR_06b_a_terminal_that_nobody_reads_puts_no_limit_off_where_the_war
   const temporary_folder base;
   const std::string line = against_the_warden(
       "(sleep 0.3; kill -STOP $W) & while :; do echo 0123456789012345678901234567890123456789; done # M", marker);
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text;
     run([&]() -> awaitable<void> {
       const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
@@ -409,16 +415,16 @@ TEST(Attack, PR_06b_a_terminal_that_nobody_reads_puts_no_limit_off_where_the_war
     });
     return text;
   });
-  EXPECT_EQ(seen, "timeout");
+  EXPECT_EQ(report, "timeout");
   kill_marked(marker);
 }
 
-// A warden that cannot be continued, because another process traces it.
+// Another process traces the warden, so the host cannot continue it by a signal.
 TEST(Attack, PR_06b_a_host_whose_warden_never_runs_again_ends_everything_itself) {
   COFFERDAM_NEEDS("root", ::geteuid() == 0, "a warden that never runs");
   const std::string marker = new_marker();
   const temporary_folder base;
-  const std::string seen = in_forked_host([&] {
+  const std::string report = in_forked_host([&] {
     std::string text;
     run([&]() -> awaitable<void> {
       const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
@@ -458,8 +464,8 @@ TEST(Attack, PR_06b_a_host_whose_warden_never_runs_again_ends_everything_itself)
     if (!eventually([] { return own_wardens().empty(); }, 5s)) text += ", the warden goes on";
     return text;
   });
-  COFFERDAM_NEEDS("ptrace", !seen.starts_with("not traced"), "a warden that never runs");
-  EXPECT_EQ(seen, "provider_lost");
+  COFFERDAM_NEEDS("ptrace", !report.starts_with("not traced"), "a warden that never runs");
+  EXPECT_EQ(report, "provider_lost");
   kill_marked(marker);
 }
 
@@ -467,7 +473,7 @@ TEST(Attack, PR_06b_control_a_host_that_waits_for_its_warden_waits_for_ever) {
   const std::string marker = new_marker();
   const temporary_folder base;
   const std::string line = against_the_warden("kill -STOP $W; sleep M", marker);
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text;
     run([&]() -> awaitable<void> {
       cofferdam::detail::started_warden started =
@@ -492,7 +498,7 @@ TEST(Attack, PR_06b_control_a_host_that_waits_for_its_warden_waits_for_ever) {
     });
     return text;
   });
-  EXPECT_EQ(seen, "it goes on");
+  EXPECT_EQ(report, "it goes on");
   kill_marked(marker);
 }
 
@@ -500,7 +506,7 @@ TEST(Attack, PR_06c_a_guest_that_stops_its_supervisor_and_kills_its_warden_ends_
   const std::string marker = new_marker();
   const temporary_folder base;
   const std::string line = against_the_warden("(setsid sleep M &); kill -STOP $P; kill -9 $W; sleep M", marker);
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text = "nothing";
     run([&]() -> awaitable<void> {
       const auto body = [&](cofferdam::local_environment& env) -> awaitable<void> {
@@ -515,7 +521,7 @@ TEST(Attack, PR_06c_a_guest_that_stops_its_supervisor_and_kills_its_warden_ends_
     });
     return text;
   });
-  EXPECT_EQ(seen, "provider_lost");
+  EXPECT_EQ(report, "provider_lost");
   kill_marked(marker);
 }
 

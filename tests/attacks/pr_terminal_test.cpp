@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Row PR-21 of the catalogue of attacks: a command's terminal is a real one. The control has pipes. What every backend
-// with terminals must do besides stands in terminal_conformance.
+// Attack PR-21 of the project's catalogue of attacks: a command's terminal must be a real one. The control uses
+// pipes. All other requirements on terminals are tested in terminal_conformance, for every backend.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
@@ -38,20 +38,21 @@ auto provider(const temporary_folder& base) {
   return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(std::chrono::milliseconds(50));
 }
 
-awaitable<std::string> read_until(process& running, std::string wanted) {
-  std::string seen;
-  while (seen.find(wanted) == std::string::npos) {
+awaitable<std::string> read_until(process& running, std::string expected) {
+  std::string screen;
+  while (screen.find(expected) == std::string::npos) {
     output_chunk piece = co_await running.read();
     if (piece.end()) break;
-    seen += as_text(piece.data());
+    screen += as_text(piece.data());
   }
-  co_return seen;
+  co_return screen;
 }
 
-/// Types ^C at a shell that runs one job in the foreground and one, in a group of its own, in the background.
+/// Sends ^C to a shell that runs one job in the foreground, and one job in a process group of its own in the
+/// background. Returns the output.
 std::string after_control_c(bool with_terminal) {
   const temporary_folder base;
-  std::string seen;
+  std::string screen;
   const auto body = [&](auto& env) -> awaitable<void> {
     cofferdam::command both = shell(
         "set -m; (trap 'echo background hit; exit' INT; while :; do sleep 0.02; done) & "
@@ -60,51 +61,51 @@ std::string after_control_c(bool with_terminal) {
     both.open_input();
     if (with_terminal) both.terminal(24, 80);
     process running = co_await env.start(std::move(both));
-    seen = co_await read_until(running, "ready");
+    screen = co_await read_until(running, "ready");
     co_await running.write_input(as_bytes(with_terminal ? "\x03" : "\x03\n"));
     std::string rest = co_await read_until(running, "lives");
-    seen += rest;
+    screen += rest;
   };
   run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
-  return seen;
+  return screen;
 }
 
 }  // namespace
 
 TEST(Attack, PR_21_control_c_on_a_terminal_hits_the_foreground_group_only) {
-  const std::string seen = after_control_c(true);
-  EXPECT_NE(seen.find("foreground hit"), std::string::npos) << seen;
-  EXPECT_EQ(seen.find("background hit"), std::string::npos) << seen;
-  EXPECT_NE(seen.find("background lives"), std::string::npos) << seen;
+  const std::string screen = after_control_c(true);
+  EXPECT_NE(screen.find("foreground hit"), std::string::npos) << screen;
+  EXPECT_EQ(screen.find("background hit"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("background lives"), std::string::npos) << screen;
 }
 
 TEST(Attack, PR_21_control_on_a_pipe_it_is_a_byte_like_any_other) {
-  const std::string seen = after_control_c(false);
-  EXPECT_EQ(seen.find("hit"), std::string::npos) << seen;
-  EXPECT_NE(seen.find("background lives"), std::string::npos) << seen;
+  const std::string screen = after_control_c(false);
+  EXPECT_EQ(screen.find("hit"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("background lives"), std::string::npos) << screen;
 }
 
 TEST(Attack, PR_21_raw_mode_passes_every_byte_both_ways) {
   const temporary_folder base;
   std::string expected;
   for (int byte = 0; byte < 256; ++byte) expected += static_cast<char>(byte);
-  std::string seen;
+  std::string screen;
   const auto body = [&](auto& env) -> awaitable<void> {
     process running =
         co_await env.start(shell("stty raw -echo; printf ready; head -c 256").terminal(24, 80).open_input());
     std::string ready = co_await read_until(running, "ready");
     EXPECT_EQ(ready, "ready");
     co_await running.write_input(as_bytes(expected));
-    while (seen.size() < 256) {
+    while (screen.size() < 256) {
       output_chunk piece = co_await running.read();
       if (piece.end()) break;
-      seen += as_text(piece.data());
+      screen += as_text(piece.data());
     }
     command_result result = co_await running.wait();
     EXPECT_TRUE(result.ok());
   };
   run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
-  EXPECT_EQ(seen, expected);
+  EXPECT_EQ(screen, expected);
 }
 
 TEST(Attack, PR_21_what_ignores_the_hang_up_of_its_terminal_is_gone_all_the_same) {

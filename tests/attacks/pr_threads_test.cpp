@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The row PR-03b of the attack catalogue: processes whose first thread has ended while another one goes on. The kernel
-// shows them as zombies, so a look that takes zombies for dead neither stops nor counts them.
+// Attack PR-03b of the project's catalogue of attacks: processes whose main thread has ended while another thread
+// continues. The kernel reports such a process as a zombie. A host that ignores zombies would neither kill nor count
+// them.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/command.hpp>
@@ -34,9 +35,9 @@ using cofferdam::with;
 using cofferdam_test::temporary_folder;
 using namespace std::chrono_literals;
 
-/// A chain of 250 processes, each in a session of its own. Each has a child, lets its first thread end, and goes on in
-/// another one; the last one counts in a file. Where one in the middle is killed, another takes its place. Ends by
-/// itself.
+/// Source of a program that forms a chain of 250 processes, each in a session of its own. The main thread of each
+/// process ends, and a second thread continues. Each process counts in a shared file, and replaces its child if the
+/// child is killed. The chain ends by itself after the number of seconds in the last argument.
 constexpr const char* chain_source = R"(#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -99,8 +100,8 @@ int main(int argc, char** words) {
 }
 )";
 
-/// True if the chain outlives its time limit of one second: it holds up the result or close() until it ends by itself
-/// after 15 seconds, or still counts some time after both.
+/// Returns true if the chain outlives its time limit of one second. The chain ends by itself after 15 seconds. It has
+/// outlived the limit if it delays the result or `close()` until then, or if it still counts after both.
 bool outlives_its_time_limit(warden_policy policy) {
   const temporary_folder folder;
   folder.write("chain.c", chain_source, 0600);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows PR-01, 02, 04, 05, 10, 15, 17 and 18 of the catalogue of attacks: commands that will not end, and what they
-// leave. The host's process table is the judge; `naive_runner` is the control in which each attack works.
+// Attacks PR-01, 02, 04, 05, 10, 15, 17 and 18 of the project's catalogue of attacks: commands that resist their time
+// limit, and the processes they leave. The tests check the host's process table. `naive_runner` is the control, in
+// which each attack succeeds.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
@@ -68,7 +69,8 @@ auto provider(const temporary_folder& base) {
   return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(100ms).output_grace(100ms);
 }
 
-/// Runs one command in an environment of its own; expects that none of it is left while the environment is open still.
+/// Runs one command in a new environment and returns its result. Expects that no process of the command is left while
+/// the environment is still open.
 command_result result_of(const temporary_folder& base, command c) {
   const auto body = [&](auto& env) -> awaitable<command_result> {
     command_result result = co_await env.run_command(c);
@@ -155,12 +157,13 @@ TEST(Attack, PR_04_control_reading_to_the_end_waits_for_the_background_child) {
 
 namespace {
 
-/// 2^8 - 1 processes, all of them sleeping in the end: a bomb with a bound, for the sake of the machine.
+/// Starts about 250 processes that finally all sleep. It is a fork bomb with an end, for the sake of the machine.
 constexpr const char* tree_of_processes =
     "trap '' TERM; b() { echo >> started; if [ $1 -gt 0 ]; then b $(($1-1)) & b $(($1-1)) & fi; sleep 30 & wait; }; b "
     "6; sleep 60";
 
-/// 16 chains of processes, each of which starts its successor and exits: what kills by number comes too late.
+/// Starts 16 chains of processes. Each process starts its successor and exits, so code that kills processes by pid
+/// comes too late.
 constexpr const char* hopping_processes =
     "trap '' TERM; h() { echo >> started; [ $1 -gt 0 ] && h $(($1-1)) & }; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 "
     "15 16; do h 3000 & "
@@ -172,7 +175,7 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
   for (const char* line : {tree_of_processes, hopping_processes}) {
     const temporary_folder base;
     std::vector<double> late;
-    std::size_t most = 0;
+    std::size_t peak = 0;
     std::uintmax_t started = 0;
     const auto body = [&](auto& env) -> awaitable<void> {
       command_result result = co_await env.run_command(shell(line).timeout(700ms));
@@ -194,7 +197,7 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
       };
       std::thread counter([&] {
         while (!over) {
-          most = std::max(most, guests_of(base.path()).size());
+          peak = std::max(peak, guests_of(base.path()).size());
           std::this_thread::sleep_for(100ms);
         }
       });
@@ -208,7 +211,7 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
     ASSERT_FALSE(late.empty());
     std::sort(late.begin(), late.end());
     const double p99 = late[late.size() * 99 / 100];
-    std::cout << started << " processes, at most " << most << " seen at once; host probe p99 " << p99 << " ms\n";
+    std::cout << started << " processes, at most " << peak << " seen at once; host probe p99 " << p99 << " ms\n";
     EXPECT_GT(started, 50U) << "the bomb did not go off";
     EXPECT_LT(p99, 1000) << "100 ms on a quiet machine";
   }
@@ -229,7 +232,8 @@ TEST(Attack, PR_10_runs_leave_the_host_as_it_was) {
   const int runs = cofferdam_test::is_soak() ? 10'000 : 400;
   const temporary_folder base;
   const std::string lines[] = {"true", "echo x; exit 3", "sleep 5 & echo done", "kill -9 $$", "cat", "echo x > file"};
-  run([&]() -> awaitable<void> { co_await pause_for(1ms); });  // whatever the first loop of a program sets up
+  // The first event loop of a program opens descriptors that stay open, and must not be counted.
+  run([&]() -> awaitable<void> { co_await pause_for(1ms); });
   const census before = census::take(base.path());
   const auto body = [&](auto& env) -> awaitable<void> {
     for (int i = 0; i < runs / 8; ++i) {
@@ -241,9 +245,11 @@ TEST(Attack, PR_10_runs_leave_the_host_as_it_was) {
   run(
       [&]() -> awaitable<void> {
         int done = 0;
-        const auto one = [&]() -> awaitable<void> { co_await with(provider(base).output_grace(1ms), std::ref(body)); };
+        const auto run_one = [&]() -> awaitable<void> {
+          co_await with(provider(base).output_grace(1ms), std::ref(body));
+        };
         for (int i = 0; i < 8; ++i)
-          asio::co_spawn(co_await asio::this_coro::executor, std::ref(one), [&](std::exception_ptr failure) {
+          asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
             ++done;
           });
@@ -261,7 +267,7 @@ TEST(Attack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_noth
   run([&]() -> awaitable<void> { co_await pause_for(1ms); });
   const census before = census::take(base.path());
   int timeouts = 0;
-  std::size_t most = 0;
+  std::size_t peak = 0;
   const auto begin = clock::now();
   run(
       [&]() -> awaitable<void> {
@@ -273,24 +279,24 @@ TEST(Attack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_noth
             if (result.kind() == error_kind::timeout) ++timeouts;
           }
         };
-        const auto one = [&]() -> awaitable<void> {
+        const auto run_one = [&]() -> awaitable<void> {
           co_await with(provider(base).kill_grace(5ms).output_grace(5ms), std::ref(body));
         };
         for (int i = 0; i < at_once; ++i)
-          asio::co_spawn(co_await asio::this_coro::executor, std::ref(one), [&](std::exception_ptr failure) {
+          asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
             ++ended;
           });
         while (ended < at_once) {
           co_await pause_for(30ms);
-          most = std::max(most, guests_of(base.path()).size());
+          peak = std::max(peak, guests_of(base.path()).size());
         }
       },
       600s);
-  std::cout << runs << " runs in " << milliseconds(clock::now() - begin) << " ms, " << most
+  std::cout << runs << " runs in " << milliseconds(clock::now() - begin) << " ms, " << peak
             << " processes seen at once\n";
   EXPECT_EQ(timeouts, runs);
-  EXPECT_GT(most, 0U);
+  EXPECT_GT(peak, 0U);
   eventually([&] { return census::take(base.path()) == before; });
   EXPECT_EQ(census::take(base.path()), before);
 }
@@ -343,7 +349,7 @@ TEST(Attack, PR_17_control_end_of_output_is_not_the_end) {
 
 namespace {
 
-/// A process of our choice of number, in a session of its own; 0 where the kernel does not let us.
+/// Starts a process with the given pid in a session of its own. Returns 0 if the kernel does not permit the choice.
 pid_t stranger_with(pid_t number) {
   clone_args arguments{};
   arguments.exit_signal = SIGCHLD;
@@ -371,10 +377,11 @@ pid_t only_guest(const temporary_folder& base) {
 
 namespace {
 
-/// A command has died; a stranger gets its number; the command is signalled, dropped, out of time and closed.
+/// A command dies and an unrelated process gets its pid. Then the command is signalled, dropped, timed out and
+/// closed. None of these may hit the unrelated process.
 void give_number_away(cofferdam::warden_policy policy) {
   const temporary_folder base;
-  std::string seen = "nothing";
+  std::string report = "nothing";
   const auto body = [&](auto& env) -> awaitable<void> {
     process running = co_await env.start(argv("sleep", "60").timeout(400ms));
     const pid_t number = only_guest(base);
@@ -382,8 +389,8 @@ void give_number_away(cofferdam::warden_policy policy) {
     ::kill(number, SIGKILL);
     eventually([&] { return !is_alive(number); });
     pid_t stranger = stranger_with(number);
-    // A dead child of ours that is not reaped yet: its number cannot be reused. A supervisor would have reaped it by
-    // now.
+    // Without a warden the dead command is our child, and not reaped yet, so its pid cannot be reused. A supervisor
+    // has already reaped it.
     if (policy == cofferdam::warden_policy::never) {
       EXPECT_EQ(stranger, 0);
     }
@@ -391,24 +398,25 @@ void give_number_away(cofferdam::warden_policy policy) {
     EXPECT_EQ(result.term_signal(), SIGKILL);
     if (stranger == 0) stranger = stranger_with(number);
     if (stranger == 0) {
-      seen = "no way to choose a number";
+      report = "no way to choose a number";
     } else {
       eventually([&] { return cofferdam_test::process_of(stranger).group == stranger; });
       co_await running.signal(SIGKILL);
-      running = process();        // dropped
-      co_await pause_for(600ms);  // its limit passes
+      running = process();        // the last handle is gone
+      co_await pause_for(600ms);  // the time limit of the command passes
       co_await env.close();
-      seen = is_alive(stranger) ? "alive" : "killed";
-      ::kill(-stranger, SIGKILL);  // the control: this is how it would have been hit
+      report = is_alive(stranger) ? "alive" : "killed";
+      // Control: a signal to the process group hits the unrelated process.
+      ::kill(-stranger, SIGKILL);
       EXPECT_TRUE(eventually([&] { return !is_alive(stranger); }));
       ::waitpid(stranger, nullptr, 0);
     }
   };
   run([&]() -> awaitable<void> { co_await with(provider(base).warden(policy), std::ref(body)); });
-  if (seen == "no way to choose a number")
+  if (report == "no way to choose a number")
     std::cout << "not proven here: the number given to a stranger (needs CAP_CHECKPOINT_RESTORE)\n";
   else
-    EXPECT_EQ(seen, "alive");
+    EXPECT_EQ(report, "alive");
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows PR-03, 05 to 08 and 10 of the catalogue of attacks, where they are about process trees and the host's death:
-// commands that leave their group, hide from their parents, attack the processes that watch them, or outlive the host.
-// The host's process table is the oracle: every process of an attack has a marker among its words. The controls are
-// `warden_policy::never` (a process group and nothing else), a session without the scope, and a plain fork.
+// Attacks PR-03, 05 to 08 and 10 of the project's catalogue of attacks, as far as they concern process trees and the
+// death of the host: commands that leave their process group, hide from their parents, attack the processes that
+// watch them, or outlive the host. The tests check the host's process table, in which every process of an attack has
+// a marker among its arguments. The controls are `warden_policy::never` (only the process group is killed), a session
+// without Landlock's restriction of signals, and a plain fork.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
@@ -120,27 +121,28 @@ auto provider(const temporary_folder& base, warden_policy policy = warden_policy
       .output_grace(50ms);
 }
 
-/// Runs `body(env)` in an environment of its own.
+/// Opens a new environment and runs `body(env)` in it.
 template <class Body>
 void in_environment(const temporary_folder& base, warden_policy policy, Body body) {
   run([&]() -> awaitable<void> { co_await with(provider(base, policy), std::ref(body)); });
 }
 
-/// Returns true if this kernel can keep guests from signalling other processes (Landlock's scopes, Linux 6.12).
+/// Returns true if this kernel can prevent guests from signalling other processes (Landlock's scopes, Linux 6.12).
 bool has_scope() {
   static const bool answer = [] {
     const temporary_folder base;
-    bool there = false;
+    bool exists = false;
     in_environment(base, warden_policy::require, [&](auto& env) -> awaitable<void> {
       command_result result = co_await env.run_command(argv("true"));
-      there = result.isolation().of(isolation_kind::signals) != "none";
+      exists = result.isolation().of(isolation_kind::signals) != "none";
     });
-    return there;
+    return exists;
   }();
   return answer;
 }
 
-/// A session whose guests may signal all processes of their user, as `local` on a kernel without Landlock's scopes.
+/// Opens a session whose guests may signal all processes of their user, as in `local` on a kernel without Landlock's
+/// scopes.
 awaitable<warden_session> open_without_scope(const temporary_folder& base) {
   cofferdam::detail::started_warden started =
       cofferdam::detail::start_warden(cofferdam::native_warden_image().program(), base.path());
@@ -163,26 +165,29 @@ std::string shown(const command_result& result) {
          std::to_string(result.term_signal()) + " '" + result.out().text() + "'";
 }
 
-// ---- guests ---------------------------------------------------------------------------------------------------------
+// ---- guests: the processes that the commands start ------------------------------------------------------------------
 
-/// A program that waits for its input, copies it, and exits with 5; another process of the same environment.
+/// Returns a command that waits for its input, copies it to its output, and exits with status 5. It runs in the same
+/// environment as an attack, and must not be affected.
 command bystander(const std::string& marker) {
   return argv("sh", "-c", "cat; exit 5; # " + marker).open_input().timeout(30s);
 }
 constexpr const char* bystander_end = "none exit 5 signal 0 'as it was\n'";
 
-awaitable<std::string> end_of(process& one) {
+awaitable<std::string> end_of(process& running) {
   const std::string text = "as it was\n";
   try {
-    co_await one.write_input(cofferdam::to_bytes(text));
-  } catch (const cofferdam::error&) {  // it is dead, as the result will show
+    co_await running.write_input(cofferdam::to_bytes(text));
+    // The process is dead, which the result will show.
+  } catch (const cofferdam::error&) {
   }
-  co_await one.close_input();
-  command_result result = co_await one.wait();
+  co_await running.close_input();
+  command_result result = co_await running.wait();
   co_return shown(result);
 }
 
-/// Ways to leave a process group. Each prints a message when it has left. M is the marker.
+/// Returns shell lines that leave their process group, each in another way. The process that has left creates the
+/// file `up`. M stands for the marker.
 std::vector<std::string> ways_out() {
   std::vector<std::string> lines = {
       "setsid sh -c 'setsid sh -c \"echo > up; exec sleep M\" & exit 0' &",
@@ -203,13 +208,13 @@ constexpr const char* until_up = "\nwhile ! test -e up; do sleep 0.005; done; ";
 
 }  // namespace
 
-// ---- PR-03: out of the process group --------------------------------------------------------------------------------
+// ---- PR-03: processes leave the process group -----------------------------------------------------------------------
 
 namespace {
 
 enum class ending { exit, timeout, cancel, close, drop };
 
-/// Returns the living processes of a command at the moment when its end is reported.
+/// Starts a command, ends it in the given way, and returns its processes that are alive when the end is reported.
 std::vector<process_entry> left_at_the_end(warden_policy policy, const std::string& way, ending how) {
   const temporary_folder base;
   const std::string marker = new_marker();
@@ -233,10 +238,10 @@ std::vector<process_entry> left_at_the_end(warden_policy policy, const std::stri
       case ending::cancel: {
         asio::cancellation_signal stop;
         bool ended = false;
-        const auto one = [&]() -> awaitable<void> {
+        const auto run_one = [&]() -> awaitable<void> {
           co_await env.run_command(shell(line + "sleep " + marker).timeout(30s));
         };
-        asio::co_spawn(co_await asio::this_coro::executor, std::ref(one),
+        asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one),
                        asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure) {
                          left = marked(marker);
                          ended = true;
@@ -258,7 +263,8 @@ std::vector<process_entry> left_at_the_end(warden_policy policy, const std::stri
       case ending::drop: {
         process running = co_await env.start(shell(line + "sleep " + marker).timeout(30s));
         for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause_for(5ms);
-        running = process();  // its end is not reported: it has a moment
+        // No result is reported for a dropped process, so the loop below waits for its end, up to one second.
+        running = process();
         for (int i = 0; i < 100 && !marked(marker).empty(); ++i) co_await pause_for(10ms);
         left = marked(marker);
         break;
@@ -297,11 +303,12 @@ TEST(Attack, PR_03_control_a_process_group_does_not_hold_a_daemon) {
     EXPECT_NE(shown(left_at_the_end(warden_policy::never, ways_out().front(), how)), "") << static_cast<int>(how);
 }
 
-// ---- PR-05: bombs whose processes leave the group -------------------------------------------------------------------
+// ---- PR-05: fork bombs whose processes leave the group --------------------------------------------------------------
 
 namespace {
 
-/// Every process makes a session of its own and goes on forking: a tree of 2^7, and chains whose links hop ahead.
+/// A fork bomb with an end. Every process starts a session of its own and continues to fork: as a tree of depth 6,
+/// and as four chains in which each process starts its successor and exits.
 constexpr const char* bounded_bomb =
     "use POSIX; $SIG{TERM} = 'IGNORE'; open(my $f, '>>', 'started'); $f->autoflush(1); "
     "sub tree { my $n = shift; setsid; syswrite $f, 'x'; if ($n) { for (1..2) { my $p = fork; "
@@ -310,7 +317,7 @@ constexpr const char* bounded_bomb =
     "select(undef, undef, undef, 0.001) } sleep 1 while 1 } "
     "if ($ARGV[1] ne 'tree') { for (1..4) { my $p = fork; if (defined $p && !$p) { hop() } } } tree(6)";
 
-/// The same without an end.
+/// A fork bomb without an end. Every process starts a session of its own.
 constexpr const char* endless_bomb =
     "use POSIX; $SIG{TERM} = 'IGNORE'; open(my $f, '>>', 'started'); "
     "for (;;) { my $p = fork; if (!defined $p) { select(undef, undef, undef, 0.001) } "
@@ -323,7 +330,7 @@ TEST(Attack, PR_05_a_bomb_that_leaves_the_group_is_gone_after_while_other_comman
   const temporary_folder base;
   const std::string marker = new_marker();
   const std::string others = new_marker();
-  std::size_t most = 0;
+  std::size_t peak = 0;
   int commands = 0;
   std::uintmax_t started = 0;
   in_environment(base, warden_policy::require, [&](auto& env) -> awaitable<void> {
@@ -333,7 +340,7 @@ TEST(Attack, PR_05_a_bomb_that_leaves_the_group_is_gone_after_while_other_comman
     while (clock::now() < end) {
       command_result result = co_await env.run_command(shell("echo in between; exit 3").timeout(30s));
       EXPECT_EQ(shown(result), "none exit 3 signal 0 'in between\n'");
-      most = std::max(most, marked(marker).size());
+      peak = std::max(peak, marked(marker).size());
       ++commands;
     }
     command_result result = co_await bomb.wait();
@@ -345,9 +352,9 @@ TEST(Attack, PR_05_a_bomb_that_leaves_the_group_is_gone_after_while_other_comman
     const std::string end_of_other = co_await end_of(other);
     EXPECT_EQ(end_of_other, bystander_end);
   });
-  std::cout << started << " processes, " << most << " seen at once, " << commands << " other commands meanwhile\n";
+  std::cout << started << " processes, " << peak << " seen at once, " << commands << " other commands meanwhile\n";
   EXPECT_GT(started, 100U) << "the bomb did not go off";
-  EXPECT_GT(most, 20U);
+  EXPECT_GT(peak, 20U);
   EXPECT_GT(commands, 0);
   kill_marked(marker);
   kill_marked(others);
@@ -359,7 +366,7 @@ TEST(Attack, PR_05_an_endless_bomb_under_a_limit_is_gone_after) {
   const temporary_folder base;
   const std::string marker = new_marker();
   const std::string others = new_marker();
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     const rlimit few{150, 150};
     if (::setrlimit(RLIMIT_NPROC, &few) != 0) return "no limit"s;
     std::string text;
@@ -367,24 +374,24 @@ TEST(Attack, PR_05_an_endless_bomb_under_a_limit_is_gone_after) {
       process other = co_await env.start(bystander(others));
       const auto begin = clock::now();
       process bomb = co_await env.start(argv("perl", "-e", endless_bomb, marker).timeout(800ms));
-      std::size_t most = 0;
+      std::size_t peak = 0;
       while (clock::now() < begin + 700ms) {
-        most = std::max(most, marked(marker).size());
+        peak = std::max(peak, marked(marker).size());
         co_await pause_for(20ms);
       }
       command_result result = co_await bomb.wait();
       const std::string left = shown(marked(marker));
       const double took = milliseconds(result.duration());
       text = std::string(to_string(result.kind())) + (left.empty() ? " all gone" : " left: " + left) +
-             (most > 100 ? " full" : " at most " + std::to_string(most)) + "; ";
+             (peak > 100 ? " full" : " at most " + std::to_string(peak)) + "; ";
       text += co_await end_of(other);
       command_result after = co_await env.run_command(shell("echo after"));
       text += " " + shown(after);
-      std::cout << "at most " << most << " processes; back after " << took << " ms of 800\n" << std::flush;
+      std::cout << "at most " << peak << " processes; back after " << took << " ms of 800\n" << std::flush;
     });
     return text;
   });
-  EXPECT_EQ(seen, "timeout all gone full; "s + bystander_end + " none exit 0 signal 0 'after\n'");
+  EXPECT_EQ(report, "timeout all gone full; "s + bystander_end + " none exit 0 signal 0 'after\n'");
   kill_marked(marker);
   kill_marked(others);
 }
@@ -405,7 +412,8 @@ TEST(Attack, PR_05_control_a_process_group_does_not_hold_a_bomb_that_leaves_it) 
 
 namespace {
 
-/// Sends a signal to each of the numbers behind its first two words, by the way and with the number that these are.
+/// Returns a perl script that sends a signal to processes. Its arguments are the system call to use, the number of
+/// the signal, and the pids.
 std::string signalling_script() {
   const auto number = [](long call) { return std::to_string(call); };
   return "my ($way, $signal, @all) = @ARGV; $| = 1; for my $p (@all) { next if $p < 0 && $> == 0; "
@@ -429,19 +437,20 @@ std::string signalling_script() {
 }
 constexpr const char* attacker_end = "none exit 7 signal 0 'done\n'";
 
-/// The guest's side of an attack by number.
-command signalling(const std::string& way, int signal, const std::vector<pid_t>& all, const std::string& marker) {
+/// Returns a command that sends `signal` to each of the pids. `way` selects the system call.
+command signalling(const std::string& way, int signal, const std::vector<pid_t>& pids, const std::string& marker) {
   std::vector<std::string> words = {"perl", "-e", signalling_script() + " # " + marker, way, std::to_string(signal)};
-  for (const pid_t one : all) words.push_back(std::to_string(one));
+  for (const pid_t pid : pids) words.push_back(std::to_string(pid));
   return argv(words).timeout(30s);
 }
 
 const std::vector<std::string>& ways_to_signal() {
-  static const std::vector<std::string> all = {"kill", "tgkill", "pidfd", "sigqueue"};
-  return all;
+  static const std::vector<std::string> ways = {"kill", "tgkill", "pidfd", "sigqueue"};
+  return ways;
 }
 
-/// Attacks all processes around a guest, and returns a description of the damage.
+/// Lets a guest signal the host, the warden, the supervisors and another command of its environment. Returns a
+/// description of the damage; empty means none.
 std::string attack_the_neighbours(const temporary_folder& base, warden_policy policy, const std::string& marker,
                                   const std::vector<std::string>& ways, int signal, bool host_too) {
   std::string wrong;
@@ -449,26 +458,26 @@ std::string attack_the_neighbours(const temporary_folder& base, warden_policy po
     process other = co_await env.start(bystander(marker));
     pid_t sibling = 0;
     eventually([&] { return (sibling = only(marked(marker))) != 0; });
-    std::vector<pid_t> all;
-    if (host_too) all.push_back(::getpid());
+    std::vector<pid_t> pids;
+    if (host_too) pids.push_back(::getpid());
     const std::vector<process_entry> wardens = own_wardens();
     for (const process_entry& warden : wardens) {
-      all.push_back(warden.pid);
-      for (const pid_t one : supervisors_of(warden.pid)) all.push_back(one);
+      pids.push_back(warden.pid);
+      for (const pid_t pid : supervisors_of(warden.pid)) pids.push_back(pid);
     }
-    all.push_back(sibling);
-    if (policy == warden_policy::require && (wardens.size() != 1 || all.size() < 4)) wrong += "not all there; ";
+    pids.push_back(sibling);
+    if (policy == warden_policy::require && (wardens.size() != 1 || pids.size() < 4)) wrong += "not all there; ";
     for (const std::string& way : ways) {
-      std::vector<pid_t> targets = all;
+      std::vector<pid_t> targets = pids;
       if (way == "everybody") targets = {-1};
       const std::string call = way == "everybody" ? "kill" : way;
       const command attack = signalling(call, signal, targets, "again " + marker);
       command_result result = co_await env.run_command(attack);
       if (shown(result) != attacker_end) wrong += way + ": " + shown(result) + "; ";
-      for (const pid_t one : all) {
-        const process_entry now = process_of(one);
-        if (now.pid == 0 || now.is_zombie()) wrong += way + ": " + std::to_string(one) + " is dead; ";
-        if (now.state == 'T') wrong += way + ": " + std::to_string(one) + " is stopped; ";
+      for (const pid_t pid : pids) {
+        const process_entry now = process_of(pid);
+        if (now.pid == 0 || now.is_zombie()) wrong += way + ": " + std::to_string(pid) + " is dead; ";
+        if (now.state == 'T') wrong += way + ": " + std::to_string(pid) + " is stopped; ";
       }
     }
     const std::string end = co_await end_of(other);
@@ -485,10 +494,10 @@ TEST(Attack, PR_06_signals_by_number_do_not_reach_host_warden_supervisors_or_sib
   const std::string marker = new_marker();
   for (const int signal : {SIGKILL, SIGSTOP, SIGUSR1, SIGRTMIN}) {
     const temporary_folder base;
-    const std::string seen = in_spare_host(base, [&] {
+    const std::string report = in_spare_host(base, [&] {
       return attack_the_neighbours(base, warden_policy::require, marker, ways_to_signal(), signal, true);
     });
-    ASSERT_EQ(seen, "") << "signal " << signal;
+    ASSERT_EQ(report, "") << "signal " << signal;
     EXPECT_EQ(shown(marked(marker)), "");
   }
 }
@@ -500,11 +509,11 @@ TEST(Attack, PR_06_a_signal_to_everybody_reaches_the_guests_own_processes_only) 
   const std::string marker = new_marker();
   for (const int signal : {SIGKILL, SIGSTOP}) {
     const temporary_folder base;
-    const std::string seen = in_spare_host(base, [&] {
+    const std::string report = in_spare_host(base, [&] {
       if (::getuid() != spare_user::instance().uid()) return "not the spare user"s;
       return attack_the_neighbours(base, warden_policy::require, marker, {"everybody"}, signal, true);
     });
-    ASSERT_EQ(seen, "") << "signal " << signal;
+    ASSERT_EQ(report, "") << "signal " << signal;
     EXPECT_EQ(shown(marked(marker)), "");
   }
 }
@@ -516,11 +525,11 @@ TEST(Attack, PR_06_control_a_plain_child_kills_its_host_and_its_sibling_each_way
   if (spare_user::instance().is_there()) ways.emplace_back("everybody");
   for (const std::string& way : ways) {
     const temporary_folder base;
-    const std::string seen = in_spare_host(base, [&] {
+    const std::string report = in_spare_host(base, [&] {
       if (way == "everybody" && ::getuid() != spare_user::instance().uid()) return "not the spare user"s;
       return attack_the_neighbours(base, warden_policy::never, marker, {way}, SIGKILL, true);
     });
-    EXPECT_EQ(seen, "died of signal 9") << way;
+    EXPECT_EQ(report, "died of signal 9") << way;
     if (way == "everybody") continue;
     kill_marked(marker);
     const std::string sibling = in_spare_host(
@@ -533,11 +542,11 @@ TEST(Attack, PR_06_control_a_plain_child_kills_its_host_and_its_sibling_each_way
 TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_warden) {
   const temporary_folder base;
   const std::string marker = new_marker();
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text = "nothing";
     run([&]() -> awaitable<void> {
       warden_session session = co_await open_without_scope(base);
-      // The warden first stands still, then it cannot see what comes after.
+      // The guest stops the warden first, so that the warden cannot react when the supervisor dies.
       const std::string warden = std::to_string(session.hello().pid());
       const command c = shell("kill -STOP " + warden + "; kill -9 $PPID; kill -9 " + warden + "; sleep " + marker);
       cofferdam::spawn_request request = plain_request(c);
@@ -552,16 +561,17 @@ TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_
     });
     return text;
   });
-  EXPECT_EQ(seen, "provider_lost, and it goes on");
+  EXPECT_EQ(report, "provider_lost, and it goes on");
   kill_marked(marker);
 }
 
-// ---- PR-06b, PR-06c: the guest against its supervisor, where no scope stands between them ---------------------------
+// ---- PR-06b, PR-06c: a guest signals its supervisor, and Landlock does not prevent it -------------------------------
 
 namespace {
 
-/// Returns the outcome of a guest in a session without a scope, its remaining processes, and the outcome of a sibling.
-/// OTHERS in the line stands for the supervisors of the sibling and idle ones.
+/// Runs the attack `line` in a session without Landlock. Returns the result of the attack, its remaining processes,
+/// and the result of another command of the session if it was affected. In the line, OTHERS stands for the pids of
+/// all supervisors except the attacker's own.
 std::string attack_the_supervisor(const temporary_folder& base, const std::string& line, const std::string& marker,
                                   const std::function<std::string(const command_result&)>& judge) {
   return in_spare_host(base, [&] {
@@ -579,8 +589,8 @@ std::string attack_the_supervisor(const temporary_folder& base, const std::strin
       const command c = shell(attack).timeout(400ms);
       command_result result = co_await session.run(c, plain_request(c));
       std::string left;
-      for (const process_entry& one : marked(marker))
-        if (one.pid != cat) left += one.name + " (" + one.state + ") ";
+      for (const process_entry& entry : marked(marker))
+        if (entry.pid != cat) left += entry.name + " (" + entry.state + ") ";
       text = judge(result) + (left.empty() ? "" : ", left: " + left);
       if (result.duration() > 2s) text += ", after " + std::to_string(milliseconds(result.duration())) + " ms";
       const std::string end = co_await end_of(other);
@@ -615,15 +625,16 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_supervisor_is_ended_in_time) {
     EXPECT_EQ(attack_the_supervisor(base, line, marker, by_kind), "timeout") << line;
     EXPECT_EQ(shown(marked(marker)), "");
   }
-  // A supervisor that is stopped again and again is given up: its command is ended at once, and its status is unknown.
+  // The library gives up a supervisor that is stopped again and again. It ends the command at once, and reports an
+  // unknown status.
   const std::string in_a_loop[] = {
       "P=$PPID; (while kill -STOP $P; do :; done) & sleep M",
       "P=$PPID; (setsid sh -c 'while kill -STOP $0; do :; done' $P &); while kill -STOP $P; do :; done; sleep M",
   };
   for (const std::string& line : in_a_loop) {
     const temporary_folder base;
-    const std::string seen = attack_the_supervisor(base, line, marker, by_kind);
-    EXPECT_TRUE(seen == "lost" || seen == "timeout") << line << ": " << seen;
+    const std::string report = attack_the_supervisor(base, line, marker, by_kind);
+    EXPECT_TRUE(report == "lost" || report == "timeout") << line << ": " << report;
     EXPECT_EQ(shown(marked(marker)), "");
   }
 }
@@ -647,7 +658,7 @@ TEST(Attack, PR_06c_a_guest_that_kills_its_supervisor_is_reported_lost_and_gone)
 TEST(Attack, PR_06c_a_guest_that_kills_its_warden_ends_with_it) {
   const temporary_folder base;
   const std::string marker = new_marker();
-  const std::string seen = in_spare_host(base, [&] {
+  const std::string report = in_spare_host(base, [&] {
     std::string text = "nothing";
     run([&]() -> awaitable<void> {
       warden_session session = co_await open_without_scope(base);
@@ -665,7 +676,7 @@ TEST(Attack, PR_06c_a_guest_that_kills_its_warden_ends_with_it) {
     });
     return text;
   });
-  EXPECT_EQ(seen, "provider_lost");
+  EXPECT_EQ(report, "provider_lost");
   kill_marked(marker);
 }
 
@@ -674,7 +685,7 @@ TEST(Attack, PR_06b_and_PR_06c_control_whoever_watches_alone_is_stopped_or_kille
     const temporary_folder base;
     const std::string marker = new_marker();
     spare_user::instance().own(base);
-    // The host itself watches, with a limit of 100 ms.
+    // Without a warden, the host itself watches the command, with a time limit of 100 ms.
     forked_program host([&](int) {
       spare_user::instance().become();
       in_environment(base, warden_policy::never, [&](auto& env) -> awaitable<void> {
@@ -690,12 +701,12 @@ TEST(Attack, PR_06b_and_PR_06c_control_whoever_watches_alone_is_stopped_or_kille
   }
 }
 
-// ---- PR-07: out of reach of what the kernel sends to children -------------------------------------------------------
+// ---- PR-07: processes that evade the signals and adoptions by the kernel --------------------------------------------
 
 namespace {
 
-/// Adopts what its children leave, wants no signal when its parent dies, and hands its children around; the first
-/// process ends, or stays.
+/// Returns a perl script in which each process adopts orphans (as a subreaper), disables the signal at its parent's
+/// death, and leaves its session. `stays` decides if the first process stays alive or exits.
 std::string adopting_script(bool stays) {
   const std::string control = "syscall(" + std::to_string(SYS_prctl) + ", ";
   return "use POSIX; sub free { " + control + "36, 1, 0, 0, 0); " + control +
@@ -737,7 +748,7 @@ TEST(Attack, PR_07_control_neither_a_group_nor_a_signal_at_the_parents_death_hol
   COFFERDAM_NEEDS("perl", has_perl(), "guests that adopt");
   EXPECT_GE(left_of_adopters(warden_policy::never, false).size(), 3U);
   EXPECT_GE(left_of_adopters(warden_policy::never, true).size(), 3U);
-  // A runner that trusts in PR_SET_PDEATHSIG, and dies.
+  // Control: a runner that relies on PR_SET_PDEATHSIG dies, and its guest, which has disabled this signal, survives.
   const temporary_folder base;
   const std::string marker = new_marker();
   const std::string script = "syscall(" + std::to_string(SYS_prctl) + ", 1, 0, 0, 0, 0); open(my $f, '>', '" +
@@ -761,20 +772,20 @@ TEST(Attack, PR_07_control_neither_a_group_nor_a_signal_at_the_parents_death_hol
 
 namespace {
 
-/// A command that resists its end, and its outcome if the host is not killed.
+/// A command that resists its end, and the result that is expected if the host is not killed.
 struct hostile_command {
   std::string line;
   std::chrono::milliseconds timeout;
-  std::string end;  ///< expected text of the result; empty: any
-  /// Further accepted texts, for a machine so busy that the limit expires before the shell has set its traps, or before
-  /// the command has been started at all.
+  std::string end;  ///< expected text of the result; empty means any
+  /// Further accepted results. On a busy machine the time limit may expire before the shell has set its traps, or
+  /// before the command has started.
   std::vector<std::string> or_ends = {};
 };
 
 std::vector<hostile_command> hostile_commands(const std::string& marker) {
   constexpr auto soon = 60ms;
   constexpr auto late = std::chrono::milliseconds(20s);
-  std::vector<hostile_command> all = {
+  std::vector<hostile_command> commands = {
       {"(setsid sleep M &); exit 3", late, "none exit 3 signal 0 ''"},
       {"setsid sh -c 'setsid sleep M & exit 0' & wait; echo x", late, "none exit 0 signal 0 'x\n'"},
       {"(env -i setsid sh -c 'exec 0<&- 1>&- 2>&-; sleep M; sleep M' &); exit 4", late, "none exit 4 signal 0 ''"},
@@ -788,26 +799,28 @@ std::vector<hostile_command> hostile_commands(const std::string& marker) {
       {"nohup setsid sh -c 'while :; do sh -c \"sleep M\" & sleep 0.02; done' > /dev/null 2>&1 & sleep M", soon, ""},
       {"kill -9 $$ # M", late, "none exit -1 signal 9 ''"},
   };
-  // These need a kernel with Landlock's scopes.
+  // These commands need a kernel with Landlock's scopes.
   if (has_scope()) {
-    all.push_back({"kill -9 $PPID; kill -STOP $PPID; (setsid sleep M &); exit 5", late, "none exit 5 signal 0 ''"});
+    commands.push_back(
+        {"kill -9 $PPID; kill -STOP $PPID; (setsid sleep M &); exit 5", late, "none exit 5 signal 0 ''"});
     if (spare_user::instance().is_there())
-      all.push_back({"(setsid sleep M &); sleep 0.01; test $(id -u) = " + std::to_string(spare_user::instance().uid()) +
-                         " && kill -9 -1; exit 6",
-                     late, "none exit 6 signal 0 ''"});
+      commands.push_back({"(setsid sleep M &); sleep 0.01; test $(id -u) = " +
+                              std::to_string(spare_user::instance().uid()) + " && kill -9 -1; exit 6",
+                          late, "none exit 6 signal 0 ''"});
   }
-  for (hostile_command& one : all) one.line = with_marker(one.line, marker);
-  return all;
+  for (hostile_command& hostile : commands) hostile.line = with_marker(hostile.line, marker);
+  return commands;
 }
 
-/// Runs `count` of them at once in a new environment, then the next ones; returns the unexpected outcomes.
+/// Runs `count` of the commands at once in a new environment, from number `first` on. Returns a description of the
+/// unexpected results.
 awaitable<std::string> run_hostile_batch(const temporary_folder& base, warden_policy policy,
-                                         const std::vector<hostile_command>& all, std::size_t first,
+                                         const std::vector<hostile_command>& commands, std::size_t first,
                                          std::size_t count) {
   std::string wrong;
   const auto body = [&](auto& env) -> awaitable<void> {
     std::size_t ended = 0;
-    const auto one = [&](const hostile_command& c) -> awaitable<void> {
+    const auto run_one = [&](const hostile_command& c) -> awaitable<void> {
       command_result result = co_await env.run_command(shell(c.line).timeout(c.timeout));
       const std::string end = shown(result);
       const bool is_accepted =
@@ -815,8 +828,8 @@ awaitable<std::string> run_hostile_batch(const temporary_folder& base, warden_po
       if (!is_accepted) wrong += c.line + ": " + end + "; ";
     };
     for (std::size_t i = 0; i < count; ++i) {
-      const hostile_command& c = all[(first + i) % all.size()];
-      const auto start = [&one, &c] { return one(c); };
+      const hostile_command& c = commands[(first + i) % commands.size()];
+      const auto start = [&run_one, &c] { return run_one(c); };
       asio::co_spawn(co_await asio::this_coro::executor, start, [&](std::exception_ptr failure) {
         if (failure) wrong += "threw; ";
         ++ended;
@@ -839,24 +852,24 @@ TEST(Attack, PR_08_nothing_outlives_a_host_that_is_killed_at_any_moment) {
   const temporary_folder base;
   spare_user::instance().own(base);
   const std::string marker = new_marker();
-  const std::vector<hostile_command> all = hostile_commands(marker);
+  const std::vector<hostile_command> commands = hostile_commands(marker);
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   const orphanage orphans;
   std::vector<double> took;
-  std::size_t most = 0;
+  std::size_t peak = 0;
   for (int i = 0; i < times; ++i) {
     forked_program host([&](int) {
       spare_user::instance().become();
       run([&]() -> awaitable<void> {
         for (std::size_t first = static_cast<std::size_t>(i);; first += 3)
-          co_await run_hostile_batch(base, warden_policy::require, all, first, 6);
+          co_await run_hostile_batch(base, warden_policy::require, commands, first, 6);
       });
     });
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 120'000));
     const std::size_t before = orphans.living().size();
-    most = std::max(most, before);
+    peak = std::max(peak, before);
     EXPECT_TRUE(is_alive(host.pid())) << host.line(0ms);
     const auto begin = clock::now();
     host.kill();
@@ -865,10 +878,10 @@ TEST(Attack, PR_08_nothing_outlives_a_host_that_is_killed_at_any_moment) {
     ASSERT_TRUE(gone) << shown(orphans.living()) << shown(marked(marker)) << " of " << before;
   }
   std::sort(took.begin(), took.end());
-  std::cout << times << " hosts killed, with at most " << most << " processes; all gone after p50 "
+  std::cout << times << " hosts killed, with at most " << peak << " processes; all gone after p50 "
             << took[took.size() / 2] << " ms, worst " << took.back() << " ms; " << folders_in(base)
             << " folders left by those that had made one\n";
-  EXPECT_GT(most, 5U);
+  EXPECT_GT(peak, 5U);
   EXPECT_LE(folders_in(base), static_cast<std::size_t>(times)) << "one a host at most";
 }
 
@@ -881,7 +894,7 @@ TEST(Attack, PR_08_control_without_a_warden_guests_outlive_their_host) {
     forked_program host([&](int) {
       spare_user::instance().become();
       in_environment(base, warden_policy::never, [&](auto& env) -> awaitable<void> {
-        process one = co_await env.start(shell("exec sleep " + marker));
+        process running = co_await env.start(shell("exec sleep " + marker));
         process two = co_await env.start(shell("(setsid sleep " + marker + " &); sleep " + marker));
         co_await pause_for(60s);
       });
@@ -898,12 +911,12 @@ TEST(Attack, PR_08_control_without_a_warden_guests_outlive_their_host) {
 
 TEST(Attack, PR_10_hostile_runs_leave_the_machine_as_it_was) {
   constexpr std::size_t batch = 10;
-  constexpr std::size_t batches = 20;  // of one host; in the last one it is killed
+  constexpr std::size_t batches = 20;  // batches of one host; in the last batch the host is killed
   const std::size_t hosts = cofferdam_test::is_soak() ? 10'000 / (batch * batches) : 1;
   const temporary_folder base;
   spare_user::instance().own(base);
   const std::string marker = new_marker();
-  const std::vector<hostile_command> all = hostile_commands(marker);
+  const std::vector<hostile_command> commands = hostile_commands(marker);
   std::mt19937 random{std::random_device{}()};
   const orphanage orphans;
   const census before = census::take(base.path());
@@ -915,11 +928,12 @@ TEST(Attack, PR_10_hostile_runs_leave_the_machine_as_it_was) {
       std::size_t first = i * 7;
       std::string wrong;
       const auto next = [&]() -> awaitable<void> {
-        std::string said = co_await run_hostile_batch(base, warden_policy::require, all, first, batch);
-        wrong += said;
+        std::string unexpected = co_await run_hostile_batch(base, warden_policy::require, commands, first, batch);
+        wrong += unexpected;
         first += batch;
       };
-      run([&]() -> awaitable<void> { co_await pause_for(1ms); });  // whatever the first loop of a program sets up
+      // The first event loop of a program opens descriptors that stay open, and must not be counted.
+      run([&]() -> awaitable<void> { co_await pause_for(1ms); });
       const census at_first = census::take(base.path());
       for (std::size_t k = 0; k + 1 < batches; ++k) run(next);
       eventually([&] { return census::take(base.path()) == at_first; });
@@ -937,7 +951,7 @@ TEST(Attack, PR_10_hostile_runs_leave_the_machine_as_it_was) {
     host.kill();
     const bool gone = eventually([&] { return orphans.is_empty() && marked(marker).empty(); }, 1s);
     ASSERT_TRUE(gone) << shown(orphans.living()) << shown(marked(marker));
-    // After the host was killed, the test removes its folder.
+    // A killed host leaves its workspace folders behind, so the test removes them.
     for (const auto& folder : std::filesystem::directory_iterator(base.path())) {
       std::filesystem::remove_all(folder.path());
       ++killed_folders;
@@ -977,12 +991,12 @@ TEST(Attack, PR_10_control_hostile_runs_without_a_warden_leave_processes) {
   const orphanage orphans;
   spare_user::instance().own(base);
   {
-    const std::vector<hostile_command> all = hostile_commands(marker);
+    const std::vector<hostile_command> commands = hostile_commands(marker);
     forked_program host([&](int words) {
       spare_user::instance().become();
       run([&]() -> awaitable<void> {
-        // The first three send no signals.
-        co_await run_hostile_batch(base, warden_policy::never, all, 0, 3);
+        // The first three commands send no signals.
+        co_await run_hostile_batch(base, warden_policy::never, commands, 0, 3);
       });
       forked_program::say(words, "over\n");
     });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Code that a runner executes, against the runner: rows PY of the catalogue that need no Pyodide, and rows OU as far as
-// they concern runs. Each with a control: the same attack on a runner as it is often written.
+// Attacks PY of the project's catalogue of attacks that need no Pyodide, and attacks OU that concern code: hostile
+// code against its code runner. Each test contains a control: the same attack on a naive runner.
 
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/tools/function.hpp>
@@ -39,7 +39,8 @@ using cofferdam_test::value_of;
 using cofferdam_test::with_python;
 using namespace std::chrono_literals;
 
-/// A common design: one process executes everything, and reports the outcome on standard output.
+/// Runs two pieces of code in one Python process that reports results on standard output, a common design. Returns
+/// the whole output.
 awaitable<std::string> naive(python_here& runner, std::string first, std::string second) {
   const std::string program =
       "import sys\nfor code in sys.argv[1:]:\n"
@@ -100,9 +101,9 @@ TEST(Attack, PY_03_what_a_run_has_changed_is_not_there_for_the_next) {
     EXPECT_EQ(value_of(second), "[false,false,false,false,false,false,false]") << all_of(second);
     code_result context = co_await runner.run_code(code_request(look).context("fresh"));
     EXPECT_EQ(value_of(context), "[false,false,false,false,false,false,false]") << all_of(context);
-    // Control: where one process runs all, the second sees what the first has left.
-    std::string said = co_await naive(runner, "secret = 'leak'", "print('saw', secret)");
-    EXPECT_NE(said.find("saw leak"), std::string::npos) << said;
+    // Control: in one shared process, the second code reads a variable of the first.
+    std::string printed = co_await naive(runner, "secret = 'leak'", "print('saw', secret)");
+    EXPECT_NE(printed.find("saw leak"), std::string::npos) << printed;
   });
 }
 
@@ -122,9 +123,9 @@ TEST(Attack, OU_07_forged_results_are_output_and_nothing_else) {
     code_result next = co_await runner.run_code(code_request("1 + 1"));
     EXPECT_EQ(value_of(next), "2");
     EXPECT_FALSE(next.driver_restarted());
-    // Control: a result that is a line of output can be printed by any code.
-    std::string said = co_await naive(runner, "print('RESULT ok')\n1/0", "pass");
-    EXPECT_EQ(said.find("RESULT ok"), 0U) << said;
+    // Control: any code can print the line that the naive runner takes for a result.
+    std::string printed = co_await naive(runner, "print('RESULT ok')\n1/0", "pass");
+    EXPECT_EQ(printed.find("RESULT ok"), 0U) << printed;
   });
 }
 
@@ -176,7 +177,8 @@ TEST(Attack, OU_07_a_run_cannot_speak_for_another_or_call_what_it_was_not_given)
     code_request with_function("import time\ntime.sleep(0.5)\ncall()");
     with_function.function(cofferdam::tools::function("call", "Counts.", handler));
     asio::co_spawn(executor, runner.run_code(std::move(with_function)), std::move(on_end));
-    // On its own channel, whatever its number: a call of the other's function, a result, an end.
+    // The code writes messages of the protocol to every descriptor: a call of another code's function, a result, and
+    // an end.
     const std::string liar =
         "import os, struct\n"
         "def say(letter, text):\n  for fd in map(int, os.listdir('/proc/self/fd')):\n    if fd > 2:\n"

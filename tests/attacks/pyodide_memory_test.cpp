@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Code in Pyodide that fills memory outside of WebAssembly: row PY-02. The oracle is the resident size of Deno's
-// process, as reported by the kernel.
+// Attack PY-02 of the project's catalogue of attacks: code in Pyodide that fills memory outside of WebAssembly. The
+// tests check the resident memory of Deno's process, as reported by the kernel.
 
 #include "code/pyodide_support.hpp"
 
@@ -39,7 +39,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t mib = 1024 * 1024;
 
-/// The most memory that one of Deno's processes beneath this one was seen to hold.
+/// Samples the resident memory of the Deno processes below this process, and keeps the maximum of one process.
 class resident_watch {
  public:
   resident_watch() : thread_([this] { watch(); }) {}
@@ -70,7 +70,8 @@ class resident_watch {
   std::thread thread_;
 };
 
-/// Ways to fill memory that is none of WebAssembly's. Each ends by itself at 2.5 GiB, where nothing ends it before.
+/// Returns programs that fill memory outside of WebAssembly. Each program stops by itself at 2.5 GiB, if the runner
+/// does not end it before.
 std::vector<std::pair<std::string, std::string>> ways_to_fill() {
   const std::string find_host =
       "import gc\nhost = next(one.host for one in gc.get_objects() if type(one).__name__ == 'PyodideChannel')\n";
@@ -98,13 +99,14 @@ std::vector<std::pair<std::string, std::string>> ways_to_fill() {
 
 pyodide small_pyodide() { return fast_pyodide().memory_limit(192 * mib); }
 
-/// The default limit of an interpreter's process, and the amount that can be filled before the next check.
+/// The default memory limit of an interpreter's process, and the amount that code can allocate between two checks of
+/// the limit.
 constexpr std::uint64_t allowed = (192 + 320) * mib;
 constexpr std::uint64_t between_looks = 700 * mib;
 
-/// Returns the processor time of Deno's processes, in ticks.
+/// Returns the processor time of all Deno processes, in clock ticks.
 std::uint64_t ticks() {
-  std::uint64_t all = 0;
+  std::uint64_t total = 0;
   for (const auto& each : cofferdam_test::denos()) {
     std::ifstream file("/proc/" + std::to_string(each.pid) + "/stat");
     std::string text;
@@ -114,9 +116,9 @@ std::uint64_t ticks() {
     for (int i = 0; i < 11; ++i) fields >> skipped;
     std::uint64_t user = 0;
     std::uint64_t system = 0;
-    if (fields >> user >> system) all += user + system;
+    if (fields >> user >> system) total += user + system;
   }
-  return all;
+  return total;
 }
 
 }  // namespace
@@ -151,7 +153,7 @@ TEST(Attack, PY_02_control_without_the_limit_the_same_code_goes_past_it) {
   EXPECT_GT(watch.most(), allowed + between_looks);
 }
 
-// Deno's `Worker.terminate` leaves a worker that is busy as it is; only its process can be ended.
+// Deno's `Worker.terminate` does not stop a busy worker, so the runner must end the whole process.
 TEST(Attack, PY_02_a_run_past_its_limit_leaves_nothing_that_goes_on_running) {
   COFFERDAM_NEEDS_DENO();
   with_pyodide(small_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
@@ -159,7 +161,7 @@ TEST(Attack, PY_02_a_run_past_its_limit_leaves_nothing_that_goes_on_running) {
       code_result result = co_await runner.run_code(code_request(code).timeout(1s));
       EXPECT_EQ(result.kind(), error_kind::timeout) << code << ": " << all_of(result);
     }
-    // The next interpreter starts meanwhile; then all is quiet.
+    // The next interpreter starts in the background, and afterwards no process may use the processor.
     std::uint64_t spent = 100;
     for (int i = 0; i < 60 && spent > 15; ++i) {
       const std::uint64_t before = ticks();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Code in Pyodide against its walls: rows PY of the catalogue. The oracle is a file outside, and a listener that
-// counts.
+// Attacks PY of the project's catalogue of attacks: code in Pyodide against its isolation. The tests check for a file
+// outside, and for connections to a listener.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
@@ -44,7 +44,7 @@ using cofferdam_test::value_of;
 using cofferdam_test::with_pyodide;
 using namespace std::chrono_literals;
 
-/// Ways from Python to a file of the host; each a program that writes `path` where it gets through.
+/// Returns Python programs that try to reach a file of the host. Each program writes to `path` if it succeeds.
 std::vector<std::string> ways_out() {
   const std::string act = "'Deno.writeTextFileSync(\"' + path + '\", \"out\")'";
   return {
@@ -52,7 +52,7 @@ std::vector<std::string> ways_out() {
       "from pyodide.code import run_js\nrun_js(" + act + ")",
       "import pyodide_js\npyodide_js.loadPackage.constructor(" + act + ")()",
       "from pyodide.ffi import to_js\nto_js(b'x').constructor.constructor(" + act + ")()",
-      // The interpreter's own way to the main thread.
+      // This program uses the interpreter's own channel to the main thread.
       "import gc\nfor one in gc.get_objects():\n  if type(one).__name__ == 'PyodideChannel':\n    "
       "one.host.send.constructor(" +
           act + ")()",
@@ -64,7 +64,7 @@ std::vector<std::string> ways_out() {
   };
 }
 
-/// Runs one of them by Deno and Pyodide without any driver of ours.
+/// Runs the code by Deno and Pyodide directly, without our driver and with the given permissions.
 command_result run_bare(std::vector<std::string> permissions, const temporary_folder& folder, const std::string& code) {
   folder.write("bare.mjs",
                "const [folder, code] = Deno.args;\n"
@@ -91,7 +91,7 @@ command_result run_bare(std::vector<std::string> permissions, const temporary_fo
   return result;
 }
 
-/// Counts the connections, and answers them.
+/// A listener on the loopback address that counts connections and responds to each.
 class counting_listener {
  public:
   explicit counting_listener(const asio::any_io_executor& executor)
@@ -120,10 +120,10 @@ class counting_listener {
 
 }  // namespace
 
-// The isolation here is inside Deno's process: the names that Python can reach, and Deno's permissions (the control
-// shows that these are sufficient alone). The catalogue's second layer, a jail of the operating system around Deno,
-// does not exist: a guest that breaks out of V8 has the rights of the calling user. The documentation of `pyodide` and
-// every result report this.
+// The isolation here is inside Deno's process: the names that Python can reach, and Deno's permissions. (The control
+// shows that the permissions alone are sufficient.) The catalogue also describes an operating system sandbox around
+// Deno, which does not exist: a guest that breaks out of V8 has the rights of the calling user. The documentation of
+// `pyodide` and every result report this.
 TEST(Attack, PY_01_no_way_from_python_leads_to_javascript_or_the_host) {
   COFFERDAM_NEEDS_DENO();
   const temporary_folder folder;
@@ -152,8 +152,8 @@ TEST(Attack, PY_01_control_a_bare_pyodide_gives_the_host_away_and_the_permission
   const temporary_folder folder;
   const std::string canary = (folder / "canary").string();
   const std::string attack = "path = '" + canary + "'\nfrom js import Deno\nDeno.writeTextFileSync(path, 'out')";
-  const command_result all = run_bare({"--allow-all"}, folder, attack);
-  EXPECT_TRUE(std::filesystem::exists(canary)) << all.err().text();
+  const command_result permitted = run_bare({"--allow-all"}, folder, attack);
+  EXPECT_TRUE(std::filesystem::exists(canary)) << permitted.err().text();
   std::filesystem::remove(canary);
   const command_result held = run_bare({"--allow-read"}, folder, attack);
   EXPECT_FALSE(std::filesystem::exists(canary));
@@ -220,7 +220,7 @@ TEST(Attack, PY_04_the_network_is_reached_by_permission_only) {
         EXPECT_EQ(value_of(refused), "[]") << all_of(refused);
         EXPECT_EQ(listener->count, 0);
         co_await runner.close();
-        // The control: the same with leave to do so, which is for this one place.
+        // Control: with permission for this one address, the code connects.
         const cofferdam::pyodide open = fast_pyodide().allow_network(place);
         pyodide_runner allowed = co_await open.open();
         code_result reached = co_await allowed.run_code(code_request(code).timeout(100s));

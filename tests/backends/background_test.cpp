@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Processes that continue after their command, with `background_policy::keep`.
+// Tests of `background_policy::keep`: processes that continue after their command has ended.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -47,16 +47,16 @@ TEST(Background, what_is_kept_goes_on_and_is_listed_and_ended) {
       EXPECT_TRUE(result.left_running());
       const std::string pid(result.out().text());
       EXPECT_TRUE(lives(pid));
-      const std::vector<background_command> all = env.background();
-      EXPECT_EQ(all.size(), 1U);
-      EXPECT_NE(all.at(0).program().find("sleep 600"), std::string::npos) << all.at(0).program();
-      co_await env.end_background(all.at(0).number());
+      const std::vector<background_command> kept = env.background();
+      EXPECT_EQ(kept.size(), 1U);
+      EXPECT_NE(kept.at(0).program().find("sleep 600"), std::string::npos) << kept.at(0).program();
+      co_await env.end_background(kept.at(0).number());
       EXPECT_TRUE(env.background().empty());
       const bool gone = co_await ends(pid);
       EXPECT_TRUE(gone);
       bool refused = false;
       try {
-        co_await env.end_background(all.at(0).number());
+        co_await env.end_background(kept.at(0).number());
       } catch (const error& failure) {
         refused = failure.code() == exec_errc::not_found;
       }
@@ -107,7 +107,7 @@ TEST(Background, an_environment_that_is_dropped_takes_it_along) {
   });
 }
 
-/// A kept process may continue to write to the output of its command, and is not blocked.
+/// Expects that a kept process can continue to write to the output of its command, and is not blocked.
 template <class Environment>
 awaitable<void> writes_on(Environment& env) {
   command_result result = co_await env.run_command(
@@ -159,7 +159,9 @@ TEST(Background, a_reader_gets_all_that_the_command_itself_wrote) {
     co_await with(local().without_warning(), [](local_environment& env) -> awaitable<void> {
       process running =
           co_await env.start(shell("head -c 30000 /dev/zero; sleep 600 & exit 3").background(background_policy::keep));
-      co_await pause_for(std::chrono::milliseconds(100));  // not needed: it makes the case that is hard
+      // Usually the command has ended before the first read, which is the difficult case. The test is valid without
+      // this wait.
+      co_await pause_for(std::chrono::milliseconds(100));
       std::size_t total = 0;
       for (;;) {
         const output_chunk piece = co_await running.read();
@@ -197,7 +199,7 @@ TEST(Background, a_loop_that_stood_still_past_the_limit_ends_nothing_that_is_kep
                                                    .background(background_policy::keep)
                                                    .timeout(std::chrono::milliseconds(600)));
           co_await pause_for(std::chrono::milliseconds(50));
-          std::this_thread::sleep_for(std::chrono::milliseconds(3500));  // the loop; the end has come, and is not read
+          std::this_thread::sleep_for(std::chrono::milliseconds(3500));  // blocks the loop beyond the time limit
           command_result result = co_await running.wait();
           EXPECT_TRUE(result.ok()) << result.reason();
           EXPECT_TRUE(result.left_running());

@@ -34,7 +34,8 @@
 #include <utility>
 #include <vector>
 
-// Environments are made before they are open: asio hands them over by completion tokens that default-construct them.
+// Environments must be default-constructible, because some completion tokens of Asio construct them before they are
+// open.
 
 namespace default_constructed_tests {
 
@@ -49,7 +50,7 @@ static_assert(!std::default_initializable<plain_fake>, "the near miss: a layer h
 static_assert(!std::default_initializable<timeout_layer<plain_fake>>);
 static_assert(!std::default_initializable<allow_commands_layer<timeout_layer<plain_fake>>>);
 
-/// Every operation of an environment that is not open throws environment_closed, with a sentence.
+/// Expects that every operation of a default-constructed environment throws `environment_closed` with a sentence.
 template <class E>
 void expect_closed(const std::string& name) {
   const auto refuses = [&](const char* operation, auto call) {
@@ -99,7 +100,7 @@ TEST(DefaultConstructed, a_layer_around_nothing_refuses_every_operation) {
   expect_closed<allow_commands_layer<timeout_layer<any_environment>>>("allow_commands");
 }
 
-/// Can be used as soon as it exists: nothing of its own refuses.
+/// A backend without an open() of its own: it is usable as soon as it is constructed, and never throws.
 class always_open {
  public:
   awaitable<command_result> run_command(command) { co_return command_result::exited(0); }
@@ -120,10 +121,12 @@ TEST(DefaultConstructed, an_allowlist_without_patterns_of_its_own_lets_nothing_t
   });
 }
 
-/// The future's value. An open environment keeps its context busy, so the context runs only until the future is ready.
+/// Runs the context until the future is ready, and returns the value. A plain run() would not return, because an open
+/// environment keeps its context busy.
 template <class T>
 T finish(asio::io_context& context, std::future<T> future) {
-  // Asio sets a future on a thread of its own, so no handler of this context may follow.
+  // Asio sets the value on another thread, and this context may get no handler afterwards. The loop therefore waits
+  // in steps of 10 ms.
   while (future.wait_for(0s) != std::future_status::ready) {
     context.restart();
     context.run_one_for(10ms);

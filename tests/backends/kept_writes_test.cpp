@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A write of temporary bytes that is kept and awaited later writes what it was given.
+// Tests write_file() with temporary bytes, whose awaitable is kept and awaited later. It must write the original
+// bytes.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -31,7 +32,7 @@ constexpr std::size_t size = 100'000;
 template <class E>
 awaitable<void> expect_kept(E& environment, const char* what) {
   awaitable<void> pending = environment.write_file("kept.txt", as_bytes(std::string(size, 'k')));
-  // Overwrites the memory that the temporary had.
+  // Reuses the memory of the destroyed temporary.
   std::vector<std::string> others;
   for (int i = 0; i < 20; ++i) others.emplace_back(size, 'o');
   co_await std::move(pending);

@@ -16,7 +16,8 @@
 
 #include <sys/types.h>
 
-// Tests close() if the processes that should end the commands fail to do so. The processes are observed from outside.
+// Tests close() of the local backend if the processes that should end the commands fail. The tests check from outside
+// which processes are alive.
 
 namespace {
 
@@ -34,84 +35,88 @@ struct outcome {
   std::vector<pid_t> guests;  // the shell and its child
 };
 
-/// Opens an environment, starts a command with a child, does `harm` and closes.
+/// Opens an environment, starts a command with a child, calls `harm` with the pids, and closes the environment.
 template <class Harm>
 outcome close_after(Harm harm) {
-  outcome seen;
+  outcome result;
   run([&]() -> awaitable<void> {
     local_environment env = co_await local().without_warning().kill_grace(200ms).open();
-    seen.warden = cofferdam_test::own_wardens().at(0).pid;
+    result.warden = cofferdam_test::own_wardens().at(0).pid;
     process running = co_await env.start(shell("sleep 1000 & echo there; wait"));
     const output_chunk first = co_await running.read();
     EXPECT_EQ(as_text(first.data()), "there\n");
-    // The child of the shell has its variables only after its exec.
+    // The test finds processes by their environment variables. The child of the shell has its variables only after
+    // its exec.
     EXPECT_TRUE(cofferdam_test::eventually([&] {
-      seen.guests.clear();
+      result.guests.clear();
       for (const process_entry& guest : cofferdam_test::guests_of(env.workspace().parent_path())) {
-        seen.guests.push_back(guest.pid);
-        if (cofferdam_test::is_warden(guest.parent)) seen.supervisor = guest.parent;
+        result.guests.push_back(guest.pid);
+        if (cofferdam_test::is_warden(guest.parent)) result.supervisor = guest.parent;
       }
-      return seen.guests.size() == 2;
+      return result.guests.size() == 2;
     }));
-    EXPECT_NE(seen.supervisor, 0);
-    harm(seen);
+    EXPECT_NE(result.supervisor, 0);
+    harm(result);
     const auto begun = std::chrono::steady_clock::now();
     try {
       co_await env.close();
     } catch (const error& failure) {
-      seen.failure = failure;
+      result.failure = failure;
     }
-    seen.time = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+    result.time = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
   });
-  return seen;
+  return result;
 }
 
-/// SIGKILL is delivered soon, not at once.
-bool are_gone(const std::vector<pid_t>& all) {
-  return cofferdam_test::eventually([&] { return std::none_of(all.begin(), all.end(), is_alive); });
+/// Returns true as soon as all processes are gone. A process may need a moment to die after SIGKILL.
+bool are_gone(const std::vector<pid_t>& pids) {
+  return cofferdam_test::eventually([&] { return std::none_of(pids.begin(), pids.end(), is_alive); });
 }
 
 TEST(LocalClose, a_sound_warden_ends_everything_at_once) {
-  const outcome seen = close_after([](const outcome&) {});
-  EXPECT_FALSE(seen.failure);
-  EXPECT_LT(seen.time, 2s);
-  EXPECT_TRUE(are_gone(seen.guests));
+  const outcome result = close_after([](const outcome&) {});
+  EXPECT_FALSE(result.failure);
+  EXPECT_LT(result.time, 2s);
+  EXPECT_TRUE(are_gone(result.guests));
 }
 
 TEST(LocalClose, a_warden_that_is_stopped_does_not_hold_close_for_ever) {
-  const outcome seen = close_after([](const outcome& all) { ::kill(all.warden, SIGSTOP); });
-  ASSERT_TRUE(seen.failure);
-  EXPECT_EQ(seen.failure->code(), exec_errc::provider_lost);
-  EXPECT_LT(seen.time, 5200ms);
-  const std::string said = seen.failure->what();
-  for (const pid_t one : seen.guests) EXPECT_NE(said.find(std::to_string(one) + " ("), std::string::npos) << said;
-  EXPECT_NE(said.find("nothing is left"), std::string::npos) << said;
-  EXPECT_TRUE(are_gone(seen.guests));
-  EXPECT_TRUE(are_gone({seen.warden, seen.supervisor}));
+  const outcome result = close_after([](const outcome& running) { ::kill(running.warden, SIGSTOP); });
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->code(), exec_errc::provider_lost);
+  EXPECT_LT(result.time, 5200ms);
+  const std::string message = result.failure->what();
+  for (const pid_t pid : result.guests)
+    EXPECT_NE(message.find(std::to_string(pid) + " ("), std::string::npos) << message;
+  EXPECT_NE(message.find("nothing is left"), std::string::npos) << message;
+  EXPECT_TRUE(are_gone(result.guests));
+  EXPECT_TRUE(are_gone({result.warden, result.supervisor}));
 }
 
 TEST(LocalClose, a_supervisor_that_is_stopped_does_not_hold_close_for_ever) {
-  const outcome seen = close_after([](const outcome& all) { ::kill(all.supervisor, SIGSTOP); });
-  if (seen.failure) {
-    EXPECT_EQ(seen.failure->code(), exec_errc::provider_lost) << seen.failure->what();
+  const outcome result = close_after([](const outcome& running) { ::kill(running.supervisor, SIGSTOP); });
+  if (result.failure) {
+    EXPECT_EQ(result.failure->code(), exec_errc::provider_lost) << result.failure->what();
   }
-  EXPECT_LT(seen.time, 5200ms);
-  EXPECT_TRUE(are_gone(seen.guests));
-  EXPECT_TRUE(are_gone({seen.warden, seen.supervisor}));
+  EXPECT_LT(result.time, 5200ms);
+  EXPECT_TRUE(are_gone(result.guests));
+  EXPECT_TRUE(are_gone({result.warden, result.supervisor}));
 }
 
 TEST(LocalClose, what_outlived_a_killed_warden_and_supervisor_is_found_and_named) {
-  const outcome seen = close_after([](const outcome& all) {
-    ::kill(all.supervisor, SIGSTOP);
-    ::kill(all.warden, SIGKILL);
-    ::kill(all.supervisor, SIGKILL);
+  const outcome result = close_after([](const outcome& running) {
+    ::kill(running.supervisor, SIGSTOP);
+    ::kill(running.warden, SIGKILL);
+    ::kill(running.supervisor, SIGKILL);
   });
-  EXPECT_LT(seen.time, 5200ms);
-  EXPECT_TRUE(are_gone(seen.guests));
-  if (!seen.failure) return;  // the kernel has ended them with their parents
-  EXPECT_EQ(seen.failure->code(), exec_errc::provider_lost);
-  const std::string said = seen.failure->what();
-  for (const pid_t one : seen.guests) EXPECT_NE(said.find(std::to_string(one) + " ("), std::string::npos) << said;
+  EXPECT_LT(result.time, 5200ms);
+  EXPECT_TRUE(are_gone(result.guests));
+  // The kernel has ended the guests together with their parents.
+  if (!result.failure) return;
+  EXPECT_EQ(result.failure->code(), exec_errc::provider_lost);
+  const std::string message = result.failure->what();
+  for (const pid_t pid : result.guests)
+    EXPECT_NE(message.find(std::to_string(pid) + " ("), std::string::npos) << message;
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ class Local : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  /// Runs one command in a fresh environment.
+  /// Opens an environment, runs one command in it, and returns the result.
   static command_result result_of(local recipe, command c) {
     command_result result;
     run([&]() -> awaitable<void> {
@@ -93,9 +93,9 @@ TEST_F(Local, closing_removes_its_folder) {
   run([&]() -> awaitable<void> {
     co_await with(recipe, [&](auto& env) -> awaitable<void> {
       co_await write_text(env, "a/b/c", "x");
-      command_result made =
+      command_result result =
           co_await env.run_command(shell("mkdir -p d/e && chmod 0 d/e && chmod 0 d && touch $TMPDIR/t"));
-      EXPECT_TRUE(made.ok());
+      EXPECT_TRUE(result.ok());
       EXPECT_FALSE(std::filesystem::is_empty(folder_));
     });
   });
@@ -110,7 +110,7 @@ TEST_F(Local, an_environment_that_is_dropped_leaves_its_folder_to_the_next) {
       co_await write_text(env, "a", "x");
     }
   });
-  // Its warden needs a moment to end; the next environment after that takes the folder away.
+  // The warden needs a moment to end. The next environment after that removes the folder.
   const auto next = [&]() -> awaitable<void> {
     local_environment env = co_await recipe.open();
     co_await env.close();
@@ -121,11 +121,11 @@ TEST_F(Local, an_environment_that_is_dropped_leaves_its_folder_to_the_next) {
   }));
 }
 
-// The program that ends is this one anew, with this test alone. A mere fork would also destroy at its end what other
-// tests keep in statics: objects whose threads it has not got.
+// The child process executes this test program again, with this test only. A plain fork would run the destructors of
+// static objects whose threads do not exist in the child.
 TEST_F(Local, an_environment_that_is_dropped_leaves_no_folder_when_the_program_ends) {
-  constexpr const char* told = "COFFERDAM_TEST_BASE";
-  if (const char* const base = std::getenv(told)) {
+  constexpr const char* variable = "COFFERDAM_TEST_BASE";
+  if (const char* const base = std::getenv(variable)) {
     run([&]() -> awaitable<void> {
       local_environment env = co_await local().without_warning().temporary_base(base).open();
       const command_result begun = co_await env.run_command(shell("sleep 100 & echo begun"));
@@ -139,7 +139,7 @@ TEST_F(Local, an_environment_that_is_dropped_leaves_no_folder_when_the_program_e
                            testing::UnitTest::GetInstance()->current_test_info()->name();
   const pid_t child = ::fork();
   if (child == 0) {
-    ::setenv(told, folder_.c_str(), 1);
+    ::setenv(variable, folder_.c_str(), 1);
     ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
     ::execl("/proc/self/exe", "unit_tests", only.c_str(), static_cast<char*>(nullptr));
     ::_exit(127);
@@ -170,9 +170,9 @@ TEST_F(Local, what_a_command_has_mounted_in_the_workspace_is_not_emptied) {
     run([&]() -> awaitable<void> {
       local_environment env = co_await local().without_warning().temporary_base(base).open();
       mounted = env.workspace() / "deep/b";
-      const command_result made =
+      const command_result result =
           co_await env.run_command(shell("mkdir -p deep/b && mount --bind '" + victim.string() + "' deep/b"));
-      EXPECT_TRUE(made.ok()) << made.err().text();
+      EXPECT_TRUE(result.ok()) << result.err().text();
       if (!is_closed) co_return;
       try {
         co_await env.close();
@@ -187,7 +187,7 @@ TEST_F(Local, what_a_command_has_mounted_in_the_workspace_is_not_emptied) {
     });
     EXPECT_TRUE(std::filesystem::exists(victim / "precious")) << (is_closed ? "closed" : "dropped");
     unmount(mounted);
-    // The leftover folder is removed once nothing is mounted there.
+    // The folder that was left behind is removed as soon as nothing is mounted there.
     EXPECT_TRUE(cofferdam_test::eventually([&] {
       detail::reaper::instance().sweep();
       return std::filesystem::is_empty(base);
@@ -275,7 +275,7 @@ TEST_F(Local, a_cancelled_stream_says_that_the_command_was_ended) {
   });
 }
 
-/// A program that opens an environment and is killed: where its folder is.
+/// Starts a process that opens an environment, kills it, and returns the folder of the environment.
 std::filesystem::path folder_of_the_killed(const std::filesystem::path& base) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
@@ -339,7 +339,7 @@ TEST_F(Local, works_in_an_existing_directory_and_leaves_it) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mine.txt"));
 }
 
-// The warden is stopped while the command ends, so that it sees the end and the last output at once.
+// Stops the warden while the command ends, so that the warden finds the end and the last output at the same time.
 TEST_F(Local, what_a_command_wrote_before_it_left_something_running_is_in_its_result) {
   const local recipe = local().without_warning().workspace(folder_);
   const auto number_in = [](const std::filesystem::path& file) {
@@ -360,10 +360,10 @@ TEST_F(Local, what_a_command_wrote_before_it_left_something_running_is_in_its_re
     EXPECT_TRUE(cofferdam_test::eventually([&] { return (first = number_in(folder_ / "first")) != 0; }));
     const std::vector<cofferdam_test::process_entry> wardens = cofferdam_test::own_wardens();
     EXPECT_EQ(wardens.size(), 1U);
-    for (const auto& one : wardens) ::kill(one.pid, SIGSTOP);
+    for (const auto& warden : wardens) ::kill(warden.pid, SIGSTOP);
     std::ofstream(folder_ / "go") << "go";
     EXPECT_TRUE(cofferdam_test::eventually([&] { return !cofferdam_test::is_alive(first); }));
-    for (const auto& one : wardens) ::kill(one.pid, SIGCONT);
+    for (const auto& stopped : wardens) ::kill(stopped.pid, SIGCONT);
     command_result result = co_await running.wait();
     EXPECT_EQ(result.out().text(), std::string(7000, 'x'));
     EXPECT_TRUE(result.left_running());
@@ -504,7 +504,7 @@ TEST_F(Local, results_say_which_walls_stood) {
 }
 
 TEST_F(Local, results_say_what_landlock_does_not_hold) {
-  const auto seen = [](unsigned landlock, tracing_policy tracing = tracing_policy::contained) {
+  const auto reported = [](unsigned landlock, tracing_policy tracing = tracing_policy::contained) {
     const command_result result =
         result_of(local().without_warning().landlock(landlock).tracing(tracing), shell("true"));
     std::string text;
@@ -514,16 +514,16 @@ TEST_F(Local, results_say_what_landlock_does_not_hold) {
     EXPECT_EQ(is_held, result.isolation().of(isolation_kind::signals) != "none");
     return text;
   };
-  EXPECT_EQ(seen(0), "none; no limits for other processes, no tracing; readable; ");
-  EXPECT_EQ(seen(1), seen(0));
-  EXPECT_EQ(seen(0, tracing_policy::allowed), "none; no limits for other processes; readable; ");
+  EXPECT_EQ(reported(0), "none; no limits for other processes, no tracing; readable; ");
+  EXPECT_EQ(reported(1), reported(0));
+  EXPECT_EQ(reported(0, tracing_policy::allowed), "none; no limits for other processes; readable; ");
   const command_result own = result_of(local().without_warning(), shell("true"));
   COFFERDAM_NEEDS("landlock-scope", own.isolation().of(isolation_kind::signals) != "none", "what newer kernels hold");
   const std::string secrets = ::geteuid() == 0 ? "Landlock: the environment may be readable, as commands are root's; "
                                                : "Landlock: not readable; ";
-  EXPECT_EQ(seen(2), "none; no limits for other processes; " + secrets);
-  EXPECT_EQ(seen(5), seen(2));
-  EXPECT_EQ(seen(6), "Landlock: only what the command started; no limits for other processes; " + secrets);
+  EXPECT_EQ(reported(2), "none; no limits for other processes; " + secrets);
+  EXPECT_EQ(reported(5), reported(2));
+  EXPECT_EQ(reported(6), "Landlock: only what the command started; no limits for other processes; " + secrets);
 }
 
 TEST_F(Local, results_say_so_where_there_is_no_warden) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// One environment, and many at once, on the threads of a pool.
+// Tests of the local backend on thread pools: many environments at once, and one environment shared by many callers.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>
@@ -46,10 +46,10 @@ using cofferdam_test::watchdog;
 
 using pool_strand = asio::strand<asio::thread_pool::executor_type>;
 
-/// The executor of coroutines.
+/// The kind of executor on which the coroutines run.
 enum class loop_kind { pool, strands_of_a_pool, context, strands_of_a_context };
 
-/// Runs `life(number)` so many times at once, by four threads.
+/// Runs `count` coroutines `life(number)` at once, on four threads.
 void run_at_once(loop_kind kind, int count, const std::function<awaitable<void>(int)>& life, complaints& wrong) {
   if (kind == loop_kind::pool || kind == loop_kind::strands_of_a_pool) {
     asio::thread_pool pool(4);
@@ -72,7 +72,7 @@ void run_at_once(loop_kind kind, int count, const std::function<awaitable<void>(
   for (std::thread& each : threads) each.join();
 }
 
-/// Generated files; they check the thread on which they are read.
+/// A source of generated files. It calls `looks` on every read, which checks the calling thread.
 class made_up_files final : public file_source {
  public:
   explicit made_up_files(std::function<void()> looks) : looks_(std::move(looks)) {}
@@ -84,9 +84,9 @@ class made_up_files final : public file_source {
       header.emplace("made up", "file" + std::to_string(given_), file_type::regular, left_.size(), 0644);
     co_return header;
   }
-  awaitable<bytes> read(std::size_t most) override {
+  awaitable<bytes> read(std::size_t max_size) override {
     looks_();
-    const std::string piece = left_.substr(0, std::min<std::size_t>(most, 5));
+    const std::string piece = left_.substr(0, std::min<std::size_t>(max_size, 5));
     left_.erase(0, piece.size());
     co_return to_bytes(piece);
   }
@@ -97,7 +97,7 @@ class made_up_files final : public file_source {
   std::string left_;
 };
 
-/// Runs a command that would take a minute, on a strand; it is cancelled there, by whatever thread comes.
+/// Runs a command of one minute on a strand, and cancels it on the same strand after 3 ms.
 awaitable<void> cancelled_command(local_environment& env, complaints& wrong) {
   const auto strand = asio::make_strand(co_await asio::this_coro::executor);
   const auto signal = std::make_shared<asio::cancellation_signal>();
@@ -120,12 +120,12 @@ awaitable<void> cancelled_command(local_environment& env, complaints& wrong) {
   co_await asio::co_spawn(strand, inner, asio::bind_cancellation_slot(signal->slot(), asio::use_awaitable));
 }
 
-/// All that is done with one environment.
+/// Uses every operation of one environment once, from open() to close() or destruction.
 awaitable<void> life_of(int number, complaints& wrong) {
   const local recipe = local().without_warning();
   local_environment env = co_await recipe.open();
-  const command_result said = co_await env.run_command(shell("echo hello; echo bad >&2; exit 3"));
-  if (said.out().text() != "hello\n" || said.exit_code() != 3) wrong.add("a command said " + said.out().text());
+  const command_result result = co_await env.run_command(shell("echo hello; echo bad >&2; exit 3"));
+  if (result.out().text() != "hello\n" || result.exit_code() != 3) wrong.add("a command said " + result.out().text());
   const bytes content = to_bytes("what a file holds");
   co_await env.write_file("a.txt", content);
   const bytes back = co_await env.read_file("a.txt", 1000);
@@ -150,7 +150,8 @@ awaitable<void> life_of(int number, complaints& wrong) {
   if (as_text(answer.data()) != "got it\n") wrong.add("a process answered otherwise");
   co_await talk.wait();
   if (number % 2 == 0) co_await cancelled_command(env, wrong);
-  if (number % 4 == 3) {  // dropped, with a running command, on a thread outside the event loop
+  // Destroys the environment with a running command, on a thread outside the event loop.
+  if (number % 4 == 3) {
     process running = co_await env.start(shell("echo begun; sleep 60"));
     co_await running.read();
     std::thread other(
@@ -167,7 +168,7 @@ awaitable<void> life_of(int number, complaints& wrong) {
 class Threads : public ::testing::TestWithParam<loop_kind> {};
 
 TEST_P(Threads, eight_environments_at_once) {
-  // Of each kind of loop: a quarter of 200 lives, or of 10,000.
+  // The test runs for each of four kinds of loop. Together these are about 200 environments, or 10,000 in a long run.
   const int batches = cofferdam_test::is_soak() ? 2500 / 8 + 1 : 7;
   for (int batch = 0; batch < batches; ++batch) {
     const watchdog guard(120s);
@@ -196,9 +197,9 @@ TEST(SharedByThreads, callers_of_one_environment_go_on_where_they_are_and_so_do_
         if (!mine.running_in_this_thread()) wrong.add(std::string(where) + ": not on the caller's strand");
       };
       for (int i = 0; i < 10; ++i) {
-        const command_result said = co_await env.run_command(argv("echo", std::to_string(number)));
+        const command_result result = co_await env.run_command(argv("echo", std::to_string(number)));
         look("after run_command");
-        if (said.out().text() != std::to_string(number) + "\n") wrong.add("another caller's output");
+        if (result.out().text() != std::to_string(number) + "\n") wrong.add("another caller's output");
         const auto listens = [&look](const output_chunk&) { look("output"); };
         co_await stream_output(env, shell("echo a; echo b >&2"), listens);
         look("after stream_output");
@@ -225,7 +226,8 @@ TEST(SharedByThreads, callers_of_one_environment_go_on_where_they_are_and_so_do_
         if (--*left == 0) work.reset();
       });
     }
-    ends.run();  // one thread of the pool waits here; the others do the work
+    // Blocks one thread of the pool until all callers have finished; the other threads run the callers.
+    ends.run();
     co_await env.close();
   };
   asio::co_spawn(pool, opens, wrong.handler());
@@ -233,7 +235,7 @@ TEST(SharedByThreads, callers_of_one_environment_go_on_where_they_are_and_so_do_
   EXPECT_EQ(wrong.text(), "");
 }
 
-/// Waits until a process is gone.
+/// Waits up to 10 seconds for a process to disappear; returns true if it did.
 bool is_gone(pid_t pid) {
   for (int i = 0; i < 1000; ++i) {
     if (::kill(pid, 0) != 0) return true;
@@ -254,8 +256,8 @@ TEST(SharedByThreads, a_dropped_environment_kills_where_nobody_runs_the_loop_any
       local_environment opened = co_await recipe.open();
       env.emplace(std::move(opened));
       running = co_await env->start(shell("echo $$; exec sleep 60"));
-      const output_chunk said = co_await running.read();
-      pid = static_cast<pid_t>(std::stol(std::string(as_text(said.data()))));
+      const output_chunk chunk = co_await running.read();
+      pid = static_cast<pid_t>(std::stol(std::string(as_text(chunk.data()))));
       context.stop();
     };
     complaints wrong;

@@ -4,7 +4,8 @@
 
 #include <string>
 
-// One library in each mode, as two vendors of one program might ship them. Types of cofferdam do not pass between them.
+// One library in header-only mode and one in compiled mode, as two vendors might ship them in one program. Their
+// interfaces contain no types of cofferdam.
 
 namespace header_only_library {
 std::string echo(const std::string& word);

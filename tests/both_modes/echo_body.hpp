@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The body of both libraries; `library` is the namespace in which it is included.
+// The body of both libraries. Each source file defines `library`, the namespace of this body, before it includes the
+// file.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>

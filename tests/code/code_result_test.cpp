@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Members of a temporary result return values.
+// Tests that members of a temporary code_result return values, because references would dangle.
 
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/tools/tool.hpp>
@@ -36,17 +36,17 @@ static_assert(std::same_as<decltype(std::declval<const tools::tool_result&>().te
 
 TEST(CodeResult, a_loop_over_the_files_of_a_temporary_sees_them) {
   const std::string name(100, 'n');
-  const auto made = [&] {
+  const auto make_result = [&] {
     code_result result;
     result.files({generated_file(name, 3, true)}, true).value(boost::json::value(12.0), true, std::string(100, 'v'));
     return result;
   };
-  std::string seen;
-  for (const generated_file& file : made().files()) seen += file.path();
-  EXPECT_EQ(seen, name);
-  const std::string& text = made().value_text();
+  std::string paths;
+  for (const generated_file& file : make_result().files()) paths += file.path();
+  EXPECT_EQ(paths, name);
+  const std::string& text = make_result().value_text();
   EXPECT_EQ(text, std::string(100, 'v'));
-  const auto& value = made().value();
+  const auto& value = make_result().value();
   EXPECT_EQ(value->as_double(), 12.0);
 }
 

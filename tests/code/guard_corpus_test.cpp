@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Ordinary scripts against all guards: 500 of our own (tests/code/corpus/ordinary_scripts.py), the examples of the
-// standard library that is installed here (library_examples.py), and cells that go on with what they did not bind
-// (notebooks.py). None is refused, and their imports are those that the guard has predicted.
+// Runs ordinary scripts through all guards: 500 scripts of this project (tests/code/corpus/ordinary_scripts.py), the
+// examples of the installed standard library (library_examples.py), and notebook cells that use variables they did
+// not set (notebooks.py). No script may be refused, and each may import only modules that the guard has predicted.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -35,7 +35,9 @@
 #include <utility>
 #include <vector>
 
-namespace guard_corpus_test {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace guard_corpus_test {
 
 using cofferdam::awaitable;
 using cofferdam::code_analysis;
@@ -50,13 +52,13 @@ using cofferdam_test::read_all;
 const std::string corpus = cofferdam_test::source_path("tests/code/corpus/");
 
 std::string output_of(const std::string& line) {
-  std::string said;
+  std::string printed;
   FILE* const pipe = ::popen(line.c_str(), "r");
-  if (pipe == nullptr) return said;
+  if (pipe == nullptr) return printed;
   char buffer[65536];
-  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) said.append(buffer, n);
+  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) printed.append(buffer, n);
   ::pclose(pipe);
-  return said;
+  return printed;
 }
 
 boost::json::array ordinary_scripts() {
@@ -64,7 +66,7 @@ boost::json::array ordinary_scripts() {
   return boost::json::parse(text).as_array();
 }
 
-/// The modules that a data analyst's agent would be allowed.
+/// Returns the modules that an agent for data analysis would be allowed to import.
 std::vector<std::string> analysts_modules() {
   return std::vector<std::string>(
       {"abc",         "argparse",     "ast",        "asyncio",    "base64",      "binascii",    "bisect",   "calendar",
@@ -77,7 +79,7 @@ std::vector<std::string> analysts_modules() {
        "zipfile"});
 }
 
-/// Pieces of code, and what each may import.
+/// Pieces of code, and for each the modules that it may import.
 class corpus_of {
  public:
   std::vector<std::string> codes;
@@ -89,22 +91,23 @@ class corpus_of {
   }
 };
 
-/// All that is read here at once.
+/// Returns the scripts and the examples of the standard library.
 corpus_of whole_corpus() {
-  corpus_of all;
-  for (const auto& each : ordinary_scripts()) all.add(each.at("code").as_string().c_str(), analysts_modules());
+  corpus_of collected;
+  for (const auto& each : ordinary_scripts()) collected.add(each.at("code").as_string().c_str(), analysts_modules());
   const auto library = boost::json::parse(output_of("python3 '" + corpus + "library_examples.py'"));
   for (const auto& each : library.at("examples").as_array()) {
     std::vector<std::string> modules = analysts_modules();
-    modules.emplace_back("tkinter");  // turtle is made of it
+    // The module turtle imports tkinter.
+    modules.emplace_back("tkinter");
     for (const auto& name : each.at("imports").as_array()) modules.emplace_back(name.as_string().c_str());
-    all.add(each.at("code").as_string().c_str(), modules);
+    collected.add(each.at("code").as_string().c_str(), modules);
   }
   std::printf("  %zu examples of the library of Python %s, without %lld\n", library.at("examples").as_array().size(),
               library.at("version").as_string().c_str(), static_cast<long long>(library.at("left_out").as_int64()));
   EXPECT_GE(library.at("examples").as_array().size(), 150U);
   EXPECT_LE(library.at("left_out").as_int64(), 15);
-  return all;
+  return collected;
 }
 
 }  // namespace guard_corpus_test
@@ -112,8 +115,8 @@ corpus_of whole_corpus() {
 using namespace guard_corpus_test;
 
 TEST(GuardCorpus, none_of_500_ordinary_scripts_is_refused) {
-  const corpus_of all = whole_corpus();
-  const std::vector<std::string>& codes = all.codes;
+  const corpus_of collected = whole_corpus();
+  const std::vector<std::string>& codes = collected.codes;
   const std::set<std::string> different(codes.begin(), codes.end());
   ASSERT_GE(codes.size(), 650U);
   EXPECT_EQ(different.size(), codes.size());
@@ -127,7 +130,7 @@ TEST(GuardCorpus, none_of_500_ordinary_scripts_is_refused) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const auto before = clock::now();
     std::optional<guard_refusal> refusal = syntax_policy().judge(*facts[i]);
-    if (!refusal) refusal = all.policies[i].judge(*facts[i]);
+    if (!refusal) refusal = collected.policies[i].judge(*facts[i]);
     if (!refusal) refusal = patterns.judge(*facts[i]);
     const auto took = clock::now() - before + (i + 1 < times.size() ? times[i + 1] - times[i] : clock::duration());
     milliseconds.push_back(std::chrono::duration<double, std::milli>(took).count());
@@ -177,7 +180,7 @@ TEST(GuardCorpus, what_accepted_code_imports_was_predicted) {
     codes.emplace_back(scripts[i].at("code").as_string().c_str());
     names.emplace_back(scripts[i].at("name").as_string().c_str());
   }
-  // And the routes that are not import statements.
+  // These scripts import modules in other ways than by import statements.
   codes.emplace_back("__import__('col' + 'orsys').rgb_to_hls(0, 0, 0)\n");
   codes.emplace_back("import importlib\nimportlib.import_module('json.tool')\n");
   codes.emplace_back("def f():\n    from email.mime.text import MIMEText as M\n    return M('x')\nf()\n");
@@ -189,20 +192,20 @@ TEST(GuardCorpus, what_accepted_code_imports_was_predicted) {
   const import_policy anything({"*"});
   for (std::size_t i = 0; i < codes.size(); ++i) {
     ASSERT_FALSE(anything.judge(*facts[i])) << codes[i];
-    boost::json::object one;
-    one["name"] = names[i];
-    one["code"] = codes[i];
+    boost::json::object question;
+    question["name"] = names[i];
+    question["code"] = codes[i];
     boost::json::array predicted;
     for (const std::string& each : import_policy::predicted(*facts[i])) predicted.emplace_back(each);
-    one["predicted"] = std::move(predicted);
-    questions.emplace_back(std::move(one));
+    question["predicted"] = std::move(predicted);
+    questions.emplace_back(std::move(question));
   }
   const std::filesystem::path asked =
       std::filesystem::temp_directory_path() / ("cofferdam-imports-" + std::to_string(::getpid()) + ".json");
   std::ofstream(asked) << boost::json::serialize(questions);
-  const std::string said = output_of("python3 '" + corpus + "imports_made.py' < '" + asked.string() + "'");
+  const std::string printed = output_of("python3 '" + corpus + "imports_made.py' < '" + asked.string() + "'");
   std::filesystem::remove(asked);
-  const boost::json::array answers = boost::json::parse(said).as_array();
+  const boost::json::array answers = boost::json::parse(printed).as_array();
   ASSERT_EQ(answers.size(), codes.size());
   std::int64_t imported = 0;
   for (std::size_t i = 0; i < answers.size(); ++i) {

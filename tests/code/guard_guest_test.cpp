@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The reader of the guards in the environment of the code: what happens where the host has no Python. The host looks
-// along a path of its own; in these environments PATH leads to a folder that the host knows nothing of.
+// Tests of guards if the host has no Python: the guards then parse code with the Python of the environment. The host
+// and the environments use different values of PATH. A folder in the environment's PATH contains an interpreter that
+// the host cannot find.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -33,7 +34,7 @@ namespace {
 using namespace cofferdam;
 using namespace std::chrono_literals;
 
-/// A runner that runs nothing, in an environment that can be reached.
+/// A runner that runs nothing, but grants access to its environment.
 template <streaming_environment E>
 class idle_runner {
  public:
@@ -63,7 +64,7 @@ class idle_runner_provider {
   P provider_;
 };
 
-/// A folder that only the environment looks into, with an interpreter that notes each of its starts.
+/// A folder in the PATH of the environment only. It contains an interpreter that records its pid at each start.
 class guests_python {
  public:
   explicit guests_python(const std::string& name, const std::string& instead = "exec /usr/bin/env python3 \"$@\"\n") {
@@ -76,12 +77,12 @@ class guests_python {
     return idle_runner_provider(local().without_warning() |
                                 variables("PATH", folder_.path().string() + ":/usr/local/bin:/usr/bin:/bin"));
   }
-  /// The processes that it was, in their order.
+  /// Returns the pids of the interpreter's processes, in the order of their start.
   std::vector<int> starts() const {
     std::ifstream file(notes());
-    std::vector<int> all;
-    for (int pid = 0; file >> pid;) all.push_back(pid);
-    return all;
+    std::vector<int> pids;
+    for (int pid = 0; file >> pid;) pids.push_back(pid);
+    return pids;
   }
 
  private:
@@ -90,7 +91,8 @@ class guests_python {
   cofferdam_test::temporary_folder folder_;
 };
 
-/// Opens a runner with a guard and works with it; the sentence of what is thrown on the way, which the runner outlives.
+/// Opens a runner with a guard and calls `body`. Returns the text of the exception from `body`, after which the
+/// runner is still closed; empty means none.
 template <class Provider>
 std::string with_guard(Provider provider, python_reader settings,
                        const std::function<awaitable<void>(std::function<awaitable<code_result>(std::string)>)>& body) {

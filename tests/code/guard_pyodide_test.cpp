@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Guards around Pyodide: code is read by Pyodide's own Python where the host has none, or an older one.
+// Tests of guards around Pyodide. They parse code with Pyodide's own Python, if the host has no Python or an older
+// one.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -23,7 +24,9 @@
 #include <utility>
 #include <vector>
 
-namespace guard_pyodide {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace guard_pyodide {
 
 using namespace cofferdam;
 using namespace std::chrono_literals;
@@ -35,7 +38,8 @@ using cofferdam_test::value_of;
 
 using run_one = std::function<awaitable<code_result>(std::string)>;
 
-/// Works with a runner of Pyodide that has all guards which read code; afterwards no Deno is left.
+/// Opens a Pyodide runner with all guards that parse code, and calls `body`. Expects that no Deno process is left
+/// afterwards.
 void with_guards(python_reader settings, std::function<awaitable<void>(run_one)> body) {
   const auto guarded =
       fast_pyodide() | check_syntax().reader(std::move(settings)) | allow_imports("json", "string") | reject_patterns();
@@ -52,7 +56,7 @@ void with_guards(python_reader settings, std::function<awaitable<void>(run_one)>
 
 python_reader no_python_on_the_host() { return python_reader().interpreter("no-such-python"); }
 
-/// The process of Deno that reads; 0: none.
+/// Returns the pid of the Deno process that parses code for the guards; 0 means none.
 pid_t reading_deno() {
   for (const auto& each : denos())
     if (cofferdam_test::read_proc("/proc/" + std::to_string(each.pid) + "/cmdline").find("cofferdam python reader") !=
@@ -76,7 +80,7 @@ TEST(GuardPyodide, guards_work_where_the_host_has_no_python) {
       EXPECT_EQ(refused.kind(), error_kind::security_violation) << attack << ": " << all_of(refused);
       EXPECT_EQ(refused.reason().rfind("Not run: ", 0), 0U) << refused.reason();
     }
-    // Modules that the library itself has imported are found there, too.
+    // The guard also detects modules that are reached through a module of the standard library.
     code_result through = co_await runs("import string\nstring._re.enum.sys.exit()");
     EXPECT_NE(through.reason().find("sys"), std::string::npos) << all_of(through);
     EXPECT_EQ(denos().size(), 3U) << "one starts the interpreters, one is an interpreter, and one reads code";
@@ -92,9 +96,10 @@ TEST(GuardPyodide, a_warm_decision_takes_milliseconds) {
               "(a, b):\n    x = [i * 2 for i in range(a)]\n    return json.dumps({'k': x, 'b': b})\n";
     std::vector<double> times;
     for (int i = 0; i < 101; ++i) {
-      std::string one = code + "import os  # " + std::to_string(i);  // refused: what is measured is the decision
+      // The import makes the guard refuse the code, so only the decision is measured.
+      std::string refused_code = code + "import os  # " + std::to_string(i);
       const auto begin = std::chrono::steady_clock::now();
-      code_result refused = co_await runs(std::move(one));
+      code_result refused = co_await runs(std::move(refused_code));
       EXPECT_EQ(refused.kind(), error_kind::security_violation);
       times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     }
@@ -150,7 +155,8 @@ TEST(GuardPyodide, a_reader_that_dies_is_replaced_and_one_that_takes_too_long_is
     EXPECT_EQ(killed.kind(), error_kind::security_violation) << all_of(killed);
     EXPECT_NE(reading_deno(), before);
 
-    std::string sum = "x = 1";  // deeper than the stack of WebAssembly
+    // The expression is nested deeper than the stack of WebAssembly permits.
+    std::string sum = "x = 1";
     for (int i = 0; i < 50'000; ++i) sum += " + 1";
     code_result deep = co_await runs(sum);
     EXPECT_EQ(deep.kind(), error_kind::security_violation) << all_of(deep);

@@ -20,7 +20,7 @@
 
 namespace cofferdam_test {
 
-/// A runner that runs nothing and remembers what it was given.
+/// A runner that runs nothing, and records the requests it receives.
 class fake_runner {
  public:
   class notes {
@@ -64,33 +64,33 @@ class fake_runner_provider {
   std::shared_ptr<fake_runner::notes> book_;
 };
 
-/// Reads pieces of code with one warm reader on the host, in order.
+/// Parses pieces of code with one reader process on the host, in order. Returns the facts about each.
 inline std::vector<std::shared_ptr<const cofferdam::code_analysis>> read_all(
     const std::vector<std::string>& sources, cofferdam::python_reader settings = cofferdam::python_reader(),
     const std::function<void(std::size_t)>& before_each = nullptr) {
-  std::vector<std::shared_ptr<const cofferdam::code_analysis>> all;
+  std::vector<std::shared_ptr<const cofferdam::code_analysis>> analyses;
   run(
       [&]() -> cofferdam::awaitable<void> {
         const auto worker = std::make_shared<cofferdam::detail::analysis_worker>(settings);
         const cofferdam::interpreter_info nowhere;
         for (const std::string& each : sources) {
-          if (before_each) before_each(all.size());
+          if (before_each) before_each(analyses.size());
           std::shared_ptr<const cofferdam::code_analysis> facts =
               co_await cofferdam::detail::analysis_worker::read(worker, each, nowhere);
-          all.push_back(std::move(facts));
+          analyses.push_back(std::move(facts));
         }
         co_await cofferdam::detail::analysis_worker::close(worker);
       },
       std::chrono::seconds(300));
-  return all;
+  return analyses;
 }
 
 inline std::shared_ptr<const cofferdam::code_analysis> read_one(const std::string& source) {
-  const std::vector<std::string> one(1, source);
-  return read_all(one).front();
+  const std::vector<std::string> sources(1, source);
+  return read_all(sources).front();
 }
 
-/// The time to read a piece of code.
+/// The facts about a piece of code, and the time to parse it.
 class decision {
  public:
   std::string code;
@@ -98,24 +98,25 @@ class decision {
   std::shared_ptr<const cofferdam::code_analysis> facts;
 };
 
-/// Reads each piece three times by a warm reader, and returns the best time.
+/// Parses each piece three times with one reader process, and returns the shortest time.
 inline std::vector<decision> decisions(const std::vector<std::string>& codes,
                                        cofferdam::python_reader settings = cofferdam::python_reader()) {
   using clock = std::chrono::steady_clock;
-  std::vector<std::string> all(1, "import json\n");
-  for (int turn = 0; turn < 3; ++turn)  // each time with another comment: what was read once is remembered
-    for (const std::string& each : codes) all.push_back(each + "\n# " + std::to_string(turn));
+  std::vector<std::string> sources(1, "import json\n");
+  // Each repetition adds another comment, because the reader caches code that it has parsed.
+  for (int turn = 0; turn < 3; ++turn)
+    for (const std::string& each : codes) sources.push_back(each + "\n# " + std::to_string(turn));
   std::vector<clock::time_point> times;
-  const auto facts = read_all(all, std::move(settings), [&](std::size_t) { times.push_back(clock::now()); });
+  const auto facts = read_all(sources, std::move(settings), [&](std::size_t) { times.push_back(clock::now()); });
   times.push_back(clock::now());
-  std::vector<decision> told;
+  std::vector<decision> results;
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    decision one{codes[i], clock::duration::max(), facts[1 + i]};
-    for (std::size_t at = 1 + i; at < all.size(); at += codes.size())
-      one.took = std::min(one.took, times[at + 1] - times[at]);
-    told.push_back(std::move(one));
+    decision fastest{codes[i], clock::duration::max(), facts[1 + i]};
+    for (std::size_t at = 1 + i; at < sources.size(); at += codes.size())
+      fastest.took = std::min(fastest.took, times[at + 1] - times[at]);
+    results.push_back(std::move(fastest));
   }
-  return told;
+  return results;
 }
 
 }  // namespace cofferdam_test

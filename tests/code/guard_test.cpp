@@ -29,7 +29,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace guard_test {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace guard_test {
 
 using cofferdam::allow_imports;
 using cofferdam::awaitable;
@@ -52,36 +54,36 @@ using stack =
     decltype(fake_runner_provider(nullptr) | limit_code() | check_syntax() | allow_imports() | reject_patterns());
 static_assert(cofferdam::code_runner_provider<stack>);
 static_assert(cofferdam::context_runner<cofferdam::runner_of<stack>>);
-// A guard fits around no environment, and a timeout of commands around no runner.
+// A guard is no layer for other types than runners, and a layer for commands is no layer for runners.
 static_assert(!cofferdam::layer_for<cofferdam::timeout, fake_runner>);
 static_assert(cofferdam::layer_for<check_syntax, fake_runner>);
 static_assert(!cofferdam::layer_for<check_syntax, int>);
 
 std::shared_ptr<fake_runner::notes> book() { return std::make_shared<fake_runner::notes>(); }
 
-/// Returns the verdict of a stack on each piece of code.
+/// Runs each piece of code in a runner behind the guards, and returns the results.
 template <class Provider>
 std::vector<code_result> answers(Provider provider, const std::vector<std::string>& codes) {
-  std::vector<code_result> all;
+  std::vector<code_result> results;
   run([&] {
     return cofferdam::with(provider, [&](auto& runner) -> awaitable<void> {
       for (const std::string& each : codes) {
         code_request request(each);
         code_result result = co_await runner.run_code(std::move(request));
-        all.push_back(std::move(result));
+        results.push_back(std::move(result));
       }
     });
   });
-  return all;
+  return results;
 }
 
 template <class Provider>
 code_result answer(Provider provider, const std::string& code) {
-  const std::vector<std::string> one(1, code);
-  return answers(std::move(provider), one).front();
+  const std::vector<std::string> codes(1, code);
+  return answers(std::move(provider), codes).front();
 }
 
-/// An interpreter of ours: a shell script with this text.
+/// A shell script with this text, which tests use in place of a Python interpreter.
 class script {
  public:
   explicit script(const std::string& text) {
@@ -122,17 +124,18 @@ TEST(Guard, each_alone_refuses_its_own_and_lets_the_rest_run) {
   EXPECT_TRUE(answer(runner | allow_imports("json"), "import json").success());
   EXPECT_TRUE(answer(runner | reject_patterns(), "import json").success());
   EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\n2\n").success());
-  EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\r\n2\f3\v4\r").success());  // a form feed ends no line
+  // A form feed does not end a line, nor does a vertical tab.
+  EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\r\n2\f3\v4\r").success());
   EXPECT_EQ(notes->ran.size(), 5U);
   EXPECT_EQ(notes->closed, 12);
 }
 
 TEST(Guard, all_together_in_any_order_refuse_the_same) {
   const std::vector<std::string> codes = {"x = (", "import os", "eval('1')", "x = 1\n", std::string(300, '#')};
-  const auto expect = [](const std::vector<code_result>& all) {
-    ASSERT_EQ(all.size(), 5U);
-    for (const std::size_t i : {0U, 1U, 2U, 4U}) EXPECT_EQ(all[i].kind(), error_kind::security_violation) << i;
-    EXPECT_TRUE(all[3].success());
+  const auto expect = [](const std::vector<code_result>& results) {
+    ASSERT_EQ(results.size(), 5U);
+    for (const std::size_t i : {0U, 1U, 2U, 4U}) EXPECT_EQ(results[i].kind(), error_kind::security_violation) << i;
+    EXPECT_TRUE(results[3].success());
   };
   const auto notes = book();
   const fake_runner_provider runner(notes);
@@ -230,16 +233,16 @@ TEST(Guard, an_interpreter_that_is_none_is_an_error_with_its_words) {
 TEST(Guard, a_reader_that_was_killed_is_started_again) {
   const script python("echo $$ > \"$(dirname \"$0\")/pid\"\nexec python3 \"$@\"\n");
   int killed = 0;
-  const auto all = read_all({"import json\n", "import csv\n", "x = 1\n"}, python_reader().interpreter(python.path()),
-                            [&](std::size_t at) {
-                              if (at == 0) return;
-                              int pid = 0;
-                              std::ifstream(python.file("pid")) >> pid;
-                              if (pid > 0 && ::kill(pid, SIGKILL) == 0) ++killed;
-                            });
+  const auto analyses = read_all({"import json\n", "import csv\n", "x = 1\n"},
+                                 python_reader().interpreter(python.path()), [&](std::size_t at) {
+                                   if (at == 0) return;
+                                   int pid = 0;
+                                   std::ifstream(python.file("pid")) >> pid;
+                                   if (pid > 0 && ::kill(pid, SIGKILL) == 0) ++killed;
+                                 });
   EXPECT_EQ(killed, 2);
-  for (const auto& each : all) EXPECT_FALSE(each->problem()) << each->problem()->message();
-  EXPECT_FALSE(all[1]->all().empty());
+  for (const auto& each : analyses) EXPECT_FALSE(each->problem()) << each->problem()->message();
+  EXPECT_FALSE(analyses[1]->all().empty());
 }
 
 TEST(Guard, a_reader_that_says_nonsense_or_nothing_is_no_permission) {
@@ -282,25 +285,25 @@ TEST(Guard, hostile_sources_are_refused_soon_and_the_next_is_read) {
       "x = 'import json'\n",
   };
   std::vector<std::chrono::steady_clock::time_point> times;
-  const auto all =
+  const auto analyses =
       read_all(hostile, python_reader(), [&](std::size_t) { times.push_back(std::chrono::steady_clock::now()); });
   times.push_back(std::chrono::steady_clock::now());
   for (std::size_t i = 0; i < hostile.size(); ++i) {
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(times[i + 1] - times[i]);
     std::printf("  %zu: %lld ms %s\n", i, static_cast<long long>(took.count()),
-                all[i]->problem() ? all[i]->problem()->message().substr(0, 70).c_str() : "read");
+                analyses[i]->problem() ? analyses[i]->problem()->message().substr(0, 70).c_str() : "read");
     EXPECT_LT(took, 20s);
   }
-  for (const std::size_t i : {0U, 1U, 2U, 3U, 5U, 6U, 8U, 9U, 10U, 11U, 12U}) EXPECT_TRUE(all[i]->problem()) << i;
-  EXPECT_FALSE(all[7]->problem());
-  EXPECT_FALSE(all.back()->problem());
+  for (const std::size_t i : {0U, 1U, 2U, 3U, 5U, 6U, 8U, 9U, 10U, 11U, 12U}) EXPECT_TRUE(analyses[i]->problem()) << i;
+  EXPECT_FALSE(analyses[7]->problem());
+  EXPECT_FALSE(analyses.back()->problem());
 }
 
 TEST(Guard, names_that_are_bound_to_themselves_are_decided_soon) {
   const auto many = [](int count, const std::function<std::string(int)>& line) {
-    std::string all;
-    for (int i = 1; i <= count; ++i) all += line(i);
-    return all;
+    std::string text;
+    for (int i = 1; i <= count; ++i) text += line(i);
+    return text;
   };
   const auto n = [](int i) { return std::to_string(i); };
   const std::vector<std::string> ordinary = {
@@ -333,7 +336,7 @@ TEST(Guard, names_that_are_bound_to_themselves_are_decided_soon) {
     EXPECT_FALSE(each.facts->problem()) << each.code.substr(0, 60) << "\n" << each.facts->problem()->message();
     EXPECT_LT(each.took, 5s) << each.code.substr(0, 60);
   }
-  // Hostile code is refused, and not because of a time limit.
+  // Hostile code is refused by its content, not because the reader exceeds its time limit.
   const std::vector<std::string> hostile = {
       many(900, [&](int i) { return "x" + n(i / 30) + "=x" + n(i % 30) + ".f()\n"; }) +
           many(3600, [&](int i) { return "y" + n(i / 60) + "=y" + n(i % 60) + ".f()\n"; }),
@@ -366,7 +369,8 @@ TEST(Guard, cancelled_while_it_reads_it_has_run_nothing) {
     std::exception_ptr failure;
     const bool ended = cofferdam_test::cancel_after(
         step,
-        [&]() -> awaitable<int> {  // the runner goes with the coroutine, before its executor does
+        // The runner is local to the coroutine, so it is destroyed with it, before its executor.
+        [&]() -> awaitable<int> {
           auto guarded =
               fake_runner(notes) | check_syntax().reader(python_reader().interpreter(silent.path()).timeout(300ms));
           code_request request("1");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Guards where the Python that reads code is older or newer than the one that runs it.
+// Tests of guards if the Python that parses code is older or newer than the Python that runs it.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/allow_imports.hpp>
@@ -28,7 +28,9 @@
 #include <utility>
 #include <vector>
 
-namespace guard_versions {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace guard_versions {
 
 using namespace cofferdam;
 using namespace std::chrono_literals;
@@ -37,7 +39,8 @@ using cofferdam_test::fake_runner;
 using cofferdam_test::python_folder;
 using cofferdam_test::temporary_folder;
 
-/// A reader that pretends to be Python 3.9, reports all code as wrong, and records the version for which it reads.
+/// A reader that pretends to be Python 3.9. It reports a syntax error for all code, and records the version for which
+/// it parses.
 class old_reader {
  public:
   old_reader() {
@@ -61,14 +64,14 @@ class old_reader {
                   0700);
   }
   python_reader settings() const { return python_reader().interpreter((folder_ / "python3").string()); }
-  /// Returns the minor versions for which it was used.
+  /// Returns the minor versions for which the reader was used.
   std::string asked() const { return folder_.has("python3.asked") ? folder_.read("python3.asked") : ""; }
 
  private:
   temporary_folder folder_;
 };
 
-/// A runner that runs nothing, by a Python of this version.
+/// A runner that runs nothing, and reports the given Python version.
 class versioned_runner : public fake_runner {
  public:
   explicit versioned_runner(std::string version)
@@ -89,39 +92,39 @@ class versioned_provider {
   std::string version_;
 };
 
-/// Returns the verdict of a guarded runner on each piece of code.
+/// Runs each piece of code in a guarded runner, and returns the results.
 template <class Provider>
 std::vector<code_result> answers(Provider provider, std::vector<std::string> codes) {
-  std::vector<code_result> all;
+  std::vector<code_result> results;
   cofferdam_test::run(
       [&] {
         return with(provider, [&](auto& runner) -> awaitable<void> {
           for (const std::string& each : codes) {
             code_request request(each);
             code_result result = co_await runner.run_code(std::move(request));
-            all.push_back(std::move(result));
+            results.push_back(std::move(result));
           }
         });
       },
       120s);
-  return all;
+  return results;
 }
 
 template <class Provider>
 code_result answer(Provider provider, std::string code) {
-  const std::vector<std::string> one(1, std::move(code));
-  return answers(std::move(provider), one).front();
+  const std::vector<std::string> codes(1, std::move(code));
+  return answers(std::move(provider), codes).front();
 }
 
 bool has(const code_result& result, const std::string& text) { return result.reason().find(text) != std::string::npos; }
 
 int minor_of_host() {
   int minor = 0;
-  if (std::FILE* const said = ::popen("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin python3 -c "
+  if (std::FILE* const pipe = ::popen("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin python3 -c "
                                       "'import sys; print(sys.version_info[1])'",
                                       "r")) {
-    if (std::fscanf(said, "%d", &minor) != 1) minor = 0;
-    ::pclose(said);
+    if (std::fscanf(pipe, "%d", &minor) != 1) minor = 0;
+    ::pclose(pipe);
   }
   return minor;
 }
@@ -131,14 +134,14 @@ TEST(GuardVersions, what_the_host_cannot_read_is_read_by_the_newer_python_of_the
   const python_folder folder;
   const auto guarded = folder.provider() | python() | check_syntax().reader(old.settings()) | allow_imports("json");
   const std::vector<std::string> codes = {"import json\nprint(1)", "import os", "x = (", "import json\nprint(1)"};
-  const std::vector<code_result> all = answers(guarded, codes);
-  EXPECT_EQ(all[0].out().text(), "1\n") << all_of(all[0]);
-  EXPECT_EQ(all[1].kind(), error_kind::security_violation);
-  EXPECT_TRUE(has(all[1], "allow_imports refuses line 1")) << all[1].reason();
-  EXPECT_EQ(all[2].kind(), error_kind::security_violation);
-  EXPECT_TRUE(has(all[2], "never closed")) << "of the guest: " << all[2].reason();
-  EXPECT_FALSE(has(all[2], "the code would run on")) << all[2].reason();
-  EXPECT_EQ(all[3].out().text(), "1\n") << all_of(all[3]);
+  const std::vector<code_result> results = answers(guarded, codes);
+  EXPECT_EQ(results[0].out().text(), "1\n") << all_of(results[0]);
+  EXPECT_EQ(results[1].kind(), error_kind::security_violation);
+  EXPECT_TRUE(has(results[1], "allow_imports refuses line 1")) << results[1].reason();
+  EXPECT_EQ(results[2].kind(), error_kind::security_violation);
+  EXPECT_TRUE(has(results[2], "never closed")) << "of the guest: " << results[2].reason();
+  EXPECT_FALSE(has(results[2], "the code would run on")) << results[2].reason();
+  EXPECT_EQ(results[3].out().text(), "1\n") << all_of(results[3]);
   const std::string asked = std::to_string(minor_of_host()) + " ";
   EXPECT_EQ(old.asked(), asked + asked + asked) << "once for each text, by the version of the guest";
 }
@@ -208,8 +211,8 @@ TEST(GuardVersions, every_python_of_this_machine_is_given_what_it_can_read) {
   class piece {
    public:
     std::string code;
-    int since;        // the minor version
-    bool is_checked;  // by an interpreter that is newer
+    int since;        // the first minor version with this syntax
+    bool is_checked;  // true if a newer interpreter detects the syntax of a later version
   };
   const std::vector<piece> pieces = {
       {"import os\nd = {'a': 1}\nprint(f\"{d[\"a\"]}\")", 12, false},
@@ -226,14 +229,14 @@ TEST(GuardVersions, every_python_of_this_machine_is_given_what_it_can_read) {
     const python_folder folder;
     std::vector<std::string> codes;
     for (const piece& each : pieces) codes.push_back(each.code);
-    const std::vector<code_result> all =
+    const std::vector<code_result> results =
         answers(folder.provider() | python().interpreter(program) | check_syntax(), codes);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       SCOPED_TRACE(pieces[i].code);
       if (minor >= pieces[i].since) {
-        EXPECT_EQ(all[i].out().text(), "1\n") << all_of(all[i]);
+        EXPECT_EQ(results[i].out().text(), "1\n") << all_of(results[i]);
       } else if (pieces[i].is_checked || minor_of_host() < pieces[i].since) {
-        EXPECT_EQ(all[i].kind(), error_kind::security_violation) << all_of(all[i]);
+        EXPECT_EQ(results[i].kind(), error_kind::security_violation) << all_of(results[i]);
       }
     }
   }

@@ -106,9 +106,9 @@ TEST(HostFunction, the_name_of_their_exception_is_no_others) {
         co_await runner.run_code(code_request("HostFunctionError('x')['text']")
                                      .function(tools::function("HostFunctionError", "", argument("text"),
                                                                [](std::string text) -> awaitable<boost::json::object> {
-                                                                 boost::json::object made;
-                                                                 made["text"] = text;
-                                                                 co_return made;
+                                                                 boost::json::object object;
+                                                                 object["text"] = text;
+                                                                 co_return object;
                                                                })));
     EXPECT_EQ(value_of(function), "\"x\"") << all_of(function);
   });
@@ -237,7 +237,7 @@ TEST(HostFunction, names_and_types_are_checked) {
 
 namespace {
 
-/// A host function that runs code by the runner it is called from, and notes how that ended.
+/// A host function that runs further code in the runner that called it. `notes` records the outcome of each run.
 class nested_calls {
  public:
   std::vector<std::string> notes;
@@ -285,7 +285,7 @@ TEST(HostFunction, that_runs_code_in_the_context_that_called_it_is_refused_at_on
 TEST(HostFunction, that_comes_back_to_a_context_by_other_runs_is_refused_at_once) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     nested_calls calls;
-    // a -> fresh globals -> b -> a
+    // The calls form a cycle: context a, fresh globals, context b, and context a again.
     code_request last("1");
     last.context("a").timeout(60s);
     code_request in_b("to_a()");
@@ -311,7 +311,7 @@ TEST(HostFunction, may_run_code_elsewhere_and_others_may_wait_for_the_context) {
     outer.context("a").timeout(60s);
     outer.function(calls.runs_code(runner, "in_b", code_request("1").context("b").timeout(60s)));
     outer.function(calls.runs_code(runner, "fresh", code_request("1").timeout(60s)));
-    // While the function waits, another run queues for the same context.
+    // While the function waits, another run waits for the same context.
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     asio::steady_timer waiting(executor, std::chrono::steady_clock::time_point::max());
     bool waited = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// A run that abuses its own channel does not affect other runs, contexts or the host.
+// Tests that a run which abuses its channel to the driver does not affect other runs, contexts or the host.
 #include <cofferdam/code/detail/guest_json.hpp>
 #include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
@@ -45,7 +45,7 @@ std::string read_back(const std::string& text) {
 
 code_request of(const std::string& code) { return code_request(code).timeout(30s); }
 
-/// The channel, as any code may find it.
+/// Python code that obtains the run's channel to the driver. Any code can do this.
 const std::string channel = "import os, struct, json, time\nchannel = display.__self__.channel\n";
 
 }  // namespace
@@ -143,9 +143,9 @@ os._exit(0)
   EXPECT_LE(result.value_text().size(), 80U * 1024);
   EXPECT_TRUE(is_valid_utf8(result.value_text()));
   ASSERT_EQ(result.displays().size(), 2U);
-  for (const display_output& one : result.displays()) {
-    EXPECT_TRUE(one.forms().contains("text/plain"));
-    EXPECT_LE(one.forms().size(), 32U);
+  for (const display_output& display : result.displays()) {
+    EXPECT_TRUE(display.forms().contains("text/plain"));
+    EXPECT_LE(display.forms().size(), 32U);
   }
 }
 
@@ -177,7 +177,7 @@ for _ in range(20):
 time.sleep(0.3)
 )py"));
     EXPECT_TRUE(chain.success()) << all_of(chain);
-    for (const process_entry& one : process_table()) EXPECT_NE(one.name, "always_forking");
+    for (const process_entry& entry : process_table()) EXPECT_NE(entry.name, "always_forking");
     code_result next = co_await runner.run_code(of("6 * 7"));
     EXPECT_EQ(value_of(next), "42") << all_of(next);
   });
@@ -218,13 +218,13 @@ TEST(HostileRun, a_listener_that_throws_ends_its_run_and_no_other) {
           request.on_display(shows);
         else
           request.on_output(hears);
-        std::string said;
+        std::string message;
         try {
           co_await place.run_code(std::move(request));
         } catch (const std::runtime_error& failure) {
-          said = failure.what();
+          message = failure.what();
         }
-        EXPECT_EQ(said, "the listener's own");
+        EXPECT_EQ(message, "the listener's own");
       }
     };
     co_await around_a_context(runner, body);

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-// "docker" and "e2b" are opened in llm/end_to_end_test.cpp.
+// The names "docker" and "e2b" are tested in llm/end_to_end_test.cpp.
 
 namespace {
 
@@ -48,8 +48,8 @@ TEST(MakeRunner, a_name_opens_nothing_and_options_of_others_do_not_matter) {
   for (const std::string name : {"host", "local", "docker", "e2b", "pyodide"}) make_runner(name, options);
 }
 
-// Everything that kodeagent's CodeRunResult has: stdout, stderr, return_code, generated_files; and run(tools_code,
-// code).
+// The result must contain all that CodeRunResult of the Python library kodeagent contains: stdout, stderr,
+// return_code and generated_files. The runner must also offer its method run(tools_code, code).
 TEST(MakeRunner, the_host_runs_tools_and_code_and_hands_over_what_they_have_made) {
   const cofferdam_test::temporary_folder folder;
   for (const std::string name : {"host", "local"}) {
@@ -63,9 +63,9 @@ TEST(MakeRunner, the_host_runs_tools_and_code_and_hands_over_what_they_have_made
             "import os\ndef save(path, text):\n    os.makedirs(os.path.dirname(path), exist_ok=True)\n"
             "    with open(path, 'w') as file: file.write(text)\n");
         result = co_await runner.run_code(std::move(request));
-        file_set made;
-        for (const generated_file& each : result.files()) made.exactly(each.path());
-        moved = co_await download(runner.environment(), std::move(made), folder.path() / name);
+        file_set generated;
+        for (const generated_file& each : result.files()) generated.exactly(each.path());
+        moved = co_await download(runner.environment(), std::move(generated), folder.path() / name);
       });
     });
     EXPECT_EQ(result.out().text(), "out\n");
@@ -93,8 +93,8 @@ TEST(MakeRunner, guards_stand_on_it_and_a_limit_of_memory_is_a_wall) {
     code_result bad = co_await runner.run_code(code_request("import socket"));
     EXPECT_EQ(bad.kind(), error_kind::security_violation);
     EXPECT_TRUE(runner.has_environment());
-    std::vector<directory_entry> there = co_await list_directory(runner.environment(), ".");
-    EXPECT_TRUE(there.empty());
+    std::vector<directory_entry> entries = co_await list_directory(runner.environment(), ".");
+    EXPECT_TRUE(entries.empty());
     co_await runner.close();
   });
 }

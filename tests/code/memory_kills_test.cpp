@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A run that was killed for lack of memory is recognised by the kernel's count of such kills. This count has another
-// file and format in each version of control groups. Here the count is a file that the guest itself changes before it
-// kills itself, in a private view of the file system.
+// Tests that a run which the kernel killed for lack of memory is recognised. The library compares the kernel's count
+// of such kills before and after; its file and format depend on the version of control groups. In these tests the
+// count is an ordinary file in a private mount namespace, and the guest changes the file before it kills itself.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
@@ -31,7 +31,7 @@ namespace memory_kills_tests {
 
 using namespace cofferdam;
 
-/// The group of version 2 that this process is in.
+/// Returns the control group (version 2) of this process.
 std::string own_group() {
   std::ifstream file("/proc/self/cgroup");
   for (std::string line; std::getline(file, line);)
@@ -39,12 +39,12 @@ std::string own_group() {
   throw std::runtime_error("this kernel has no control groups of version 2");
 }
 
-/// A /sys/fs/cgroup with nothing in it but the count as version 2 has it, for this process and its children.
-/// \return where that is.
+/// Mounts a /sys/fs/cgroup that contains only the count of version 2, visible to this process and its children.
+/// \return path of the file with the count.
 std::string pretend() {
   if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     throw std::runtime_error("no file system of its own: " + std::string(std::strerror(errno)));
-  // The kernel shows version 2 once it is mounted, which may have happened already.
+  // The kernel lists the group in /proc only after version 2 was mounted once.
   static_cast<void>(::mount("none", "/sys/fs/cgroup", "cgroup2", 0, nullptr));
   const std::string group = own_group();
   if (::mount("none", "/sys/fs/cgroup", "tmpfs", 0, nullptr) != 0)
@@ -60,49 +60,49 @@ const char* name_of(error_kind kind) { return kind == error_kind::out_of_memory 
 
 TEST(MemoryKills, of_a_command_are_told_by_the_second_version_of_control_groups) {
   COFFERDAM_NEEDS("root", ::getuid() == 0, "that a memory limit is told where groups are unified");
-  const std::string seen = cofferdam_test::in_forked_host([] {
+  const std::string report = cofferdam_test::in_forked_host([] {
     const std::string count = pretend();
-    std::string all;
+    std::string outcomes;
     cofferdam_test::run([&]() -> awaitable<void> {
       const auto body = [&](local_environment& env) -> awaitable<void> {
-        command_result one = co_await env.run_command(shell("kill -9 $$"));
-        all += std::string(name_of(one.kind())) + ", ";
-        command_result two = co_await env.run_command(
+        command_result first = co_await env.run_command(shell("kill -9 $$"));
+        outcomes += std::string(name_of(first.kind())) + ", ";
+        command_result second = co_await env.run_command(
             shell("printf 'low 0\\nmax 7\\noom 1\\noom_kill 5\\n' > " + count + "; kill -9 $$"));
-        all += std::string(name_of(two.kind())) + ", ";
-        command_result three = co_await env.run_command(shell("kill -9 $$"));
-        all += name_of(three.kind());
+        outcomes += std::string(name_of(second.kind())) + ", ";
+        command_result third = co_await env.run_command(shell("kill -9 $$"));
+        outcomes += name_of(third.kind());
       };
       co_await with(local().without_warning().warden(warden_policy::require), body);
     });
-    return all;
+    return outcomes;
   });
-  EXPECT_EQ(seen, "killed, out of memory, killed");
+  EXPECT_EQ(report, "killed, out of memory, killed");
 }
 
 TEST(MemoryKills, of_a_run_are_told_by_the_second_version_of_control_groups) {
   COFFERDAM_NEEDS("root", ::getuid() == 0, "that a memory limit is told where groups are unified");
-  const std::string seen = cofferdam_test::in_forked_host([] {
-    // Python sees its container's group where the group of all is.
+  const std::string report = cofferdam_test::in_forked_host([] {
+    // Python reads the count of the root group, because inside a container this is the container's own group.
     const std::string count = "/sys/fs/cgroup/memory.events";
     if (pretend() != count) std::ofstream(count) << "oom_kill 4\n";
-    std::string all;
+    std::string outcomes;
     cofferdam_test::run([&]() -> awaitable<void> {
       const std::string end = "import os\nos.kill(os.getpid(), 9)";
       const auto body = [&](auto& runner) -> awaitable<void> {
-        const code_result one = co_await runner.run_code(code_request(end));
-        all += std::string(name_of(one.kind())) + ", ";
-        const code_result two = co_await runner.run_code(
+        const code_result first = co_await runner.run_code(code_request(end));
+        outcomes += std::string(name_of(first.kind())) + ", ";
+        const code_result second = co_await runner.run_code(
             code_request("open('" + count + "', 'w').write('low 0\\noom 1\\noom_kill 5\\n')\n" + end));
-        all += std::string(name_of(two.kind())) + ", ";
-        const code_result three = co_await runner.run_code(code_request(end));
-        all += name_of(three.kind());
+        outcomes += std::string(name_of(second.kind())) + ", ";
+        const code_result third = co_await runner.run_code(code_request(end));
+        outcomes += name_of(third.kind());
       };
       co_await with(local().without_warning() | python(), body);
     });
-    return all;
+    return outcomes;
   });
-  EXPECT_EQ(seen, "killed, out of memory, killed");
+  EXPECT_EQ(report, "killed, out of memory, killed");
 }
 
 }  // namespace memory_kills_tests

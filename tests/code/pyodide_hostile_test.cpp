@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// A run in Pyodide that lies about itself and its interpreter does not affect other runs, contexts or the host.
+// Tests that a run in Pyodide which lies about itself and its interpreter does not affect other runs, contexts or the
+// host.
 #include "code/pyodide_support.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +48,8 @@ TEST(HostilePyodide, a_run_that_lies_about_its_end_is_ended) {
       const std::string lies =
           "channel = display.__self__.channel\nchannel.send(b'r', {'ok': True, 'exit': 0})\n"
           "channel.send(b'e', {'files': [], 'whole': True})\nwhile True: pass";
-      for (int i = 0; i < 3; ++i) {  // more than there are places
+      // There are more such runs than the runner has interpreters.
+      for (int i = 0; i < 3; ++i) {
         code_result lied = co_await place.run_code(lying(lies));
         EXPECT_TRUE(lied.success()) << all_of(lied);
       }
@@ -61,7 +63,8 @@ TEST(HostilePyodide, a_run_that_lies_about_its_end_is_ended) {
 
 TEST(HostilePyodide, what_claims_to_equal_what_it_replaces_does_not_stay) {
   COFFERDAM_NEEDS_DENO();
-  // Of each: what puts a liar in a place, and what the next run sees there.
+  // Each pair contains code that replaces an object of the interpreter by a fake that claims to equal it, and code
+  // with which the next run checks that the original is back.
   const std::vector<std::pair<std::string, std::string>> places{
       {"import json; json.loads = liar", "import json; json.loads('[1]') == [1]"},
       {"import sys; sys.meta_path[0] = liar", "import sys; not any(type(x).__name__ == 'Liar' for x in sys.meta_path)"},

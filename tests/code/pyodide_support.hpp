@@ -14,26 +14,26 @@
 #include <utility>
 #include <vector>
 
-/// Ends the test here where there is no Deno: `./dev test --with deno` brings it.
+/// Skips the test if Deno is not installed. `./dev test --with deno` installs it.
 #define COFFERDAM_NEEDS_DENO() \
   COFFERDAM_NEEDS("deno", std::getenv("COFFERDAM_DENO") != nullptr, "that code in Pyodide behaves, and is held")
 
 namespace cofferdam_test {
 
-/// A recipe that starts fast.
+/// Returns a Pyodide provider that starts fast, because it loads a snapshot.
 inline cofferdam::pyodide fast_pyodide() {
   const char* const snapshots = std::getenv("COFFERDAM_PYODIDE_SNAPSHOTS");
   return cofferdam::pyodide().snapshots(snapshots == nullptr ? "" : snapshots);
 }
 
-/// Runs `body(runner)`, a coroutine.
+/// Opens a runner and awaits `body(runner)`.
 template <class Body>
 void with_pyodide(cofferdam::pyodide options, Body body) {
   run([&] { return cofferdam::with(options, [&body](cofferdam::pyodide_runner& runner) { return body(runner); }); },
       std::chrono::seconds(300));
 }
 
-/// Runs one piece of code.
+/// Opens a runner, runs one piece of code, and returns the result.
 inline cofferdam::code_result run_pyodide(cofferdam::code_request request,
                                           cofferdam::pyodide options = fast_pyodide()) {
   cofferdam::code_result result;
@@ -44,14 +44,14 @@ inline cofferdam::code_result run_pyodide(cofferdam::code_request request,
   return result;
 }
 
-/// The processes of Deno that descend from this one.
+/// Returns the Deno processes that descend from this process.
 inline std::vector<process_entry> denos() {
   std::vector<process_entry> found;
-  for (const process_entry& one : process_table()) {
-    if (one.name != "deno" || one.is_zombie()) continue;
-    process_entry up = one;
+  for (const process_entry& entry : process_table()) {
+    if (entry.name != "deno" || entry.is_zombie()) continue;
+    process_entry up = entry;
     while (up.pid > 1 && up.parent != ::getpid()) up = process_of(up.parent);
-    if (up.pid > 1) found.push_back(one);
+    if (up.pid > 1) found.push_back(entry);
   }
   return found;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests that are special to Pyodide; those for every runner are in tests/conformance. The tests called D1 to D12 are
-// each about a defect of another runner on Deno and Pyodide.
+// Tests that are specific to Pyodide. Tests for all runners are in tests/conformance. Each of the tests D1 to D12
+// concerns a defect of another runner that uses Deno and Pyodide.
 
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>
@@ -125,7 +125,7 @@ TEST(Pyodide, D5_D6_a_directory_is_shown_whole_and_what_is_written_is_there_at_o
     EXPECT_TRUE(changed.success()) << all_of(changed);
     EXPECT_EQ(content_of(data / "out/old.txt"), "older");
 
-    // Not where it may only read, not elsewhere, not through links.
+    // Writing must fail in a read-only folder, in other folders, and through links.
     code_request refused(
         "import os\nseen = []\n"
         "for act in ('open(\"/mnt/in/no\", \"w\")', 'os.remove(\"/mnt/in/a/deep.txt\")', "
@@ -219,14 +219,15 @@ TEST(Pyodide, D12_a_dead_process_is_told_and_started_again_by_one_start) {
   with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request("x = 1").context("c"));
     EXPECT_TRUE(first.success()) << all_of(first);
-    // One that speaks with the host, and those of two interpreters, which end with it.
+    // One process communicates with the host. The other two are interpreters, and end when it ends.
     const auto running = denos();
     EXPECT_EQ(running.size(), 3U);
     for (const auto& each : running)
       if (cofferdam_test::process_of(each.parent).name != "deno") ::kill(each.pid, SIGKILL);
     EXPECT_TRUE(eventually([] { return denos().empty(); }));
     code_result next = co_await runner.run_code(code_request("'x' in globals()").context("c").timeout(100s));
-    if (next.kind() != error_kind::none) {  // it was begun before the death was seen
+    // The run may have started before the runner detected the death of the process.
+    if (next.kind() != error_kind::none) {
       EXPECT_EQ(next.kind(), error_kind::execution_error) << all_of(next);
       code_result again = co_await runner.run_code(code_request("'x' in globals()").context("c").timeout(100s));
       next = again;
@@ -265,7 +266,8 @@ TEST(Pyodide, fresh_globals_share_an_interpreter_and_isolated_runs_do_not) {
     code_result first = co_await runner.run_code(code_request(leaves));
     EXPECT_TRUE(first.success()) << all_of(first);
     code_result second = co_await runner.run_code(code_request(looks));
-    EXPECT_EQ(value_of(second), "[true,true,false]") << all_of(second);  // as documented
+    // The documentation describes exactly this.
+    EXPECT_EQ(value_of(second), "[true,true,false]") << all_of(second);
   });
   with_pyodide(fast_pyodide().isolate_runs(), [&](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request(leaves));
@@ -287,12 +289,12 @@ TEST(Pyodide, sleep_in_a_context_is_interrupted_and_random_numbers_differ) {
     EXPECT_EQ(late.kind(), error_kind::timeout) << all_of(late);
     code_result after = co_await runner.run_code(code_request("x").context("c").timeout(100s));
     EXPECT_EQ(value_of(after), late.context_lost() ? "(none)" : "5") << all_of(after);
-    code_result one = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
-    code_result two = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
-    code_result three =
+    code_result first = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
+    code_result second = co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]"));
+    code_result third =
         co_await runner.run_code(code_request("import random, os\n[random.random(), os.urandom(8)]").context("d"));
-    EXPECT_NE(value_of(one), value_of(two));
-    EXPECT_NE(value_of(one), value_of(three));
+    EXPECT_NE(value_of(first), value_of(second));
+    EXPECT_NE(value_of(first), value_of(third));
     code_result greeting = co_await runner.run_code(code_request("import os\nsorted(os.environ.items())"));
     EXPECT_EQ(greeting.value_text(), "[('GREETING', 'hello'), ('HOME', '/code'), ('LANG', 'C.UTF-8'), ('PATH', '/')]");
   });
@@ -365,14 +367,14 @@ TEST(Pyodide, PY_04_a_package_is_loaded_from_the_folder_and_a_missing_one_is_nam
   std::filesystem::copy(own, data / "pyodide");
   boost::json::value lock = boost::json::parse(content_of(data / "pyodide/pyodide-lock.json"));
   const auto enter = [&lock](const std::string& name, boost::json::array depends) {
-    boost::json::object one{
+    boost::json::object package{
         {"name", name}, {"version", "1.0"}, {"install_dir", "site"}, {"sha256", std::string(64, '0')}};
-    one["file_name"] = name + "-1.0-py3-none-any.whl";
-    one["package_type"] = "package";
-    one["unvendored_tests"] = false;
-    one["imports"] = boost::json::array{boost::json::string(name)};
-    one["depends"] = std::move(depends);
-    lock.at("packages").as_object()[name] = std::move(one);
+    package["file_name"] = name + "-1.0-py3-none-any.whl";
+    package["package_type"] = "package";
+    package["unvendored_tests"] = false;
+    package["imports"] = boost::json::array{boost::json::string(name)};
+    package["depends"] = std::move(depends);
+    lock.at("packages").as_object()[name] = std::move(package);
   };
   enter("small", {"smaller"});
   enter("smaller", {});
@@ -388,9 +390,9 @@ TEST(Pyodide, PY_04_a_package_is_loaded_from_the_folder_and_a_missing_one_is_nam
       "    z.writestr(info + 'RECORD', '')\n";
   data.write("wheels/empty", "");
   data.write("images/empty", "");
-  const code_result made =
+  const code_result result =
       run_pyodide(code_request(wheel), fast_pyodide().allow_write((data / "wheels").string(), "/wheels"));
-  ASSERT_TRUE(made.success()) << all_of(made);
+  ASSERT_TRUE(result.success()) << all_of(result);
 
   const auto recipe = [&data] {
     return pyodide().folder((data / "pyodide").string()).snapshots((data / "images").string()).packages("small");
@@ -491,7 +493,8 @@ TEST(Pyodide, what_a_fresh_run_starts_from) {
       code_result next = co_await runner.run_code(code_request(looks));
       EXPECT_EQ(value_of(next), value_of(first)) << all_of(next);
     }
-    for (int i = 0; i < 2; ++i) {  // the end of a program, each time
+    // The exit handlers must run at the end of each run.
+    for (int i = 0; i < 2; ++i) {
       code_result ends = co_await runner.run_code(code_request(
           "import atexit, weakref\nclass thing: pass\nkept = thing()\nweakref.finalize(kept, print, 'gone')\n"
           "atexit.register(print, 'bye')"));
@@ -513,7 +516,8 @@ TEST(Pyodide, a_warm_run_takes_milliseconds) {
     std::sort(times.begin(), times.end());
     const auto median = std::chrono::duration_cast<std::chrono::microseconds>(times[times.size() / 2]);
     std::printf("warm run, p50 of 200: %lld us\n", static_cast<long long>(median.count()));
-    EXPECT_LT(median, 1s);  // the figure is what counts, and a busy machine is no defect
+    // The printed value is the purpose of the test. The limit is high, because the machine may be busy.
+    EXPECT_LT(median, 1s);
   });
 }
 

@@ -35,14 +35,15 @@ using cofferdam_test::value_of;
 using cofferdam_test::with_python;
 using namespace std::chrono_literals;
 
-/// Python code that prints its ancestors.
+/// Python code that sets variables to the pids of its ancestors. The monitor is the parent of a run, the nursery
+/// forks the monitors, and the driver starts the nursery.
 constexpr const char* ancestors =
     "import os, signal, time\n"
     "def parent(pid):\n  stat = open('/proc/%d/stat' % pid).read()\n  return int(stat[stat.rindex(')') + "
     "2:].split()[1])\n"
     "monitor = os.getppid()\nnursery = parent(monitor)\ndriver = parent(nursery)\n";
 
-/// A run that was started beside the test's own coroutine.
+/// A run that is executed concurrently with the test's own coroutine.
 class side_run {
  public:
   explicit side_run(asio::any_io_executor executor)
@@ -72,11 +73,11 @@ class side_run {
   bool ended_ = false;
 };
 
-/// Waits until the guest has made a file.
+/// Waits until a file exists in the environment.
 awaitable<void> until_there(python_here& runner, std::string path) {
   for (;;) {
-    const bool there = co_await cofferdam::exists(runner.environment(), path);
-    if (there) co_return;
+    const bool exists = co_await cofferdam::exists(runner.environment(), path);
+    if (exists) co_return;
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     asio::steady_timer timer(executor, 5ms);
     co_await timer.async_wait(asio::use_awaitable);
@@ -87,9 +88,9 @@ awaitable<void> until_there(python_here& runner, std::string path) {
 
 TEST(PythonContexts, globals_live_from_run_to_run_and_not_elsewhere) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
-    code_result made =
+    code_result result =
         co_await runner.run_code(code_request("import math\nx = 5\ndef f(): return x + 1").context("one"));
-    EXPECT_TRUE(made.success()) << all_of(made);
+    EXPECT_TRUE(result.success()) << all_of(result);
     code_result used = co_await runner.run_code(code_request("x += 1\nf()").context("one"));
     EXPECT_EQ(value_of(used), "7");
     code_result other = co_await runner.run_code(code_request("'x' in globals()").context("two"));
@@ -126,7 +127,7 @@ TEST(PythonContexts, an_exception_or_exit_leaves_the_context_as_it_is) {
 
 TEST(PythonContexts, a_context_that_takes_too_long_is_interrupted_and_keeps_what_it_knows) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
-    code_result made = co_await runner.run_code(code_request("x = 1").context("c"));
+    code_result result = co_await runner.run_code(code_request("x = 1").context("c"));
     code_result slow =
         co_await runner.run_code(code_request("x = 2\nprint('on')\nwhile True: pass").context("c").timeout(300ms));
     EXPECT_EQ(slow.kind(), error_kind::timeout) << all_of(slow);
@@ -194,22 +195,22 @@ TEST(PythonContexts, one_that_is_ended_while_its_code_runs_says_so) {
 
 TEST(PythonContexts, what_is_printed_between_two_runs_comes_before_the_next) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
-    code_result one = co_await runner.run_code(
+    code_result first = co_await runner.run_code(
         code_request("import os, sys, threading, time\ngo = threading.Event()\n"
                      "def late():\n  while not os.path.exists('go'): time.sleep(0.001)\n"
                      "  print('between', flush=True)\n  sys.stderr.write('e' * 200000 + 'end')\n  sys.stderr.flush()\n"
                      "  open('mark', 'w').close()\n  go.wait()\n  print('later', flush=True)\n"
                      "thread = threading.Thread(target=late)\nthread.start()\nprint('one')")
             .context("c"));
-    EXPECT_EQ(one.out().text(), "one\n") << all_of(one);
+    EXPECT_EQ(first.out().text(), "one\n") << all_of(first);
     co_await cofferdam::write_text(runner.environment(), "go", "");
     co_await until_there(runner, "mark");
     code_result other = co_await runner.run_code(code_request("print('other')").context("d"));
     EXPECT_EQ(other.out().text(), "other\n") << all_of(other);
-    code_result two = co_await runner.run_code(code_request("print('two')\ngo.set()\nthread.join()").context("c"));
-    EXPECT_EQ(two.out().text(), "between\ntwo\nlater\n") << all_of(two);
-    EXPECT_TRUE(two.err().text().ends_with("end")) << two.err().total();
-    EXPECT_LE(two.err().total(), 131072U) << "the last of it";
+    code_result second = co_await runner.run_code(code_request("print('two')\ngo.set()\nthread.join()").context("c"));
+    EXPECT_EQ(second.out().text(), "between\ntwo\nlater\n") << all_of(second);
+    EXPECT_TRUE(second.err().text().ends_with("end")) << second.err().total();
+    EXPECT_LE(second.err().total(), 131072U) << "the last of it";
     code_result three = co_await runner.run_code(code_request("print('three')").context("c"));
     EXPECT_EQ(three.out().text(), "three\n") << all_of(three);
   });
@@ -217,11 +218,11 @@ TEST(PythonContexts, what_is_printed_between_two_runs_comes_before_the_next) {
 
 TEST(PythonContexts, awaits_share_one_event_loop) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
-    code_result made = co_await runner.run_code(
+    code_result result = co_await runner.run_code(
         code_request("import asyncio\nf = asyncio.get_running_loop().create_future() if 0 else None\n"
                      "e = asyncio.Event()\nawait asyncio.sleep(0)\nt = asyncio.ensure_future(e.wait())")
             .context("c"));
-    EXPECT_TRUE(made.success()) << all_of(made);
+    EXPECT_TRUE(result.success()) << all_of(result);
     code_result used = co_await runner.run_code(code_request("e.set()\nawait t").context("c"));
     EXPECT_EQ(value_of(used), "true") << all_of(used);
   });
@@ -232,17 +233,17 @@ TEST(PythonRun, a_cancelled_run_ends_and_its_output_is_kept) {
     const std::vector<bool> ways = {false, true};
     for (const bool in_context : ways) {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
-      side_run one(executor);
+      side_run concurrent(executor);
       const std::string mark = in_context ? "mark1" : "mark0";
       code_request request("print('so far')\nopen('" + mark + "', 'w').close()\nwhile True: pass");
       if (in_context) request.context("c");
-      one.start(runner.run_code(std::move(request)));
+      concurrent.start(runner.run_code(std::move(request)));
       co_await until_there(runner, mark);
-      one.cancel.emit(asio::cancellation_type::terminal);
-      co_await one.join();
-      EXPECT_TRUE(one.failure);
+      concurrent.cancel.emit(asio::cancellation_type::terminal);
+      co_await concurrent.join();
+      EXPECT_TRUE(concurrent.failure);
       try {
-        if (one.failure) std::rethrow_exception(one.failure);
+        if (concurrent.failure) std::rethrow_exception(concurrent.failure);
       } catch (const cofferdam::error& failure) {
         EXPECT_EQ(failure.code(), exec_errc::cancelled);
         EXPECT_TRUE(failure.partial());
@@ -290,7 +291,7 @@ TEST(PythonRun, a_killed_monitor_takes_its_run_along_and_nothing_else) {
     code_result context = co_await runner.run_code(code_request("x = 1").context("c"));
     code_result lost = co_await runner.run_code(
         code_request(std::string(ancestors) +
-                     "import ctypes, subprocess\nctypes.CDLL(None).prctl(1, 0)\n"  // does not want to die with it
+                     "import ctypes, subprocess\nctypes.CDLL(None).prctl(1, 0)\n"  // no signal at its parent's death
                      "subprocess.Popen(['setsid', 'sleep', '1000'])\nos.kill(monitor, 9)\ntime.sleep(1000)"));
     EXPECT_EQ(lost.term_signal(), 9) << all_of(lost);
     EXPECT_LT(lost.duration(), 25s);
@@ -314,14 +315,14 @@ TEST(PythonRun, a_driver_that_is_stopped_is_ended_after_the_runs_limit) {
 TEST(PythonRun, closing_ends_what_runs) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    side_run one(executor);
-    one.start(runner.run_code(code_request("open('mark', 'w').close()\nwhile True: pass")));
+    side_run concurrent(executor);
+    concurrent.start(runner.run_code(code_request("open('mark', 'w').close()\nwhile True: pass")));
     co_await until_there(runner, "mark");
     co_await runner.close();
-    co_await one.join();
-    EXPECT_TRUE(one.failure);
+    co_await concurrent.join();
+    EXPECT_TRUE(concurrent.failure);
     try {
-      if (one.failure) std::rethrow_exception(one.failure);
+      if (concurrent.failure) std::rethrow_exception(concurrent.failure);
     } catch (const cofferdam::error& failure) {
       EXPECT_EQ(failure.code(), exec_errc::environment_closed);
     }

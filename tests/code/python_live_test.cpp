@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The output of a run before its end, and the environment of a request.
+// Tests of output that is reported before the end of a run, and of the environment variables of a request.
 
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/core/environment_ref.hpp>
@@ -43,12 +43,12 @@ TEST(PythonLive, what_is_printed_is_told_before_what_is_displayed_after_it_and_b
 }
 
 TEST(PythonLive, half_of_what_is_kept_is_told_and_the_rest_is_the_results) {
-  std::size_t told = 0;
+  std::size_t reported = 0;
   code_request request("print('x' * 100000)\ndisplay(1)");
   request.keep_output(1000);
-  request.on_output([&](output_stream, bytes_view piece) { told += piece.size(); });
+  request.on_output([&](output_stream, bytes_view piece) { reported += piece.size(); });
   const code_result result = run_python(request);
-  EXPECT_EQ(told, 500U);
+  EXPECT_EQ(reported, 500U);
   EXPECT_EQ(result.out().head().size(), 500U);
   EXPECT_EQ(result.out().tail().size(), 500U);
   EXPECT_EQ(result.out().total(), 100001U);

@@ -39,29 +39,29 @@ class found_python {
   int minor = 0;
 };
 
-/// Every Python of this machine: its own, called python3; the newest that Debian packages, where that was fetched; and
-/// those of pyenv, by their paths.
+/// Returns the Python interpreters of this machine: the system's python3, the newest packaged by Debian if
+/// COFFERDAM_NEWEST_PYTHON names it, and those of pyenv by their paths.
 inline std::vector<found_python> pythons() {
   std::vector<found_python> found;
   const char* const home = std::getenv("HOME");
   std::error_code ignored;
   const std::filesystem::path folder = std::filesystem::path(home == nullptr ? "" : home) / ".pyenv/versions";
   for (const auto& each : std::filesystem::directory_iterator(folder, ignored)) {
-    found_python one;
-    one.program = (each.path() / "bin/python").string();
-    if (std::sscanf(each.path().filename().c_str(), "%d.%d", &one.major, &one.minor) == 2 &&
-        std::filesystem::exists(one.program))
-      found.push_back(one);
+    found_python candidate;
+    candidate.program = (each.path() / "bin/python").string();
+    if (std::sscanf(each.path().filename().c_str(), "%d.%d", &candidate.major, &candidate.minor) == 2 &&
+        std::filesystem::exists(candidate.program))
+      found.push_back(candidate);
   }
   const char* const newest = std::getenv("COFFERDAM_NEWEST_PYTHON");
   for (const std::string program : {"python3", newest == nullptr ? "" : newest}) {
     if (program.empty()) continue;
-    found_python one;
-    one.program = program;
+    found_python candidate;
+    candidate.program = program;
     const std::string question = program + " -c 'import sys; print(*sys.version_info[:2])'";
-    if (std::FILE* const said = ::popen(question.c_str(), "r")) {
-      if (std::fscanf(said, "%d %d", &one.major, &one.minor) == 2) found.push_back(one);
-      ::pclose(said);
+    if (std::FILE* const pipe = ::popen(question.c_str(), "r")) {
+      if (std::fscanf(pipe, "%d %d", &candidate.major, &candidate.minor) == 2) found.push_back(candidate);
+      ::pclose(pipe);
     }
   }
   std::sort(found.begin(), found.end(),
@@ -69,7 +69,7 @@ inline std::vector<found_python> pythons() {
   return found;
 }
 
-/// A folder for one test's environments, gone with it.
+/// A folder for the environments of one test. The destructor removes it.
 class python_folder {
  public:
   python_folder() {
@@ -89,7 +89,7 @@ class python_folder {
   std::filesystem::path path_;
 };
 
-/// Runs `body(runner)`, a coroutine, with a runner of the machine's python3.
+/// Opens a runner of the system's python3 and awaits `body(runner)`.
 template <class Body>
 void with_python(cofferdam::python options, Body body) {
   const python_folder folder;
@@ -98,7 +98,7 @@ void with_python(cofferdam::python options, Body body) {
       std::chrono::seconds(120));
 }
 
-/// Runs one piece of code.
+/// Opens a runner, runs one piece of code, and returns the result.
 inline cofferdam::code_result run_python(cofferdam::code_request request,
                                          cofferdam::python options = cofferdam::python()) {
   cofferdam::code_result result;
@@ -109,19 +109,20 @@ inline cofferdam::code_result run_python(cofferdam::code_request request,
   return result;
 }
 
-/// The value as JSON text; "(none)" where there is none.
+/// Returns the value of the result as JSON text, or "(none)" if there is no value.
 inline std::string value_of(const cofferdam::code_result& result) {
   return result.value() ? boost::json::serialize(*result.value()) : "(none)";
 }
 
-/// Everything about a result, for messages.
+/// Returns all parts of a result as text, for failure messages.
 inline std::string all_of(const cofferdam::code_result& result) {
   return "exit " + std::to_string(result.exit_code()) + ", signal " + std::to_string(result.term_signal()) + ", " +
          std::string(to_string(result.kind())) + ": " + result.reason() + "\nout: " + result.out().text() +
          "\nerr: " + result.err().text() + "\nvalue: " + value_of(result);
 }
 
-/// Awaits `body(runner)`; a context that knew 42 before knows it after, by the same driver, which still runs code.
+/// Sets a variable in a context, and awaits `body(runner)`. Expects that the variable still exists afterwards, and
+/// that the same driver still runs code.
 template <class Runner, class Body>
 cofferdam::awaitable<void> around_a_context(Runner& runner, Body body) {
   cofferdam::code_result before = co_await runner.run_code(

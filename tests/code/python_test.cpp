@@ -47,11 +47,11 @@ static_assert(cofferdam::context_runner<cofferdam::any_runner>);
 static_assert(cofferdam::code_runner_provider<cofferdam::any_runner_provider>);
 static_assert(!cofferdam::code_exec_environment<python_here>);
 
-/// Returns the number of the folder's guests that are `sleep`.
+/// Returns the number of `sleep` processes among the guests in this folder.
 std::ptrdiff_t sleepers(const python_folder& folder) {
-  const std::vector<cofferdam_test::process_entry> all = cofferdam_test::guests_of(folder.path());
-  return std::count_if(all.begin(), all.end(),
-                       [](const cofferdam_test::process_entry& one) { return one.name == "sleep"; });
+  const std::vector<cofferdam_test::process_entry> guests = cofferdam_test::guests_of(folder.path());
+  return std::count_if(guests.begin(), guests.end(),
+                       [](const cofferdam_test::process_entry& entry) { return entry.name == "sleep"; });
 }
 
 }  // namespace
@@ -353,7 +353,7 @@ TEST(Python, shows_values_in_every_form_they_have) {
 }
 
 TEST(Python, figures_that_nobody_has_shown_are_shown) {
-  // A stand-in with matplotlib's names: figures are numbers, a picture is what savefig writes.
+  // A fake of matplotlib: its figures are numbers, and savefig writes a short text as the picture.
   const std::string pyplot =
       "class figure:\n  def __init__(self, n): self.n = n\n"
       "  def savefig(self, to, **how): to.write(b'PNG%d' % self.n)\n"
@@ -384,7 +384,8 @@ TEST(Python, helpers_variables_and_the_work_directory_are_there) {
       EXPECT_NE(fails.err().text().find("raise KeyError(1)"), std::string::npos) << all_of(fails);
       EXPECT_EQ(fails.failure() ? fails.failure()->line() : 0, 2);
       std::vector<cofferdam::directory_entry> left = co_await cofferdam::list_directory(runner.environment(), ".");
-      EXPECT_EQ(left.size(), 1U);  // near.py, and nothing of ours
+      // The folder contains only near.py, and no file of the library.
+      EXPECT_EQ(left.size(), 1U);
     });
   });
 }
@@ -397,12 +398,12 @@ TEST(Python, files_of_a_run_change_no_module_of_later_runs_or_starts) {
       "import colorsys, random, mine\n[hasattr(colorsys, 'rgb_to_hls'), hasattr(random, 'random'), mine.x]";
   run([&]() -> awaitable<void> {
     co_await cofferdam::with(provider, [&](python_here& runner) -> awaitable<void> {
-      code_result made = co_await runner.run_code(
+      code_result result = co_await runner.run_code(
           code_request("for name in ('colorsys', 'random', 'json', 'os', 'sitecustomize', 'usercustomize', 'mine'):\n"
                        "  open(name + '.py', 'w').write('x = 5\\nopen(\"run-\" + __name__, \"w\").close()')\n"
                        "open('all.pth', 'w').write('import mine')\n" +
                        look));
-      EXPECT_EQ(value_of(made), "[true,true,5]") << all_of(made);
+      EXPECT_EQ(value_of(result), "[true,true,5]") << all_of(result);
       code_result next = co_await runner.run_code(code_request(look));
       EXPECT_EQ(value_of(next), "[true,true,5]") << all_of(next);
       code_result gone = co_await runner.run_code(code_request("import os\nos.remove('run-mine')"));
@@ -418,7 +419,7 @@ TEST(Python, files_of_a_run_change_no_module_of_later_runs_or_starts) {
 }
 
 TEST(Python, a_pool_of_processes_knows_the_code_whatever_multiprocessing_would_do) {
-  // Python 3.14 does this for Linux, older versions do it for other systems.
+  // This setting of multiprocessing is the default of Python 3.14 on Linux, and of older versions on other systems.
   const std::string elsewhere =
       "import sys\nsys.platform = 'darwin'\nimport multiprocessing.context\nsys.platform = 'linux'\n";
   const std::string pool =
@@ -457,11 +458,11 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
   COFFERDAM_NEEDS("pip", has_pip.success(), "packages that pip installs");
   std::filesystem::create_directories(folder.path() / "ws");
   auto failing = folder.provider() | python().pip_packages("no-such-thing").pip_options("--no-index");
-  const std::string said = sentence_of([&] { run([&]() -> awaitable<void> { co_await failing.open(); }, 120s); });
-  EXPECT_NE(said.find("No matching distribution found for no-such-thing"), std::string::npos) << said;
+  const std::string message = sentence_of([&] { run([&]() -> awaitable<void> { co_await failing.open(); }, 120s); });
+  EXPECT_NE(message.find("No matching distribution found for no-such-thing"), std::string::npos) << message;
   EXPECT_EQ(code_of([] { static_cast<void>(python().pip_packages("--index-url=x")); }), exec_errc::invalid_argument);
 
-  // A wheel is a zip file; python makes one.
+  // A wheel is a zip file, so the test creates it with Python.
   const std::string make =
       "import zipfile\nwith zipfile.ZipFile('tinything-1.0-py3-none-any.whl', 'w') as z:\n"
       "  z.writestr('tinything.py', 'x = 11')\n"
@@ -477,8 +478,8 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
   run(
       [&]() -> awaitable<void> {
         co_await cofferdam::with(plain, [&](python_here& runner) -> awaitable<void> {
-          code_result made = co_await runner.run_code(code_request(make));
-          EXPECT_TRUE(made.success()) << all_of(made);
+          code_result result = co_await runner.run_code(code_request(make));
+          EXPECT_TRUE(result.success()) << all_of(result);
         });
         co_await cofferdam::with(with_thing, [](python_here& runner) -> awaitable<void> {
           code_result used = co_await runner.run_code(code_request("import tinything\ntinything.x"));
@@ -526,7 +527,7 @@ TEST(Python, a_thousand_runs_leave_no_process_descriptor_or_file) {
       code_result result = co_await runner.run_code(std::move(request));
       EXPECT_EQ(result.exit_code(), i % 10 == 1 ? 3 : 0) << i << ": " << all_of(result);
     }
-    // The initial state of each run.
+    // The code reports the state in which a run starts: its descriptors, files and temporary files.
     code_request look(
         "import os\n[len(os.listdir('/proc/self/fd')), sorted(os.listdir('.')), "
         "sorted(os.listdir(os.environ['TMPDIR']))]");
@@ -535,7 +536,8 @@ TEST(Python, a_thousand_runs_leave_no_process_descriptor_or_file) {
   };
   const auto body = [&](python_here& runner) -> awaitable<void> {
     const std::string inherited = co_await runs(runner, 20);
-    // The warden, the driver, its nursery, and the next run with its monitor: those two are forked after the answer.
+    // The processes are the warden, the driver, its nursery (which forks a monitor for each run), and the next run with
+    // its monitor. The last two are forked after a run has reported its result, so they may appear later.
     EXPECT_TRUE(cofferdam_test::eventually([&] { return census::take(folder.path()).processes == 5; }))
         << census::take(folder.path());
     const census before = census::take(folder.path());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runners on the threads of a pool.
+// Tests of Python runners on thread pools.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -35,7 +35,7 @@ using cofferdam_test::watchdog;
 
 using pool_strand = asio::strand<asio::thread_pool::executor_type>;
 
-/// Runs code whose host function and listener look where they are called.
+/// Runs code with a host function and an output listener, which both check the thread on which they are called.
 template <class Runner>
 awaitable<void> run_some(Runner& runner, int number, pool_strand mine, bool is_mine, complaints& wrong) {
   const auto look = [&wrong, mine, is_mine](const char* where) {

@@ -80,14 +80,14 @@ TEST(PythonValues, a_value_that_goes_in_comes_out_the_same) {
         "x == [2 ** 64, b'\\0\\xff', (1,), {1}, {1: 'a'}, date(2026, 1, 31), timedelta(1, 2, 3), Decimal('1.10'), "
         "'\\ud800'] "
         "and [type(i).__name__ for i in x]";
-    boost::json::value all = boost::json::parse(
+    boost::json::value tagged = boost::json::parse(
         R"([{"$python":"int","text":"0x10000000000000000"},{"$python":"bytes","base64":"AP8="},)"
         R"({"$python":"tuple","items":[1]},{"$python":"set","items":[1]},{"$python":"dict","items":[[1,"a"]]},)"
         R"({"$python":"date","text":"2026-01-31"},{"$python":"timedelta","days":1,"seconds":2,"microseconds":3},)"
         R"({"$python":"decimal","text":"1.10"},{"$python":"str","base64":"7aCA"}])");
-    code_result seen = co_await runner.run_code(code_request(check).variable("x", std::move(all)));
-    EXPECT_EQ(value_of(seen), R"(["int","bytes","tuple","set","dict","date","timedelta","Decimal","str"])")
-        << all_of(seen);
+    code_result result = co_await runner.run_code(code_request(check).variable("x", std::move(tagged)));
+    EXPECT_EQ(value_of(result), R"(["int","bytes","tuple","set","dict","date","timedelta","Decimal","str"])")
+        << all_of(result);
   });
 }
 
@@ -110,8 +110,8 @@ TEST(PythonValues, floats_are_the_same_bits_both_ways) {
       bits ^= bits << 13U;
       bits ^= bits >> 7U;
       bits ^= bits << 17U;
-      const double one = std::bit_cast<double>(bits);
-      if (std::isfinite(one)) numbers.push_back(one);
+      const double number = std::bit_cast<double>(bits);
+      if (std::isfinite(number)) numbers.push_back(number);
     }
     boost::json::array array;
     for (const double each : numbers) array.emplace_back(each);
@@ -126,9 +126,9 @@ TEST(PythonValues, floats_are_the_same_bits_both_ways) {
     if (back.size() != numbers.size() + 1 || !packed || packed->size() != 8 * numbers.size()) co_return;
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      double there = 0;
-      std::memcpy(&there, packed->data() + 8 * i, 8);
-      if (std::bit_cast<std::uint64_t>(there) != std::bit_cast<std::uint64_t>(numbers[i])) ++wrong;
+      double parsed = 0;
+      std::memcpy(&parsed, packed->data() + 8 * i, 8);
+      if (std::bit_cast<std::uint64_t>(parsed) != std::bit_cast<std::uint64_t>(numbers[i])) ++wrong;
       if (std::isfinite(numbers[i]) && (!back[i].is_double() || std::bit_cast<std::uint64_t>(back[i].get_double()) !=
                                                                     std::bit_cast<std::uint64_t>(numbers[i])))
         ++wrong;
@@ -140,7 +140,7 @@ TEST(PythonValues, floats_are_the_same_bits_both_ways) {
 
 TEST(PythonValues, what_has_no_exact_form_is_its_text_and_says_so) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
-    const std::vector<std::pair<std::string, std::string>> all = {
+    const std::vector<std::pair<std::string, std::string>> cases = {
         {"class c(int): pass\nc(5)", "__main__.c"},
         {"import enum\nclass e(enum.IntEnum):\n  a = 1\ne.a", "__main__.e"},
         {"import collections\ncollections.namedtuple('n', 'a')(1)", "n"},
@@ -155,7 +155,7 @@ TEST(PythonValues, what_has_no_exact_form_is_its_text_and_says_so) {
         {"class bad:\n  def __repr__(self): raise ValueError\nbad()", "__main__.bad"},
         {"...", "ellipsis"},
     };
-    for (const auto& [code, word] : all) {
+    for (const auto& [code, word] : cases) {
       code_result result = co_await runner.run_code(code_request(code));
       EXPECT_TRUE(result.success()) << code << all_of(result).substr(0, 2000);
       EXPECT_FALSE(result.value_is_exact()) << code;
@@ -196,20 +196,20 @@ TEST(PythonValues, a_large_variable_arrives_whole) {
 
 TEST(PythonValues, a_final_value_ends_the_run) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
-    code_result one = co_await runner.run_code(
+    code_result first = co_await runner.run_code(
         code_request("try:\n  SUBMIT([2 ** 70, 0.5])\nexcept Exception: pass\nprint('not reached')")
             .final_function("SUBMIT"));
-    EXPECT_TRUE(one.success()) << all_of(one);
-    EXPECT_TRUE(one.out().text().empty());
-    EXPECT_TRUE(one.final_value().has_value());
-    if (!one.final_value()) co_return;
-    EXPECT_EQ(boost::json::serialize(*one.final_value()),
+    EXPECT_TRUE(first.success()) << all_of(first);
+    EXPECT_TRUE(first.out().text().empty());
+    EXPECT_TRUE(first.final_value().has_value());
+    if (!first.final_value()) co_return;
+    EXPECT_EQ(boost::json::serialize(*first.final_value()),
               R"({"output":[{"$python":"int","text":"1180591620717411303424"},5E-1]})");
-    EXPECT_TRUE(one.final_value_is_exact());
+    EXPECT_TRUE(first.final_value_is_exact());
     const std::vector<std::string> fields = {"answer", "why"};
-    code_result two =
+    code_result second =
         co_await runner.run_code(code_request("submit(1, why=float('nan'))").final_function("submit", fields));
-    EXPECT_EQ(two.final_value() ? boost::json::serialize(*two.final_value()) : "",
+    EXPECT_EQ(second.final_value() ? boost::json::serialize(*second.final_value()) : "",
               R"({"answer":1,"why":{"$python":"float","text":"nan"}})");
     code_result less = co_await runner.run_code(code_request("submit(1)").final_function("submit", fields));
     EXPECT_EQ(less.failure() ? less.failure()->type() : "", "TypeError");
@@ -226,11 +226,11 @@ TEST(PythonValues, a_timezone_keeps_its_name) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     for (const char* const zone :
          {"timedelta(0), 'GMT'", "timedelta(hours=2), 'name'", "timedelta(hours=-3)", "timedelta(0)"}) {
-      const std::string made =
+      const std::string script =
           std::string("from datetime import *\ny = datetime(2026, 1, 31, tzinfo=timezone(") + zone + "))\n";
-      code_result out = co_await runner.run_code(code_request(made + "y"));
+      code_result out = co_await runner.run_code(code_request(script + "y"));
       EXPECT_TRUE(out.value_is_exact()) << all_of(out);
-      code_request in(made + "x == y and x.tzname() == y.tzname()");
+      code_request in(script + "x == y and x.tzname() == y.tzname()");
       in.variable("x", out.value().value_or(nullptr));
       code_result back = co_await runner.run_code(in);
       EXPECT_EQ(value_of(back), "true") << zone << all_of(back) << value_of(out);
@@ -249,7 +249,7 @@ TEST(PythonValues, integers_of_any_length_are_read_in_bounded_time) {
         EXPECT_EQ(value_of(read), "true") << sign << digits << all_of(read);
       }
     }
-    // Python's own way, which is quadratic, takes minutes for this.
+    // Python's own conversion has quadratic time, and would take minutes for this number.
     code_request large("x.bit_length()");
     large.variable("x", cofferdam::python_int(std::string(1'500'000, '9'))).timeout(std::chrono::seconds(60));
     code_result read = co_await runner.run_code(large);

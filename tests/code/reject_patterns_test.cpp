@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-// The results of all known ways around kodeagent's and the MCP executor's checks, as tables.
+// Tables of all known ways to evade the checks of kodeagent and of the MCP executor (two Python projects), with the
+// guard that must refuse each.
 
 namespace {
 
@@ -34,7 +35,7 @@ struct vector {
   by refuses;
 };
 
-/// The default list of an agent: kodeagent's five modules, and its agent's three.
+/// The default policy of an agent: five modules from kodeagent, and three from its agent.
 import_policy agents_policy() { return allow_imports("datetime", "typing", "mimetypes").policy(); }
 
 std::string shown(const std::optional<guard_refusal>& refusal) {
@@ -42,11 +43,11 @@ std::string shown(const std::optional<guard_refusal>& refusal) {
 }
 
 std::string shown(const code_analysis& facts) {
-  std::string all;
+  std::string text;
   if (facts.problem()) return facts.problem()->type() + ": " + facts.problem()->message();
   for (const auto& each : facts.all())
-    all += std::to_string(static_cast<int>(each.kind())) + " " + each.name() + " / " + each.detail() + "\n";
-  return all;
+    text += std::to_string(static_cast<int>(each.kind())) + " " + each.name() + " / " + each.detail() + "\n";
+  return text;
 }
 
 void expect_refused(const std::vector<vector>& table, const import_policy& imports, const pattern_policy& patterns) {
@@ -54,7 +55,8 @@ void expect_refused(const std::vector<vector>& table, const import_policy& impor
   for (const vector& each : table) codes.emplace_back(each.code);
   const auto facts = read_all(codes);
   for (std::size_t i = 0; i < table.size(); ++i) {
-    if (facts[i]->problem()) continue;  // no Python: refused by every guard
+    // The code is no valid Python, so every guard refuses it.
+    if (facts[i]->problem()) continue;
     const auto import_refusal = imports.judge(*facts[i]);
     const auto pattern_refusal = patterns.judge(*facts[i]);
     if (table[i].refuses == by::imports) {
@@ -126,7 +128,7 @@ TEST(RejectPatterns, every_way_round_kodeagents_checks_is_refused) {
       {"open('../../etc/passwd')", by::patterns},
       {"import urllib.request", by::imports},
   };
-  // Those with os have it allowed: what remains is for the patterns.
+  // Each entry is judged by both policies, and must be refused by the policy that the table names.
   expect_refused(table, agents_policy(), pattern_policy());
 }
 
@@ -185,7 +187,8 @@ TEST(RejectPatterns, more_ways_to_the_same_ends_are_refused) {
   expect_refused(
       {
           {"e = eval\ne('1')", by::patterns},
-          {"r._os.system('id')", by::imports},  // r may be what an earlier run of a context has imported
+          // The variable r may be a module that an earlier run of the context has imported.
+          {"r._os.system('id')", by::imports},
           {"r.module.os.getpid()", by::imports},
           {"if 0: exec = 1\nexec('import os')", by::patterns},
           {"exec = 1\ndel exec\nexec('import os')", by::patterns},
@@ -289,7 +292,7 @@ TEST(RejectPatterns, ways_to_modules_that_no_import_names_are_refused) {
           {"def f(): pass\nsetattr(f, '__code__', 1)", by::imports},
           {"def f(): pass\nobject.__setattr__(f, '__code__', 1)", by::imports},
           {"import types\ntypes.FunctionType(c, {})", by::imports},
-          // Names that are what another body has made of them.
+          // Another function changes the value of the name before the import.
           {"b = 'os'\na = b\ndef f():\n    b = 'json'\n    __import__(a)\nf()", by::imports},
           {"x = 'json'\ndef f():\n    global x\n    x = 'os'\nf()\n__import__(x)", by::imports},
           {"def f():\n    x = 'json'\n    def g():\n        nonlocal x\n        x = 'os'\n    g()\n    __import__(x)",
@@ -332,14 +335,14 @@ TEST(RejectPatterns, ordinary_neighbours_of_these_are_accepted) {
           "class A:\n    def __getattr__(self, n): return super().__getattribute__(n)\n"
           "    def __setattr__(self, n, v): object.__setattr__(self, n, v)",
           "s = 'a'\nfor i in range(3): s += 'b'\nprint(s)",
-          // Names of a module, when they are constants of one loop.
+          // Names of module attributes are accepted if they are constants of one loop.
           "import statistics\nfor name in ('mean', 'median'): print(name, getattr(statistics, name)([1, 2]))",
           "import numpy as np\nnames = ['sin', 'cos']\nprint([getattr(np, name)(0) for name in names])",
           "import numpy as np\nlib = np\nprint(lib.sqrt(4))",
           "import os\nos.environ['MPLBACKEND'] = 'Agg'",
       },
       allow_imports("os", "json", "argparse", "timeit", "datetime", "statistics", "numpy").policy(), pattern_policy());
-  // These stay refused: the value taken from the module can then only be guessed.
+  // These texts are refused, because the name of the attribute is not a known constant.
   expect_refused(
       {
           {"import statistics\nfor name in ('sys',): getattr(statistics, name)", by::imports},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A recipe for a runner of code converted to a provider of environments: the message has the right type.
+// A recipe for a code runner does not convert to any_provider. The message names the right type.
 // expect: cofferdam: this is a recipe for a runner of code.*any_runner_provider
 // within: 12
 

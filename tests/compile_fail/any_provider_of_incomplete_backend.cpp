@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A backend that lacks a member, where it is to be chosen at run time: the message names the member.
+// A backend that lacks a member does not convert to any_provider. The message names the member.
 // expect: cofferdam: the environment has no usable member close
 
 #include <cofferdam/core/any_provider.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A body that returns nothing that can be awaited, and one without a parameter: the same sentence.
+// The body of with() must take a parameter and return an awaitable. Both mistakes give the same message.
 // expect: cofferdam: .*takes a reference to the environment or runner and names its return type
 
 #include <cofferdam/core/with.hpp>

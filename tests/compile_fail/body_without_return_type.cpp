@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A coroutine cannot deduce its return type: the message shows how to write it.
+// A coroutine lambda cannot deduce its return type. The message shows how to write it.
 // expect: cofferdam: .*names its return type
 
 #include <cofferdam/core/with.hpp>

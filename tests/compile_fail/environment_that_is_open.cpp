@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// An environment that is open already, where its recipe is expected: the message has the right use.
+// with() takes a provider, not an open environment. The message shows how to use the environment.
 // expect: cofferdam: this environment is open already.*call the members
 // within: 12
 

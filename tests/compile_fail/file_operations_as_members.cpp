@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// An environment with file operations of its own offers them by files(); as members they would never be called.
+// File operations of an environment belong into files(). As members of the environment they would never be called.
 // expect: members of the environment are never called
 
 #include <cofferdam/core/with.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// An environment with four members gets files() from a class derived from it, which one that is final cannot have.
+// The library adds files() to an environment by a derived class. A final environment must therefore define files()
+// itself.
 // expect: write file_system files\(\), or remove final
 
 #include <cofferdam/core/with.hpp>

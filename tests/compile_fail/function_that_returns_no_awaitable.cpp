@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A handler is a coroutine, or returns one.
+// A handler must be a coroutine, or return an awaitable.
 // expect: cofferdam: .*must return an awaitable of void
 // within: 12
 

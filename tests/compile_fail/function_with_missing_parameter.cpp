@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A handler has fewer parameters than there are arguments.
+// A handler must have one parameter for each argument. This handler has fewer.
 // expect: cofferdam: .*one parameter for each argument, in order
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The parameters of a generic lambda have no types to derive a schema from.
+// The parameters of a generic lambda have no types, so no schema can be derived from them.
 // expect: cofferdam: .*without auto parameters
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The items of a list are compared too.
+// The type of the items of a list must fit too.
 // expect: cofferdam: .*list_of a std::vector
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A parameter has another type than its argument: the message lists the types that fit.
+// The type of a parameter must fit the type of its argument. The message lists the types that fit.
 // expect: cofferdam: .*does not fit its argument: text is std::string
 // within: 12
 

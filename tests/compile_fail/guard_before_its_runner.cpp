@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A guard of code around an environment: the message has the right order.
+// A guard wraps a code runner, not an environment. The message shows the right order.
 // expect: cofferdam: this recipe has no attach\(\) for an environment.*python\(\) \| check_syntax\(\)
 // within: 12
 

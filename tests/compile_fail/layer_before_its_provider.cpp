@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A layer to the left of what it should wrap: the message has the right order.
+// A layer must stand on the right of the provider that it wraps. The message shows the right order.
 // expect: the provider comes first
 
 #include <cofferdam/middleware/timeout.hpp>

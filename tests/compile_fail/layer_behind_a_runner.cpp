@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A layer for environments behind a runner of code: the message has the right order.
+// A layer for environments cannot wrap a code runner. The message shows the right order.
 // expect: cofferdam: what stands on the left is a runner of code.*local\(\) \| timeout\(5s\) \| python\(\)
 // within: 12
 

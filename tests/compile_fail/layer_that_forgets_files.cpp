@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A layer that writes write_file and forgets files() loses files(): nothing removes a file past it.
+// A layer that overrides write_file must also define files(). If it does not, it has no files(), so no file operation
+// can bypass it.
 // expect: this layer has no files\(\)
 
 #include <cofferdam/core/layer.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A layer that writes run_command and forgets start loses start: it does not leak it past itself.
+// A layer that overrides run_command must also define start. If it does not, it has no start, so no command can
+// bypass it.
 // expect: inherits_run_command
 
 #include <cofferdam/core/layer.hpp>

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-// The least that is a provider: what the cases go wrong with.
+// The smallest valid provider and environment. Each test case makes one mistake with them.
 namespace minimal {
 
 struct environment {

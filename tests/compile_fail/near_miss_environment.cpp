@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// An environment without close() is none: the message names the missing member.
+// A type without close() is no environment. The message names the missing member.
 // expect: close
 
 #include <cofferdam/core/code_exec_provider.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A type without open() where a provider is expected.
+// A type without open() is no provider, so with() does not accept it.
 // expect: cofferdam: this is no provider: it has no usable member open
 
 #include <cofferdam/core/with.hpp>

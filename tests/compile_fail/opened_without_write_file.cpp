@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A backend that lacks a member: the message names the member and shows how to write it.
+// An environment must have write_file(). The message names the member and shows how to write it.
 // expect: cofferdam: the environment has no usable member write_file
 
 #include <cofferdam/core/with.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A recipe without attach() cannot wrap, and the message names what it lacks.
+// A type without attach() is no layer, so it cannot wrap a provider. The message names attach().
 // expect: cofferdam: this recipe has no attach\(\) for an environment
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A type without open() cannot be wrapped, and the message has the concept.
+// A type without open() is no provider, so no layer can wrap it. The message names the concept.
 // expect: code_exec_provider|closable
 
 #include <cofferdam/middleware/timeout.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The same in front of a layer.
+// A layer cannot wrap a provider whose environment lacks close(). The message names the member.
 // expect: cofferdam: the environment has no usable member close
 
 #include <cofferdam/middleware/timeout.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A runner to the left of the provider that it runs in: the message has the right order.
+// A code runner must stand on the right of its provider. The message shows the right order.
 // expect: cofferdam: the provider comes first, and the runner of code behind it: local\(\) \| python\(\)
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A body for a runner whose return value cannot be awaited.
+// The body of with() for a code runner must return an awaitable.
 // expect: cofferdam: .*takes a reference to the environment or runner and names its return type
 
 #include <cofferdam/core/with.hpp>

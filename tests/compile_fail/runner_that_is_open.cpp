@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A runner that is open already, where its recipe is expected: the message has the right use.
+// with() takes a recipe for a runner, not an open runner. The message shows how to use the runner.
 // expect: cofferdam: this runner is open already.*call the members
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The same for the handler of a function.
+// g++ 12 would destroy the captures of a temporary lambda twice, so a function's handler cannot be one there.
 // only: g++ < 13
 // expect: cofferdam: .*Name the lambda in a statement of its own
 

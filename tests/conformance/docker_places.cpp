@@ -32,29 +32,32 @@ cofferdam::any_provider by(cofferdam::docker::command_transport how, const char*
 std::vector<place> docker_places() {
   using cofferdam::docker::command_transport;
   using cofferdam::docker::container_options;
-  std::vector<place> all;
-  const auto add = [&all](const char* name, const char* image, container_options options, const char* without = "") {
-    all.push_back({name, [image, options] { return container_of(image, options); }, without, "COFFERDAM_TEST_DOCKER"});
+  std::vector<place> places;
+  const auto add = [&places](const char* name, const char* image, container_options options, const char* without = "") {
+    places.push_back(
+        {name, [image, options] { return container_of(image, options); }, without, "COFFERDAM_TEST_DOCKER"});
   };
-  // Nothing about files and streams depends on these.
+  // The options of the containers below affect neither files nor streams, so only the suites of commands run.
   constexpr const char* commands_only = "*file_conformance*:*streaming_conformance*:*terminal_conformance*";
   add("docker_busybox", "cofferdam-test/busybox", container_options());
   add("docker_debian", "cofferdam-test/debian", container_options());
-  // A user of the image's own, and a root that can be written to.
+  // The image defines a user, and the root file system is writable.
   add("docker_user", "cofferdam-test/user", container_options().writable_root(),
       "*streaming_conformance*:*terminal_conformance*");
-  // As where the daemon is on another machine; and an image that would start something itself.
-  all.push_back({"docker_attached", [] { return by(command_transport::attached, "cofferdam-test/entrypoint"); }, "",
-                 "COFFERDAM_TEST_DOCKER"});
+  // The transport that is used if the daemon runs on another machine. The image has an entry point, which must not
+  // start.
+  places.push_back({"docker_attached", [] { return by(command_transport::attached, "cofferdam-test/entrypoint"); }, "",
+                    "COFFERDAM_TEST_DOCKER"});
   add("docker_root", "cofferdam-test/busybox", container_options().user("0:0"), commands_only);
-  // A shell does not report that its child died by SIGINT or SIGPIPE; the daemon buffers a mebibyte of unread output.
+  // Two tests cannot pass here. A shell does not report that its child died by SIGINT or SIGPIPE, and the daemon
+  // buffers 1 MiB of unread output.
   const std::string by_no_exec = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
-  all.push_back({"docker_exec", [] { return by(command_transport::exec, "cofferdam-test/debian"); }, by_no_exec,
-                 "COFFERDAM_TEST_DOCKER"});
-  // And BusyBox's sh runs a file that is no program as a script.
-  all.push_back({"docker_exec_busybox", [] { return by(command_transport::exec, "cofferdam-test/busybox"); },
-                 by_no_exec + ":*what_cannot_be_executed_says_why:" + commands_only, "COFFERDAM_TEST_DOCKER"});
-  return all;
+  places.push_back({"docker_exec", [] { return by(command_transport::exec, "cofferdam-test/debian"); }, by_no_exec,
+                    "COFFERDAM_TEST_DOCKER"});
+  // One more test cannot pass, because the shell of BusyBox runs an invalid program file as a script.
+  places.push_back({"docker_exec_busybox", [] { return by(command_transport::exec, "cofferdam-test/busybox"); },
+                    by_no_exec + ":*what_cannot_be_executed_says_why:" + commands_only, "COFFERDAM_TEST_DOCKER"});
+  return places;
 }
 
 }  // namespace cofferdam_test

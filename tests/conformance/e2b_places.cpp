@@ -33,25 +33,27 @@ cofferdam::any_provider by_gateway(Provider behind) {
 
 std::vector<place> e2b_places() {
   using namespace cofferdam;
-  std::vector<place> all;
-  // A shell does not report that its child died by SIGINT or SIGPIPE; sockets buffer some unread output.
+  std::vector<place> places;
+  // Two tests cannot pass here. A shell does not report that its child died by SIGINT or SIGPIPE, and sockets buffer
+  // some unread output.
   const std::string without = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
-  // Behind the gateway no command may signal another, and E2B itself knows two signals only.
+  // One more test cannot pass, because the gateway does not let a command signal another one, and E2B itself supports
+  // only two signals.
   const std::string walled = without + ":*a_signal_reaches_the_command";
-  all.push_back({"e2b", [] { return by_gateway(local().without_warning()); }, walled, ""});
-  // And where they may: what a command leaves behind is found by its session and its variables.
-  all.push_back({"e2b_scripts", [] { return by_gateway(local().without_warning().warden(warden_policy::never)); },
-                 without + ":*file_conformance*", ""});
-  // A sandbox is a container.
+  places.push_back({"e2b", [] { return by_gateway(local().without_warning()); }, walled, ""});
+  // Here commands may signal each other. The library finds abandoned processes by their session and their variables.
+  places.push_back({"e2b_scripts", [] { return by_gateway(local().without_warning().warden(warden_policy::never)); },
+                    without + ":*file_conformance*", ""});
+  // In this setup, each sandbox is a Docker container.
   const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
   const std::string daemon = address == nullptr ? "" : address;
-  all.push_back({"e2b_docker",
-                 [daemon] {
-                   return by_gateway(
-                       docker::from_image("cofferdam-test/debian").daemon(docker::daemon_choice().address(daemon)));
-                 },
-                 walled, "COFFERDAM_TEST_DOCKER"});
-  return all;
+  places.push_back({"e2b_docker",
+                    [daemon] {
+                      return by_gateway(
+                          docker::from_image("cofferdam-test/debian").daemon(docker::daemon_choice().address(daemon)));
+                    },
+                    walled, "COFFERDAM_TEST_DOCKER"});
+  return places;
 }
 
 }  // namespace cofferdam_test

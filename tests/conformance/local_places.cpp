@@ -20,7 +20,7 @@ namespace cofferdam_test {
 
 namespace {
 
-/// A fake that knows the commands of the file suite that need neither links nor FIFOs.
+/// Returns a fake provider that implements the commands of the file suite, except those that need links or FIFOs.
 cofferdam::any_provider fake_with_file_commands() {
   using cofferdam::command;
   using cofferdam::testing::fake_files;
@@ -48,26 +48,28 @@ cofferdam::any_provider fake_with_file_commands() {
 
 std::vector<place> local_places() {
   using namespace cofferdam;
-  std::vector<place> all;
-  all.push_back({"local", [] { return any_provider(local().without_warning()); }, "", ""});
-  all.push_back({"frames", [] { return any_provider(far_provider()); }, "", ""});
-  // Every layer that changes nothing here: no operation is lost on the way, and none goes round.
-  all.push_back({"layers",
-                 [] {
-                   return any_provider(any_provider(local().without_warning()) | limit_output(1024 * 1024) |
-                                       timeout(std::chrono::minutes(10)) | variables("COFFERDAM_TEST", "1"));
-                 },
-                 "", ""});
-  all.push_back({"jail", [] { return any_provider(jail()); }, "", has_jail() ? "" : "COFFERDAM_JAIL"});
-  // Its files are those of "local".
-  all.push_back({"without_warden", [] { return any_provider(local().without_warning().warden(warden_policy::never)); },
-                 "*file_conformance*", ""});
-  // Commands do what a test says, and files are no links, FIFOs or devices.
-  all.push_back({"fake", fake_with_file_commands,
-                 "*command_conformance*:*lifetime_conformance*:*streaming_conformance*:*terminal_conformance*:"
-                 "*link*:*fifo*:*a_stat_tells*",
-                 ""});
-  return all;
+  std::vector<place> places;
+  places.push_back({"local", [] { return any_provider(local().without_warning()); }, "", ""});
+  places.push_back({"frames", [] { return any_provider(far_provider()); }, "", ""});
+  // These layers change nothing in the suites. The suites must pass, so no layer loses or bypasses an operation.
+  places.push_back({"layers",
+                    [] {
+                      return any_provider(any_provider(local().without_warning()) | limit_output(1024 * 1024) |
+                                          timeout(std::chrono::minutes(10)) | variables("COFFERDAM_TEST", "1"));
+                    },
+                    "", ""});
+  places.push_back({"jail", [] { return any_provider(jail()); }, "", has_jail() ? "" : "COFFERDAM_JAIL"});
+  // The file operations are the same as in "local", so their suite does not run again.
+  places.push_back({"without_warden",
+                    [] { return any_provider(local().without_warning().warden(warden_policy::never)); },
+                    "*file_conformance*", ""});
+  // The commands of a fake are scripted by the test, and its files are never links, FIFOs or devices. The tests that
+  // need more are left out.
+  places.push_back({"fake", fake_with_file_commands,
+                    "*command_conformance*:*lifetime_conformance*:*streaming_conformance*:*terminal_conformance*:"
+                    "*link*:*fifo*:*a_stat_tells*",
+                    ""});
+  return places;
 }
 
 }  // namespace cofferdam_test

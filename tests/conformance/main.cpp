@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runs the conformance suites at each place, one process a place: COFFERDAM_PLACES names some ("local frames"), else
-// all.
+// Runs the conformance suites with each "place", which is a provider with its options, in a process of its own. The
+// environment variable COFFERDAM_PLACES selects places by name ("local frames"); by default all run.
 
 #include "conformance/places.hpp"
 #include "support/require.hpp"
@@ -40,17 +40,17 @@ struct counts {
   int skipped = 0;
 };
 
-/// The result at one place.
+/// The result of the suites at one place.
 struct outcome {
   std::string text;
   counts sum;
   bool good = false;
 };
 
-/// Runs this program for one place.
+/// Runs this program in a child process for one place.
 outcome run_at(const place& where, char** argv) {
-  outcome all;
-  all.text = "---- " + where.name + "\n";
+  outcome result;
+  result.text = "---- " + where.name + "\n";
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   const pid_t child = ::fork();
@@ -73,17 +73,18 @@ outcome run_at(const place& where, char** argv) {
         line += piece[i];
         continue;
       }
-      // Each place ends in a line of counts, and the program in one for all.
-      counts one;
+      // The output of each place ends with a line of counts. The program replaces these lines by one line with their
+      // sums.
+      counts place_counts;
       char end = 0;
-      if (std::sscanf(line.c_str(), "%d passed, %d failed, %d skippe%c", &one.passed, &one.failed, &one.skipped,
-                      &end) == 4) {
-        all.sum.passed += one.passed;
-        all.sum.failed += one.failed;
-        all.sum.skipped += one.skipped;
-        all.text += where.name + ": ";
+      if (std::sscanf(line.c_str(), "%d passed, %d failed, %d skippe%c", &place_counts.passed, &place_counts.failed,
+                      &place_counts.skipped, &end) == 4) {
+        result.sum.passed += place_counts.passed;
+        result.sum.failed += place_counts.failed;
+        result.sum.skipped += place_counts.skipped;
+        result.text += where.name + ": ";
       }
-      all.text += line + '\n';
+      result.text += line + '\n';
       line.clear();
     }
   }
@@ -91,16 +92,16 @@ outcome run_at(const place& where, char** argv) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  all.good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (!all.good) all.text += where.name + ": FAILED (status " + std::to_string(status) + ")\n";
-  return all;
+  result.good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (!result.good) result.text += where.name + ": FAILED (status " + std::to_string(status) + ")\n";
+  return result;
 }
 
-/// Runs it for several, two at a time: a place waits more than it works. Each one's output comes as a whole, at its
-/// end.
+/// Runs the suites at several places, two places at a time, because a place mostly waits. Prints the output of each
+/// place when it has finished.
 outcome run_at_all(const std::vector<const place*>& places, char** argv) {
-  outcome all;
-  all.good = true;
+  outcome total;
+  total.good = true;
   std::mutex mine;
   std::size_t next = 0;
   const auto work = [&] {
@@ -111,19 +112,19 @@ outcome run_at_all(const std::vector<const place*>& places, char** argv) {
         if (next < places.size()) where = places[next++];
       }
       if (where == nullptr) return;
-      const outcome one = run_at(*where, argv);
+      const outcome result = run_at(*where, argv);
       const std::lock_guard lock(mine);
-      std::cout << one.text << std::flush;
-      all.good = all.good && one.good;
-      all.sum.passed += one.sum.passed;
-      all.sum.failed += one.sum.failed;
-      all.sum.skipped += one.sum.skipped;
+      std::cout << result.text << std::flush;
+      total.good = total.good && result.good;
+      total.sum.passed += result.sum.passed;
+      total.sum.failed += result.sum.failed;
+      total.sum.skipped += result.sum.skipped;
     }
   };
   std::thread other(work);
   work();
   other.join();
-  return all;
+  return total;
 }
 
 }  // namespace
@@ -143,7 +144,7 @@ const place& this_place() {
 int main(int argc, char** argv) {
   using namespace cofferdam_test;
   if (!variable("COFFERDAM_PLACE").empty()) {
-    // GoogleTest reads the filter from the command line or from here.
+    // GoogleTest reads its filter from the command line or from this environment variable.
     std::string filter = variable("GTEST_FILTER");
     for (int i = 1; i < argc; ++i) {
       const std::string word = argv[i];
@@ -163,26 +164,28 @@ int main(int argc, char** argv) {
   if (listed.empty()) listed = COFFERDAM_USUAL_PLACES;
 #endif
   std::istringstream names(listed);
-  std::vector<std::string> wanted;
-  for (std::string name; names >> name;) wanted.push_back(name);
+  std::vector<std::string> selected_names;
+  for (std::string name; names >> name;) selected_names.push_back(name);
   const std::vector<place> places = all_places();
-  std::vector<const place*> there;
+  std::vector<const place*> chosen;
   std::vector<std::string> missing;
   bool good = true;
-  for (const std::string& name : wanted) {
+  for (const std::string& name : selected_names) {
     if (std::any_of(places.begin(), places.end(), [&](const place& each) { return each.name == name; })) continue;
     std::cout << "no place is called '" << name << "'\n";
     good = false;
   }
   for (const place& each : places) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), each.name) == wanted.end()) continue;
+    if (!selected_names.empty() &&
+        std::find(selected_names.begin(), selected_names.end(), each.name) == selected_names.end())
+      continue;
     if (!each.needs.empty() && variable(each.needs.c_str()).empty()) {
       missing.push_back(each.name + ": " + each.needs + " is not set");
       continue;
     }
-    there.push_back(&each);
+    chosen.push_back(&each);
   }
-  const outcome ran = run_at_all(there, argv);
+  const outcome ran = run_at_all(chosen, argv);
   counts sum = ran.sum;
   good = good && ran.good;
   if (!missing.empty()) std::cout << "\nskipped: " << missing.size() << " places\n";

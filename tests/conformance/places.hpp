@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The places where the conformance suites are run. The suites are compiled once, over `any_provider`; the program runs
-// itself for each place.
+// The places of the conformance suites. A place is a provider with its options. The suites are compiled once, over
+// `any_provider`, and the program runs itself once for each place.
 
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -18,38 +18,38 @@ namespace cofferdam_test {
 class place {
  public:
   std::string name;
-  /// A recipe; each check opens an environment of its own.
+  /// Returns the provider; each test opens an environment of its own.
   std::function<cofferdam::any_provider()> provider;
-  /// Checks that mean nothing here, as GoogleTest's filter takes them; each with its reason beside it.
+  /// Tests that do not apply here, as a GoogleTest filter. The reason of each stands beside the place.
   std::string without;
-  /// The requirement, as a variable of the environment; empty: none.
+  /// Environment variable that must be set for this place to run; empty means none.
   std::string needs;
-  /// A recipe for a runner of Python that is there; none: the checks of runners are left out.
+  /// Returns a provider of Python runners. Empty means that the tests of runners do not run here.
   std::function<cofferdam::any_runner_provider()> runners = {};
 };
 
-/// One function a kind of place.
+/// Returns the places of one kind of backend.
 std::vector<place> local_places();
 std::vector<place> docker_places();
 std::vector<place> e2b_places();
-/// Marks the places that run Python, and adds those that only run Python.
+/// Sets `runners` of the places that run Python, and appends places that run only Python.
 void add_runners(std::vector<place>& places);
 
-/// All of them, in the order in which they are run.
+/// Returns all places, in the order in which they run.
 inline std::vector<place> all_places() {
-  std::vector<place> all = local_places();
+  std::vector<place> places = local_places();
 #ifndef COFFERDAM_LOCAL_PLACES_ONLY
-  for (place& each : docker_places()) all.push_back(std::move(each));
-  for (place& each : e2b_places()) all.push_back(std::move(each));
+  for (place& each : docker_places()) places.push_back(std::move(each));
+  for (place& each : e2b_places()) places.push_back(std::move(each));
 #endif
-  add_runners(all);
-  return all;
+  add_runners(places);
+  return places;
 }
 
-/// The place of this process.
+/// Returns the place that this process tests.
 const place& this_place();
 
-/// For the suites.
+/// The provider of this place, in the form that the suites expect.
 class here {
  public:
   static cofferdam::any_provider provider() { return this_place().provider(); }

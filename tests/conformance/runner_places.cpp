@@ -20,7 +20,7 @@ namespace cofferdam_test {
 
 namespace {
 
-/// A place that runs Python, and what it cannot show.
+/// A test setup that runs Python, and a filter of the tests that it cannot pass.
 class python_place {
  public:
   std::string name;
@@ -28,48 +28,48 @@ class python_place {
 };
 
 const std::vector<python_place>& python_places() {
-  static const std::vector<python_place> all{
+  static const std::vector<python_place> places{
       {"local", ""},
       {"jail", ""},
       {"docker_debian", ""},
       {"e2b", ""},
   };
-  return all;
+  return places;
 }
 
 #ifndef COFFERDAM_LOCAL_PLACES_ONLY
-/// All that a runner has to show, of a Python newer than this machine's.
+/// The setup that tests the Python runner with a newer Python than the system's.
 place newest_python_place() {
-  place made;
-  made.name = "local_newest_python";
-  // Its commands are those of "local".
-  made.without =
+  place setup;
+  setup.name = "local_newest_python";
+  // The commands are the same as in "local", so their suites do not run again.
+  setup.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
       "*/terminal_conformance*";
-  made.needs = "COFFERDAM_NEWEST_PYTHON";
-  made.runners = [] {
+  setup.needs = "COFFERDAM_NEWEST_PYTHON";
+  setup.runners = [] {
     const char* const program = std::getenv("COFFERDAM_NEWEST_PYTHON");
     return cofferdam::any_runner_provider(cofferdam::local().without_warning() |
                                           cofferdam::python().interpreter(program == nullptr ? "" : program));
   };
-  return made;
+  return setup;
 }
 
 place pyodide_place() {
-  place made;
-  made.name = "pyodide";
-  // No command is run there.
-  made.without =
+  place setup;
+  setup.name = "pyodide";
+  // Pyodide runs no commands, so the suites of commands and files do not run.
+  setup.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
       "*/terminal_conformance*";
-  // There are no processes and no threads in WebAssembly.
-  made.without += ":*/code_process_conformance*";
-  made.needs = "COFFERDAM_DENO";
-  made.runners = [] {
+  // WebAssembly has no processes and no threads, so this suite does not run.
+  setup.without += ":*/code_process_conformance*";
+  setup.needs = "COFFERDAM_DENO";
+  setup.runners = [] {
     const char* const snapshots = std::getenv("COFFERDAM_PYODIDE_SNAPSHOTS");
     return cofferdam::any_runner_provider(cofferdam::pyodide().snapshots(snapshots == nullptr ? "" : snapshots));
   };
-  return made;
+  return setup;
 }
 #endif
 

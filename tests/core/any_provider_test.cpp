@@ -12,13 +12,15 @@ namespace cofferdam_test {
 
 using namespace cofferdam;
 
-/// Knows only at run time whether it can start commands.
+/// An environment that has start(), but knows only at run time if it works.
 class late_knowing_environment {
  public:
   explicit late_knowing_environment(any_environment inside) : inside_(std::move(inside)) {}
   awaitable<command_result> run_command(command c) { return inside_.run_command(std::move(c)); }
   awaitable<process> start(command c) { return inside_.start(std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return inside_.read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_size) {
+    return inside_.read_file(std::move(path), max_size);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return inside_.write_file(std::move(path), content);
   }
@@ -48,14 +50,15 @@ static_assert(std::copy_constructible<any_provider>);
 static_assert(std::movable<any_environment> && !std::copy_constructible<any_environment>);
 static_assert(!std::constructible_from<any_provider, int>);
 static_assert(std::convertible_to<fake_provider<plain_fake>, any_provider>);
-// Near misses: what is no provider does not convert, and layers are not erased on the way.
+// Near misses: other types do not convert to any_provider, and an environment does not convert to any_environment
+// implicitly.
 static_assert(!std::convertible_to<int, any_provider> && !std::convertible_to<plain_fake, any_provider>);
 static_assert(!std::convertible_to<any_environment, any_provider> &&
               !std::convertible_to<any_provider, any_environment>);
 static_assert(!std::convertible_to<plain_fake, any_environment>,
               "an environment has one owner, who says that it is erased");
 
-/// A layer, and its recipe, that do nothing.
+/// A layer that changes nothing.
 template <code_exec_environment Inner>
 class through_layer : public layer<through_layer<Inner>, Inner> {
  public:
@@ -74,7 +77,7 @@ static_assert(std::same_as<decltype(std::declval<fake_provider<plain_fake>>() | 
 static_assert(
     std::same_as<decltype(std::declval<any_provider>() | through()), layered_provider<any_provider, through>>);
 
-/// A provider that is made from any other, by a constructor that converts.
+/// A provider whose converting constructor accepts any other provider.
 class wrapping_provider {
  public:
   wrapping_provider(any_provider inside) : inside_(std::move(inside)) {}  // NOLINT: converts on purpose

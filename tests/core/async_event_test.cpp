@@ -23,7 +23,7 @@ using detail::async_event;
 using detail::wait_result;
 using clock = async_event::clock;
 
-/// Spawns a wait and notes how it ended.
+/// Starts a coroutine that waits for the event. `result` becomes the result of the wait.
 void wait_for(asio::io_context& loop, async_event& event, std::optional<wait_result>& result,
               clock::time_point until = async_event::never, asio::cancellation_signal* signal = nullptr) {
   const auto work = [&event, &result, until]() -> awaitable<void> {
@@ -40,7 +40,8 @@ void wait_for(asio::io_context& loop, async_event& event, std::optional<wait_res
 TEST(AsyncEvent, a_notification_ends_the_waits_under_way_and_no_later_one) {
   asio::io_context loop;
   async_event event(loop.get_executor());
-  event.notify();  // nothing waits: it is not kept
+  // No coroutine waits, so this notification has no effect.
+  event.notify();
   std::optional<wait_result> first, second, later;
   wait_for(loop, event, first);
   wait_for(loop, event, second);
@@ -146,7 +147,8 @@ TEST(AsyncEvent, a_loop_that_ends_before_the_event_takes_the_waits_with_it) {
   wait_for(*loop, event, result);
   wait_for(*loop, event, result);
   loop->poll();
-  loop.reset();  // destroys the frames, which unlink themselves
+  // The coroutine frames are destroyed with the loop, and remove themselves from the event.
+  loop.reset();
   event.notify();
   EXPECT_FALSE(result);
 }

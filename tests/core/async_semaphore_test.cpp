@@ -22,11 +22,11 @@ using namespace cofferdam;
 using detail::async_semaphore;
 using detail::held_permits;
 
-/// Takes permits when its turn comes, and writes its name.
-void wait_for(asio::io_context& loop, async_semaphore& all, std::size_t permits, std::string name, std::string& order,
-              asio::cancellation_signal* signal = nullptr) {
-  const auto work = [&all, permits, name, &order]() -> awaitable<void> {
-    co_await all.acquire(permits, "test");
+/// Starts a coroutine that acquires permits. When it has them, it appends its name to `order`.
+void wait_for(asio::io_context& loop, async_semaphore& semaphore, std::size_t permits, std::string name,
+              std::string& order, asio::cancellation_signal* signal = nullptr) {
+  const auto work = [&semaphore, permits, name, &order]() -> awaitable<void> {
+    co_await semaphore.acquire(permits, "test");
     order += name;
   };
   const auto note = [&order, name](std::exception_ptr failure) {
@@ -41,71 +41,72 @@ void wait_for(asio::io_context& loop, async_semaphore& all, std::size_t permits,
 
 TEST(AsyncSemaphore, permits_are_given_in_the_order_of_asking) {
   asio::io_context loop;
-  async_semaphore all(loop.get_executor(), 2);
+  async_semaphore semaphore(loop.get_executor(), 2);
   std::string order;
-  wait_for(loop, all, 2, "a", order);
-  wait_for(loop, all, 2, "b", order);
-  wait_for(loop, all, 1, "c", order);
+  wait_for(loop, semaphore, 2, "a", order);
+  wait_for(loop, semaphore, 2, "b", order);
+  wait_for(loop, semaphore, 1, "c", order);
   loop.poll();
   EXPECT_EQ(order, "a");
-  all.release(1);
+  semaphore.release(1);
   loop.poll();
   EXPECT_EQ(order, "a") << "c would fit, but b was first";
-  all.release(1);
+  semaphore.release(1);
   loop.poll();
   EXPECT_EQ(order, "ab");
-  all.release(2);
+  semaphore.release(2);
   loop.poll();
   EXPECT_EQ(order, "abc");
-  EXPECT_EQ(all.available(), 1U);
+  EXPECT_EQ(semaphore.available(), 1U);
 }
 
 TEST(AsyncSemaphore, one_that_is_cancelled_leaves_the_queue_and_takes_nothing) {
   asio::io_context loop;
-  async_semaphore all(loop.get_executor(), 1);
+  async_semaphore semaphore(loop.get_executor(), 1);
   asio::cancellation_signal signal;
   std::string order;
-  wait_for(loop, all, 1, "a", order);
-  wait_for(loop, all, 1, "b", order, &signal);
-  wait_for(loop, all, 1, "c", order);
+  wait_for(loop, semaphore, 1, "a", order);
+  wait_for(loop, semaphore, 1, "b", order, &signal);
+  wait_for(loop, semaphore, 1, "c", order);
   loop.poll();
   signal.emit(asio::cancellation_type::terminal);
   loop.poll();
   EXPECT_EQ(order, "a-b");
-  all.release(1);
+  semaphore.release(1);
   loop.poll();
   EXPECT_EQ(order, "a-bc");
-  EXPECT_EQ(all.available(), 0U);
+  EXPECT_EQ(semaphore.available(), 0U);
 }
 
 TEST(AsyncSemaphore, what_was_granted_to_one_that_is_cancelled_goes_to_the_next) {
   asio::io_context loop;
-  async_semaphore all(loop.get_executor(), 1);
+  async_semaphore semaphore(loop.get_executor(), 1);
   asio::cancellation_signal signal;
   std::string order;
-  wait_for(loop, all, 1, "a", order);
-  wait_for(loop, all, 1, "b", order, &signal);
-  wait_for(loop, all, 1, "c", order);
+  wait_for(loop, semaphore, 1, "a", order);
+  wait_for(loop, semaphore, 1, "b", order, &signal);
+  wait_for(loop, semaphore, 1, "c", order);
   loop.poll();
-  all.release(1);  // the permit belongs to b, which has not resumed yet
+  // The permit now belongs to b, whose coroutine has not resumed yet.
+  semaphore.release(1);
   signal.emit(asio::cancellation_type::terminal);
   loop.poll();
   EXPECT_TRUE(order == "abc" || order == "a-bc" || order == "ab") << order;
-  if (order == "ab") all.release(1);
+  if (order == "ab") semaphore.release(1);
   loop.poll();
   EXPECT_EQ(order.back(), 'c');
-  EXPECT_EQ(all.available(), 0U);
+  EXPECT_EQ(semaphore.available(), 0U);
 }
 
 TEST(AsyncSemaphore, a_failure_reaches_all_who_wait_and_all_who_come) {
   asio::io_context loop;
-  async_semaphore all(loop.get_executor(), 0);
+  async_semaphore semaphore(loop.get_executor(), 0);
   std::string order;
-  wait_for(loop, all, 1, "a", order);
-  wait_for(loop, all, 1, "b", order);
+  wait_for(loop, semaphore, 1, "a", order);
+  wait_for(loop, semaphore, 1, "b", order);
   loop.poll();
-  all.fail(error(exec_errc::provider_lost, "gone"));
-  wait_for(loop, all, 1, "c", order);
+  semaphore.fail(error(exec_errc::provider_lost, "gone"));
+  wait_for(loop, semaphore, 1, "c", order);
   loop.poll();
   for (const char* name : {"-a", "-b", "-c"}) EXPECT_NE(order.find(name), std::string::npos) << order;
 }
@@ -113,29 +114,29 @@ TEST(AsyncSemaphore, a_failure_reaches_all_who_wait_and_all_who_come) {
 TEST(AsyncSemaphore, coroutines_that_are_thrown_away_while_they_wait_take_nothing_along) {
   std::optional<asio::io_context> loop(std::in_place);
   std::string order;
-  auto all = std::make_shared<async_semaphore>(loop->get_executor(), 1);
+  auto semaphore = std::make_shared<async_semaphore>(loop->get_executor(), 1);
   asio::co_spawn(
-      *loop, [all]() -> awaitable<void> { co_await all->acquire(2, "test"); }, [](std::exception_ptr) {});
+      *loop, [semaphore]() -> awaitable<void> { co_await semaphore->acquire(2, "test"); }, [](std::exception_ptr) {});
   loop->poll();
   loop.reset();
-  EXPECT_EQ(all->available(), 1U);
+  EXPECT_EQ(semaphore->available(), 1U);
 }
 
 TEST(AsyncSemaphore, a_guard_gives_back_once) {
   asio::io_context loop;
-  async_semaphore all(loop.get_executor(), 3);
-  ASSERT_TRUE(all.try_acquire(2));
-  EXPECT_FALSE(all.try_acquire(2));
+  async_semaphore semaphore(loop.get_executor(), 3);
+  ASSERT_TRUE(semaphore.try_acquire(2));
+  EXPECT_FALSE(semaphore.try_acquire(2));
   {
-    held_permits first(all, 2);
+    held_permits first(semaphore, 2);
     held_permits second = std::move(first);
     held_permits third;
     third = std::move(second);
-    EXPECT_EQ(all.available(), 1U);
+    EXPECT_EQ(semaphore.available(), 1U);
     third.release();
-    EXPECT_EQ(all.available(), 3U);
+    EXPECT_EQ(semaphore.available(), 3U);
   }
-  EXPECT_EQ(all.available(), 3U);
+  EXPECT_EQ(semaphore.available(), 3U);
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ TEST(Base64, every_byte_at_every_place_comes_back) {
   }
 }
 
-// Long texts are decoded by blocks, where there are such instructions: each byte at each place of a block, and each
-// length.
+// On processors with vector instructions, long texts are decoded in blocks. The test covers every length, and every
+// byte at every position of a block.
 TEST(Base64, long_texts_come_back_whatever_their_length_and_bytes) {
   std::string raw;
   for (int i = 0; i < 200; ++i) {

@@ -26,11 +26,11 @@ TEST(Bytes, a_view_of_a_text_is_the_text_in_place) {
 }
 
 TEST(Bytes, text_and_back_changes_no_byte) {
-  std::string all;
-  for (int i = 0; i < 256; ++i) all.push_back(static_cast<char>(i));
-  const bytes copy = to_bytes(all);
-  EXPECT_EQ(as_text(copy), all);
-  EXPECT_NE(static_cast<const void*>(copy.data()), static_cast<const void*>(all.data()));
+  std::string text;
+  for (int i = 0; i < 256; ++i) text.push_back(static_cast<char>(i));
+  const bytes copy = to_bytes(text);
+  EXPECT_EQ(as_text(copy), text);
+  EXPECT_NE(static_cast<const void*>(copy.data()), static_cast<const void*>(text.data()));
 }
 
 static_assert(std::same_as<decltype(as_text(std::declval<bytes>())), std::string>, "a temporary is copied");

@@ -34,7 +34,7 @@ TEST(Captured, an_uncut_stream_is_all_head) {
 }
 
 TEST(Captured, head_and_tail_with_nothing_between_are_joined) {
-  // In the middle of an emoji, which must come out whole.
+  // The border between head and tail divides an emoji, which must stay intact.
   const captured_output stream(to_bytes("a\xF0\x9F"), to_bytes("\x98\x80z"), 6);
   EXPECT_EQ(as_text(stream.head()), "a\xF0\x9F\x98\x80z");
   EXPECT_TRUE(stream.tail().empty());
@@ -85,10 +85,10 @@ TEST(Captured, a_total_below_what_is_there_is_raised_to_it) {
 }
 
 TEST(Captured, any_bytes_give_valid_text) {
-  std::string all;
-  for (int i = 0; i < 256; ++i) all.push_back(static_cast<char>(i));
-  for (std::size_t cut = 0; cut <= all.size(); ++cut) {
-    const captured_output stream(to_bytes(all.substr(0, cut)), to_bytes(all.substr(cut)), 1000);
+  std::string text;
+  for (int i = 0; i < 256; ++i) text.push_back(static_cast<char>(i));
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    const captured_output stream(to_bytes(text.substr(0, cut)), to_bytes(text.substr(cut)), 1000);
     EXPECT_TRUE(is_valid_utf8(stream.text()));
   }
 }

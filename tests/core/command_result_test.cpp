@@ -27,10 +27,12 @@ using cofferdam::to_string;
 using namespace std::chrono_literals;
 
 static_assert(!std::is_aggregate_v<command_result>);
-static_assert(std::is_default_constructible_v<command_result>);  // co_spawn needs it
+// asio::co_spawn requires a default constructor.
+static_assert(std::is_default_constructible_v<command_result>);
 static_assert(std::is_nothrow_move_constructible_v<command_result>);
 
-// Members of a temporary return values, which may be kept; members of a named result return references.
+// Members of a temporary return values, because a reference would dangle. Members of a named result return
+// references.
 static_assert(std::same_as<decltype(std::declval<command_result>().out()), captured_output>);
 static_assert(std::same_as<decltype(std::declval<command_result>().err()), captured_output>);
 static_assert(std::same_as<decltype(std::declval<command_result>().reason()), std::string>);
@@ -41,18 +43,18 @@ static_assert(std::same_as<decltype(std::declval<command_result&>().out()), cons
 static_assert(std::same_as<decltype(std::declval<const command_result&>().isolation()), const isolation_report&>);
 
 TEST(CommandResult, what_is_read_from_a_temporary_outlives_it) {
-  const auto made = [] {
+  const auto make_result = [] {
     command_result result = command_result::refused(error_kind::timeout, std::string(100, 'r'), std::string(100, 'a'));
     result.out(captured_output(to_bytes(std::string(100, 'o')), cofferdam::bytes(), 100));
     return result;
   };
-  const captured_output& out = made().out();
-  const auto& head = made().out().head();
-  const std::string& reason = made().reason();
+  const captured_output& out = make_result().out();
+  const auto& head = make_result().out().head();
+  const std::string& reason = make_result().reason();
   EXPECT_EQ(out.text(), std::string(100, 'o'));
   EXPECT_EQ(cofferdam::as_text(head), std::string(100, 'o'));
   EXPECT_EQ(reason, std::string(100, 'r'));
-  EXPECT_EQ(made().isolation().of(isolation_kind::files), "none");
+  EXPECT_EQ(make_result().isolation().of(isolation_kind::files), "none");
 }
 
 constexpr error_kind every_kind[] = {error_kind::none,
@@ -93,10 +95,10 @@ TEST(CommandResult, four_ways_to_137_are_four_results) {
   const command_result by_signal = command_result().term_signal(SIGKILL);
   const command_result by_memory = command_result().term_signal(SIGKILL).kind(error_kind::out_of_memory);
   const command_result by_time = command_result().term_signal(SIGKILL).kind(error_kind::timeout);
-  std::set<std::pair<int, std::pair<int, error_kind>>> seen;
+  std::set<std::pair<int, std::pair<int, error_kind>>> combinations;
   for (const command_result& result : {by_itself, by_signal, by_memory, by_time})
-    seen.insert({result.exit_code(), {result.term_signal(), result.kind()}});
-  EXPECT_EQ(seen.size(), 4U);
+    combinations.insert({result.exit_code(), {result.term_signal(), result.kind()}});
+  EXPECT_EQ(combinations.size(), 4U);
 }
 
 TEST(CommandResult, a_refusal_has_its_words_and_no_exit_code) {

@@ -42,7 +42,7 @@ concept converts_to_a_command = requires(T value, void (*take)(command)) { take(
 static_assert(converts_to_a_command<const char*> && converts_to_a_command<std::string>);
 static_assert(converts_to_a_command<std::string_view> && converts_to_a_command<char[3]>);
 static_assert(!converts_to_a_command<std::nullptr_t> && !converts_to_a_command<int> && !converts_to_a_command<words>);
-// Words in braces are neither a line nor the two ends of one.
+// A braced list of two words must not convert to a command. std::string would take it for a pair of iterators.
 template <class T>
 concept converts_from_words = requires(void (*take)(T)) {
   take({"ls", "-l"});
@@ -58,7 +58,8 @@ static_assert(makes_a_command<const char*, std::string>);
 static_assert(makes_a_command<words>);
 static_assert(!makes_a_command<words, words>);
 static_assert(!makes_a_command<int, int>);
-static_assert(!makes_a_command<std::string_view>);  // no implicit conversion: a view may not outlive its text
+// There is no implicit conversion from a view, because the view may not outlive its text.
+static_assert(!makes_a_command<std::string_view>);
 static_assert(!makes_a_command<>);
 
 template <class F>
@@ -104,15 +105,16 @@ TEST(Command, words_can_be_a_list_made_at_run_time) {
   EXPECT_EQ(argv(std::move(list)).words(), (words{"echo", ""}));
 }
 
-// g++ 12 cannot make a std::initializer_list of strings in an awaited expression: "array used as initializer".
+// g++ 12 rejects a std::initializer_list of strings in an awaited expression ("array used as initializer"), so argv
+// takes another type.
 TEST(Command, words_in_braces_can_stand_in_an_awaited_expression) {
   const auto words_of = [](command c) -> cofferdam::awaitable<words> { co_return c.words(); };
   const std::string name = "a file whose name is longer than what a string holds in itself";
   cofferdam_test::run([&]() -> cofferdam::awaitable<void> {
     const words several = co_await words_of(argv({"ls", "-l", name}));
     EXPECT_EQ(several, (words{"ls", "-l", name}));
-    const words one = co_await words_of(argv({"true"}));
-    EXPECT_EQ(one, words{"true"});
+    const words single = co_await words_of(argv({"true"}));
+    EXPECT_EQ(single, words{"true"});
     const words copied = co_await words_of(argv(several));
     EXPECT_EQ(copied, several);
   });
@@ -225,7 +227,8 @@ TEST(Command, a_variable_value_may_hold_anything_but_nul) {
 }
 
 TEST(Command, a_variable_longer_than_linux_allows_is_refused) {
-  const std::size_t longest = command::max_string - 1 - "A="s.size();  // without its NUL
+  // The limit includes the terminating NUL.
+  const std::size_t longest = command::max_string - 1 - "A="s.size();
   EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable("A", std::string(longest, 'x'))); }), exec_errc{});
   EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable("A", std::string(longest + 1, 'x'))); }),
             exec_errc::too_large);

@@ -14,7 +14,7 @@ namespace {
 using namespace cofferdam;
 using cofferdam_test::run;
 
-/// An environment with the four members and scripted commands.
+/// A minimal environment with the four required members. A function of the test returns the result of each command.
 class answering {
  public:
   explicit answering(std::function<command_result(const command&)> answer) : answer_(std::move(answer)) {}
@@ -94,11 +94,11 @@ TEST(FileOperations, what_the_commands_complain_of_becomes_a_code) {
 }
 
 TEST(FileOperations, names_reach_the_commands_as_arguments_with_a_dot_and_slash) {
-  std::vector<std::vector<std::string>> seen;
+  std::vector<std::vector<std::string>> commands;
   run([&]() -> awaitable<void> {
     answering env([&](const command& c) {
       EXPECT_FALSE(c.is_shell());
-      seen.push_back(c.words());
+      commands.push_back(c.words());
       return said("");
     });
     for (const std::string name : {"-rf", "$(id)", "a b", "--help"}) {
@@ -108,13 +108,13 @@ TEST(FileOperations, names_reach_the_commands_as_arguments_with_a_dot_and_slash)
       co_await list_directory(env, name);
     }
   });
-  EXPECT_EQ(seen.size(), 16U);
-  for (const std::vector<std::string>& words : seen)
+  EXPECT_EQ(commands.size(), 16U);
+  for (const std::vector<std::string>& words : commands)
     for (const std::string& word : words)
       for (const char* name : {"-rf", "$(id)", "a b", "--help", "-x"})
         EXPECT_TRUE(word != name || word == "-rf") << word;
-  EXPECT_EQ(seen.at(0), (std::vector<std::string>{"mkdir", "-p", "./-rf"}));
-  EXPECT_EQ(seen.at(2), (std::vector<std::string>{"mv", "-f", "-T", "./-rf", "./-x"}));
+  EXPECT_EQ(commands.at(0), (std::vector<std::string>{"mkdir", "-p", "./-rf"}));
+  EXPECT_EQ(commands.at(2), (std::vector<std::string>{"mv", "-f", "-T", "./-rf", "./-x"}));
 }
 
 TEST(FileOperations, wrong_paths_are_refused_before_any_command) {
@@ -136,7 +136,7 @@ TEST(FileOperations, wrong_paths_are_refused_before_any_command) {
   });
 }
 
-/// Keeps what is written, as it is when the write begins.
+/// Stores the content of a write as it is when the coroutine of write_file() begins.
 class writing_down {
  public:
   explicit writing_down(std::string& content) : content_(&content) {}
@@ -158,7 +158,8 @@ TEST(FileOperations, an_awaitable_that_is_kept_writes_the_text_that_it_was_given
   run([&]() -> awaitable<void> {
     writing_down env(written);
     awaitable<void> text = write_text(env, "a", std::string(5000, 'x'));
-    const std::string other(5000, 'o');  // where the temporary was
+    // This string may reuse the memory of the destroyed temporary.
+    const std::string other(5000, 'o');
     co_await std::move(text);
     EXPECT_EQ(written, expected);
     awaitable<void> content = write_bytes(env, "a", to_bytes(std::string(5000, 'x')));

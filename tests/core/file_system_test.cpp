@@ -34,7 +34,7 @@ class no_source final : public file_source {
   awaitable<bytes> read(std::size_t) override { co_return bytes(); }
 };
 
-/// A backend with the four members and one of its own.
+/// A backend with the four required members and a member of its own.
 class backend : public plain_fake {
  public:
   using plain_fake::plain_fake;
@@ -137,7 +137,7 @@ TEST(FileSystem, any_environment_has_the_files_of_what_is_inside) {
   EXPECT_EQ(log->calls, (std::vector<std::string>{"rename f t", "pause", "run_command"}));
 }
 
-/// Files whose operation is a coroutine of the object behind them, which no one else keeps.
+/// A file system whose operation is a coroutine. Only the running operation keeps the object alive.
 class slow_files final : public file_system_adaptor<slow_files> {
  public:
   explicit slow_files(std::shared_ptr<bool> gone) : gone_(std::move(gone)) {}

@@ -19,7 +19,7 @@ namespace cofferdam_test {
 
 using namespace cofferdam;
 
-/// An environment with the four members: a map of files, and commands that are written down.
+/// A minimal environment with the four required members: a map of files. It records its commands.
 class map_environment {
  public:
   class content {
@@ -35,7 +35,8 @@ class map_environment {
     inside_->commands.push_back(c.words());
     if (c.words().front() == "chmod") co_return command_result::exited(inside_->chmod_fails ? 1 : 0);
     if (c.words().front() == "mkdir") co_return command_result::exited(0);
-    const std::string path = c.words().back().substr(2);  // stat: "./path" comes last
+    // The path is the last word of the `stat` command, and starts with "./".
+    const std::string path = c.words().back().substr(2);
     command_result result = command_result::exited(inside_->files.contains(path) ? 0 : 1);
     const std::string answer = result.ok() ? "f 5 640 ./" + path + std::string(1, '\0') : "";
     const std::string complaint = result.ok() ? "" : "No such file";
@@ -59,7 +60,7 @@ class map_environment {
   std::shared_ptr<content> inside_;
 };
 
-/// Files from a list.
+/// A source of files from a list.
 class list_source final : public file_source {
  public:
   void add(file_header header, std::string content) { files_.emplace_back(std::move(header), std::move(content)); }
@@ -70,7 +71,8 @@ class list_source final : public file_source {
   }
   awaitable<bytes> read(std::size_t) override {
     const std::string& content = files_[at_ - 1].second;
-    const std::string piece = content.substr(std::min(sent_, content.size()), 3);  // small pieces: they must join
+    // The pieces have at most 3 bytes, so that the reader must join them.
+    const std::string piece = content.substr(std::min(sent_, content.size()), 3);
     sent_ += piece.size();
     co_return to_bytes(piece);
   }
@@ -81,10 +83,10 @@ class list_source final : public file_source {
   std::size_t sent_ = 0;
 };
 
-/// An environment with the four members, as a provider's user gets it.
+/// The environment as the library completes it, with all file operations.
 using completed_map = cofferdam::detail::completed_t<map_environment>;
 
-/// Refuses every command.
+/// A layer that refuses every command.
 template <code_exec_environment Inner>
 class refusing_layer : public layer<refusing_layer<Inner>, Inner> {
  public:

@@ -26,7 +26,8 @@ using cofferdam::detail::is_valid_utf8;
 using namespace std::string_literals;
 
 static_assert(
-    !std::is_aggregate_v<format_options>);  // g++ 12 destroys temporary aggregates twice in a co_await operand
+    // g++ 12 destroys a temporary aggregate twice in the operand of co_await.
+    !std::is_aggregate_v<format_options>);
 
 captured_output said(std::string_view text) { return captured_output(to_bytes(text), bytes(), text.size()); }
 
@@ -82,7 +83,8 @@ TEST(FormatResult, each_standard_signal_has_the_name_the_system_gives_it) {
     const char* const name = sigabbrev_np(number);
     if (name == nullptr || std::string_view(name) == "STKFLT" || std::string_view(name) == "POLL" ||
         std::string_view(name) == "WINCH" || std::string_view(name) == "PWR")
-      continue;  // no command dies of these by mistake
+      // By default these signals do not end a process.
+      continue;
     EXPECT_EQ(field(format_result(command_result().term_signal(number)), "signal"), "SIG"s + name);
   }
 }

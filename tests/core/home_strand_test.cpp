@@ -43,7 +43,7 @@ using cofferdam_test::run;
 using cofferdam_test::watchdog;
 using namespace std::chrono_literals;
 
-/// A value that must be moved and cannot be made from nothing.
+/// A movable type without copy and without a default constructor.
 class only_moved {
  public:
   explicit only_moved(int number) : number_(std::make_unique<int>(number)) {}
@@ -53,12 +53,12 @@ class only_moved {
   std::unique_ptr<int> number_;
 };
 
-/// Returns true if the calling thread is inside the strand of an object that was opened on no strand.
+/// Returns true if the calling thread is inside the strand of an object that created its own strand.
 bool runs_on(const asio::any_io_executor& executor) {
   return executor.target<detail::gated_executor>()->running_in_this_thread();
 }
 
-/// Waits until it is cancelled.
+/// Waits until the coroutine is cancelled.
 awaitable<void> until_cancelled() {
   asio::steady_timer never(co_await asio::this_coro::executor, std::chrono::steady_clock::time_point::max());
   std::error_code woken;
@@ -84,7 +84,8 @@ TEST(HomeStrand, StaysOnTheStrandItWasOpenedOn) {
   EXPECT_EQ(home_strand(strand).executor(), strand);
   const home_strand outer(context.get_executor());
   EXPECT_NE(outer.executor(), asio::any_io_executor(context.get_executor()));
-  EXPECT_EQ(home_strand(outer.executor()).executor(), outer.executor());  // an environment inside a runner
+  // A runner passes its strand on to the environment inside it.
+  EXPECT_EQ(home_strand(outer.executor()).executor(), outer.executor());
   EXPECT_EQ(strand_of(strand), strand);
   EXPECT_TRUE(home_strand::is_strand(strand_of(context.get_executor())));
 }
@@ -139,13 +140,13 @@ TEST(HomeStrand, CarriesExceptionsBack) {
       throw std::runtime_error("from the other side");
       co_return;
     };
-    std::string said;
+    std::string message;
     try {
       co_await home.run(work);
     } catch (const std::runtime_error& failure) {
-      said = failure.what();
+      message = failure.what();
     }
-    EXPECT_EQ(said, "from the other side");
+    EXPECT_EQ(message, "from the other side");
   });
 }
 
@@ -238,7 +239,8 @@ TEST(HomeStrand, WhatIsCancelledBeforeTheStrandIsFreeDoesNotBegin) {
                      ended = reason.code();
                    }
                  }));
-  asio::post(mine, [&] {  // the caller waits for the strand by now
+  // When this handler runs, the caller is waiting for the strand.
+  asio::post(mine, [&] {
     signal.emit(asio::cancellation_type::terminal);
     may_end.set_value();
   });
@@ -319,7 +321,7 @@ TEST(HomeStrand, WhatWaitsForItEndsWithTheContextAlsoWhereItHoldsTheStrand) {
       asio::post(home.executor(), [home, token] {});
       asio::post(home.executor(), [home, token] {});
       if (i == 1) context.run_one();
-      // In the middle of a turn: the rest comes first in the next one.
+      // Stops the context during a turn, so the remaining handlers are the first of the next turn.
       if (i == 2) asio::post(home.executor(), [home, token, &context] { context.stop(); });
     }
     context.run_for(10ms);
@@ -343,9 +345,11 @@ TEST(HomeStrand, KeepsTheOrderAndGoesOnAfterAnException) {
   EXPECT_EQ(std::exchange(order, ""), "abc");
   context.restart();
   asio::post(context, [&] {
-    asio::dispatch(home.executor(), [&order, &home, write] {  // in place
+    // The strand is free, so dispatch runs the handler immediately.
+    asio::dispatch(home.executor(), [&order, &home, write] {
       order += '1';
-      asio::dispatch(home.executor(), write('2'));  // in place, too
+      // The calling thread is inside the strand, so dispatch runs this handler immediately too.
+      asio::dispatch(home.executor(), write('2'));
       asio::post(home.executor(), write('4'));
       order += '3';
     });
@@ -359,7 +363,7 @@ TEST(HomeStrand, KeepsTheOrderAndGoesOnAfterAnException) {
 }
 
 TEST(HomeStrand, IsHeldByAnyExecutorWithoutMemory) {
-  // Asio copies executors where it cannot bear an exception.
+  // Asio copies executors in functions that must not throw, so a copy must not allocate memory.
   asio::io_context context;
   const home_strand home(context.get_executor());
   const asio::any_io_executor busy = asio::prefer(home.executor(), asio::execution::outstanding_work.tracked);
@@ -383,7 +387,8 @@ TEST(HomeStrand, AnExecutorWithWorkKeepsItsContextRunning) {
 }
 
 TEST(HomeStrand, AJobNeedsNobodyWhoRunsTheLoop) {
-  asio::io_context context;  // never run
+  // No thread runs this context.
+  asio::io_context context;
   const home_strand home(context.get_executor());
   bool is_done = false;
   home.run_soon([&is_done] { is_done = true; });
@@ -410,7 +415,8 @@ TEST(HomeStrand, AJobThatComesWhileAHandlerRunsIsDoneWhenTheHandlerEnds) {
     handler_runs = false;
   });
   begun.get_future().wait();
-  home.run_soon([&] {  // does not wait
+  // The call returns immediately, although a handler is running.
+  home.run_soon([&] {
     overlapped = handler_runs.load();
     done.set_value();
   });
@@ -431,7 +437,8 @@ TEST(HomeStrand, AHandlerThatFindsTheGateHeldComesAgain) {
   std::thread holder([&] {
     home.run_soon([&] {
       begun.set_value();
-      thread_is_free.get_future().wait();  // the pool's only thread does other work while the gate is held
+      // While this job holds the strand, the only thread of the pool does other work.
+      thread_is_free.get_future().wait();
       is_held = false;
     });
   });
@@ -452,7 +459,8 @@ TEST(HomeStrand, ManyThreadsNeverMeetInside) {
   const watchdog guard(60s);
   asio::thread_pool pool(4);
   const home_strand home(pool.get_executor());
-  int inside = 0;  // no atomic: the strand and its gate keep it
+  // The variable is not atomic, because the strand must prevent concurrent access.
+  int inside = 0;
   constexpr int rounds = 300;
   auto caller = [&]() -> awaitable<void> {
     for (int i = 0; i < rounds; ++i) {

@@ -15,17 +15,17 @@ namespace {
 
 using cofferdam::detail::fill_soon;
 
-/// Returns true if this address was advised to use large pages.
+/// Returns true if the memory at this address is marked for large pages (madvise(2), MADV_HUGEPAGE).
 bool is_for_large_pages(const void* at) {
   std::ifstream maps("/proc/self/smaps");
-  const auto wanted = reinterpret_cast<std::uintptr_t>(at);
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
   bool inside = false;
   for (std::string line; std::getline(maps, line);) {
     std::istringstream words(line);
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     char dash = 0;
-    if (words >> std::hex >> begin >> dash >> end && dash == '-') inside = begin <= wanted && wanted < end;
+    if (words >> std::hex >> begin >> dash >> end && dash == '-') inside = begin <= address && address < end;
     if (inside && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
   }
   return false;

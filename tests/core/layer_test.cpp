@@ -24,7 +24,7 @@ using cofferdam_test::journal;
 using cofferdam_test::plain_fake;
 using cofferdam_test::run;
 
-// ---- layers to test with -----------------------------------------------------------------------------------------
+// ---- layers for the tests ------------------------------------------------------------------------------------------
 
 template <code_exec_environment Inner>
 class mark_layer : public layer<mark_layer<Inner>, Inner> {
@@ -34,10 +34,10 @@ class mark_layer : public layer<mark_layer<Inner>, Inner> {
   std::optional<command_result> admit(command& c) {
     if (c.line() == "forbidden")
       return command_result::refused(error_kind::command_not_allowed, "no", "something else");
-    std::string seen;
+    std::string marks;
     for (const command::variable_setting& setting : c.variables())
-      if (setting.name() == "MARKS") seen = setting.value();
-    c.variable("MARKS", seen + name_);
+      if (setting.name() == "MARKS") marks = setting.value();
+    c.variable("MARKS", marks + name_);
     return std::nullopt;
   }
 
@@ -85,8 +85,8 @@ template <code_exec_environment Inner>
 class own_read_layer : public layer<own_read_layer<Inner>, Inner> {
  public:
   using layer<own_read_layer<Inner>, Inner>::layer;
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    return this->inner().read_file(std::move(path), most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_size) {
+    return this->inner().read_file(std::move(path), max_size);
   }
 };
 
@@ -115,7 +115,7 @@ class preparing : public pipeable {
   bool fails_;
 };
 
-/// Neither prepares nor closes as it should.
+/// A layer whose `prepare` and `close` do their work and then throw.
 template <class Inner>
 class broken_layer : public layer<broken_layer<Inner>, Inner> {
  public:
@@ -138,7 +138,7 @@ class broken : public pipeable {
   }
 };
 
-// ---- what models what --------------------------------------------------------------------------------------------
+// ---- which types model which concepts ------------------------------------------------------------------------------
 
 static_assert(code_exec_environment<plain_fake> && !streaming_environment<plain_fake> && !file_environment<plain_fake>);
 static_assert(streaming_environment<full_fake> && file_environment<full_fake> && suspendable_environment<full_fake>);
@@ -163,7 +163,7 @@ static_assert(!code_exec_provider<plain_fake>, "an environment is no recipe");
 static_assert(!code_exec_environment<fake_provider<plain_fake>>, "a recipe runs nothing");
 static_assert(sizeof(layer<own_run_layer<plain_fake>, plain_fake>) == sizeof(plain_fake));
 
-// ---- behaviour ---------------------------------------------------------------------------------------------------
+// ---- tests of the behaviour ----------------------------------------------------------------------------------------
 
 std::string marks_of(const command& c) {
   for (const command::variable_setting& setting : c.variables())
@@ -221,7 +221,7 @@ TEST(Layer, a_refused_command_never_reaches_the_backend) {
   EXPECT_TRUE(log->commands.empty());
 }
 
-/// Does every operation once.
+/// Calls every operation of an environment once.
 template <class E>
 awaitable<void> do_everything(E& env) {
   co_await env.run_command(shell("x"));

@@ -58,7 +58,8 @@ TEST(NumberText, reads_back_as_the_same_number) {
     const std::uint64_t bits = random();
     double number = 0;
     std::memcpy(&number, &bits, sizeof number);
-    if (!(number - number == 0)) continue;  // neither infinite nor nan
+    // Skips infinities and NaN.
+    if (!(number - number == 0)) continue;
     const std::string text = number_text(number);
     double back = 0;
     std::from_chars(text.data(), text.data() + text.size(), back);

@@ -20,20 +20,20 @@ using cofferdam::as_text;
 using cofferdam::captured_output;
 using cofferdam::detail::output_collector;
 
-/// Compares with the expected result, computed from the whole stream.
-void expect_matches(const captured_output& kept, std::string_view all, std::size_t keep) {
-  ASSERT_EQ(kept.total(), all.size());
-  if (all.size() <= keep) {
-    ASSERT_EQ(as_text(kept.head()), all);
+/// Compares `kept` with the expected result, which is computed from the whole stream and the limit `keep`.
+void expect_matches(const captured_output& kept, std::string_view whole_stream, std::size_t keep) {
+  ASSERT_EQ(kept.total(), whole_stream.size());
+  if (whole_stream.size() <= keep) {
+    ASSERT_EQ(as_text(kept.head()), whole_stream);
     ASSERT_TRUE(kept.tail().empty());
     ASSERT_EQ(kept.cut(), 0U);
     return;
   }
   const std::size_t head = keep / 2;
   const std::size_t tail = keep - head;
-  ASSERT_EQ(as_text(kept.head()), all.substr(0, head));
-  ASSERT_EQ(as_text(kept.tail()), all.substr(all.size() - tail));
-  ASSERT_EQ(kept.cut(), all.size() - keep);
+  ASSERT_EQ(as_text(kept.head()), whole_stream.substr(0, head));
+  ASSERT_EQ(as_text(kept.tail()), whole_stream.substr(whole_stream.size() - tail));
+  ASSERT_EQ(kept.cut(), whole_stream.size() - keep);
 }
 
 std::string numbered(std::size_t size) {
@@ -43,9 +43,10 @@ std::string numbered(std::size_t size) {
   return text;
 }
 
-captured_output collect(std::string_view all, std::size_t keep, std::size_t chunk) {
+captured_output collect(std::string_view whole_stream, std::size_t keep, std::size_t chunk) {
   output_collector collector(keep);
-  for (std::size_t at = 0; at < all.size(); at += chunk) collector.append(as_bytes(all.substr(at, chunk)));
+  for (std::size_t at = 0; at < whole_stream.size(); at += chunk)
+    collector.append(as_bytes(whole_stream.substr(at, chunk)));
   return collector.take();
 }
 
@@ -85,14 +86,14 @@ TEST(OutputCollector, an_empty_chunk_changes_nothing) {
 }
 
 TEST(OutputCollector, every_small_size_cap_and_chunk_gives_what_the_whole_stream_says) {
-  const std::string all = numbered(23);
-  for (std::size_t size = 0; size <= all.size(); ++size)
-    for (std::size_t keep = 0; keep <= all.size() + 1; ++keep)
+  const std::string whole_stream = numbered(23);
+  for (std::size_t size = 0; size <= whole_stream.size(); ++size)
+    for (std::size_t keep = 0; keep <= whole_stream.size() + 1; ++keep)
       for (std::size_t chunk = 1; chunk <= size + 1; ++chunk) {
         SCOPED_TRACE(std::to_string(size) + " bytes, keep " + std::to_string(keep) + ", chunks of " +
                      std::to_string(chunk));
-        expect_matches(collect(std::string_view(all).substr(0, size), keep, chunk),
-                       std::string_view(all).substr(0, size), keep);
+        expect_matches(collect(std::string_view(whole_stream).substr(0, size), keep, chunk),
+                       std::string_view(whole_stream).substr(0, size), keep);
         if (HasFatalFailure()) return;
       }
 }
@@ -104,27 +105,27 @@ TEST(OutputCollector, random_scripts_give_what_the_whole_stream_says) {
     const std::size_t keep = random() % 3 == 0 ? random() % 8 : random() % 600;
     SCOPED_TRACE("round " + std::to_string(round) + ", keep " + std::to_string(keep));
     output_collector collector(keep);
-    std::string all;
+    std::string whole_stream;
     for (auto steps = random() % 20; steps > 0; --steps) {
       switch (random() % 8) {
-        case 0: expect_matches(collector.snapshot(), all, keep); break;
+        case 0: expect_matches(collector.snapshot(), whole_stream, keep); break;
         case 1:
           if (random() % 4 == 0) {
-            expect_matches(collector.take(), all, keep);
-            all.clear();
+            expect_matches(collector.take(), whole_stream, keep);
+            whole_stream.clear();
           }
           break;
         default: {
           const std::size_t at = random() % source.size();
           const auto chunk = std::string_view(source).substr(at, random() % (random() % 4 == 0 ? 2000 : 50));
           collector.append(as_bytes(chunk));
-          all += chunk;
+          whole_stream += chunk;
         }
       }
-      ASSERT_EQ(collector.total(), all.size());
+      ASSERT_EQ(collector.total(), whole_stream.size());
       if (HasFatalFailure()) return;
     }
-    expect_matches(collector.take(), all, keep);
+    expect_matches(collector.take(), whole_stream, keep);
     if (HasFatalFailure()) return;
   }
 }
@@ -153,7 +154,8 @@ TEST(OutputCollector, moving_takes_everything_along_and_leaves_an_empty_one) {
   first.append(as_bytes("abcdefgh"));
   output_collector second(std::move(first));
   expect_matches(second.snapshot(), "abcdefgh", 4);
-  first.append(as_bytes("123456"));  // a moved-from collector is empty, with a total of 0
+  // A collector that was moved from is empty, and can be used again.
+  first.append(as_bytes("123456"));
   expect_matches(first.take(), "123456", 4);
   output_collector third(100);
   third = std::move(second);
@@ -163,16 +165,17 @@ TEST(OutputCollector, moving_takes_everything_along_and_leaves_an_empty_one) {
 TEST(OutputCollector, a_little_output_takes_little_memory_whatever_the_cap) {
   output_collector collector;
   for (int i = 0; i < 100; ++i) collector.append(as_bytes("x"));
-  EXPECT_LE(collector.take().head().capacity(), 256U);  // the very block that the collector held
+  // The capacity shows that the collector returned its own block.
+  EXPECT_LE(collector.take().head().capacity(), 256U);
 }
 
 TEST(OutputCollector, the_cap_is_never_exceeded_while_output_grows) {
   for (const std::size_t keep : {1, 3, 1000, 4097}) {
     for (const std::size_t chunk : {1, 7, 900}) {
       output_collector collector(keep);
-      const std::string all = numbered(keep);
-      for (std::size_t at = 0; at < all.size(); at += chunk)
-        collector.append(as_bytes(std::string_view(all).substr(at, chunk)));
+      const std::string whole_stream = numbered(keep);
+      for (std::size_t at = 0; at < whole_stream.size(); at += chunk)
+        collector.append(as_bytes(std::string_view(whole_stream).substr(at, chunk)));
       EXPECT_LE(collector.take().head().capacity(), keep);
     }
   }

@@ -46,7 +46,9 @@ TEST(PathAdvice, the_workspace_s_own_paths_are_inside) {
 
 TEST(PathAdvice, the_words_of_a_program_are_judged_one_by_one) {
   using words = std::vector<std::string>;
-  const auto found = [](const words& all, std::size_t depth = 0) { return outside_path(all, root, box, depth); };
+  const auto found = [](const words& arguments, std::size_t depth = 0) {
+    return outside_path(arguments, root, box, depth);
+  };
   EXPECT_EQ(found({"cat", "/etc/hostname"}), "/etc/hostname");
   EXPECT_EQ(found({"cat", "a", "/home/u/my file"}), "/home/u/my file");
   EXPECT_EQ(found({"tool", "--file=/home/u/x"}), "/home/u/x");

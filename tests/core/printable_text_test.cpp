@@ -21,7 +21,8 @@ using cofferdam::detail::is_valid_utf8;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 
-/// Written apart from the code under test: the code points that must not come out.
+/// Returns true if the text is valid UTF-8 without control characters and without characters that change the
+/// direction of text. The check is independent of the code under test.
 bool is_harmless(std::string_view text) {
   if (!is_valid_utf8(text)) return false;
   while (!text.empty()) {
@@ -85,7 +86,8 @@ TEST(PrintableText, the_cursor_moves_within_its_line) {
   EXPECT_EQ(printable_text("abcdef\x1b[1000DX"), "Xbcdef");
   EXPECT_EQ(printable_text("abcdef\x1b[2G_"), "a_cdef");
   EXPECT_EQ(printable_text("abcdef\r\x1b[2C_"), "ab_def");
-  EXPECT_EQ(printable_text("abcdef\x1b[0D_"), "abcde_");  // 0 means 1
+  // The parameter 0 means 1.
+  EXPECT_EQ(printable_text("abcdef\x1b[0D_"), "abcde_");
 }
 
 TEST(PrintableText, a_jump_to_the_right_is_one_blank) {
@@ -105,7 +107,8 @@ TEST(PrintableText, a_move_to_another_line_begins_a_new_one_and_loses_nothing) {
 
 TEST(PrintableText, backspaces_are_applied) {
   EXPECT_EQ(printable_text("abc\b\bX"), "aXc");
-  EXPECT_EQ(printable_text("N\bNA\bAM\bME\bE"), "NAME");  // bold, as man pages had it
+  // Old man pages print bold letters in this way.
+  EXPECT_EQ(printable_text("N\bNA\bAM\bME\bE"), "NAME");
   EXPECT_EQ(printable_text("\b\b\bstart"), "start");
   EXPECT_EQ(printable_text("one\n\btwo"), "one\ntwo");
   EXPECT_EQ(printable_text("😀\bx"), "x");
@@ -175,7 +178,7 @@ TEST(PrintableText, broken_utf8_is_repaired) {
   EXPECT_EQ(printable_text("a\xFF\rb"), "b\uFFFD");
 }
 
-/// The same rules with no fast way: every line is a row of cells from its beginning.
+/// Applies the same rules as printable_text() without its optimisations: each line is an array of cells.
 std::string slow_screen(const std::vector<std::string>& script) {
   std::string out;
   std::u32string cells;
@@ -237,7 +240,7 @@ TEST(PrintableText, random_scripts_look_as_on_a_slow_screen) {
     std::string text;
     for (auto count = random() % 30; count > 0; --count) {
       script.push_back(steps[random() % std::size(steps)]);
-      // "\r" and then "\n" is the line end that is another step.
+      // Skips a "\n" after "\r", because together they are the line break that is another step.
       if (script.back() == "\n" && !text.empty() && text.back() == '\r')
         script.pop_back();
       else
@@ -266,7 +269,8 @@ TEST(PrintableText, any_bytes_come_out_harmless_and_bounded) {
 }
 
 TEST(PrintableText, no_input_makes_it_slow) {
-  // Each of these would take hours if a sequence could make it look at the line, or at the rest of the text, again.
+  // Each of these texts would take hours if a control sequence could trigger another scan of the line or of the rest
+  // of the text.
   const std::string line(500'000, 'x');
   for (const std::string_view piece : {"\x1b[1K"sv, "\x1b[2Kx"sv, "\rx"sv, "\x1b[65535C"sv, "\x1b[K"sv, "\x1b]8;"sv,
                                        "\x1b["sv, "\x1b[2K\x1b[9999Cx"sv, "\b"sv, "\x1b[65535D"sv, "\x1b[Ax"sv}) {
@@ -300,9 +304,9 @@ TEST(OneLine, a_long_text_ends_in_dots_at_exactly_the_limit) {
 TEST(OneLine, an_escape_is_never_cut) {
   const std::string text = "ab\n\x1b\u202E\U000E0041\xFF\xFE\"z";
   const std::string whole = one_line(text, 1000);
-  for (std::size_t most = 3; most <= whole.size(); ++most) {
-    std::string shown = one_line(text, most);
-    ASSERT_LE(shown.size(), most);
+  for (std::size_t max_size = 3; max_size <= whole.size(); ++max_size) {
+    std::string shown = one_line(text, max_size);
+    ASSERT_LE(shown.size(), max_size);
     if (shown == whole) continue;
     ASSERT_TRUE(shown.ends_with("..."));
     shown.resize(shown.size() - 3);

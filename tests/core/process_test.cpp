@@ -34,7 +34,7 @@ static_assert(!std::is_copy_constructible_v<process>);
 static_assert(std::is_default_constructible_v<process>, "co_spawn wants it");
 static_assert(sizeof(process) == sizeof(void*));
 
-/// Records its calls.
+/// An implementation of a process that records the calls of its members.
 class recorder final : public process::implementation {
  public:
   recorder(std::string& log) : log_(log) {}
@@ -95,9 +95,10 @@ TEST(Chunk, data_of_a_temporary_is_a_value) {
 TEST(Process, input_from_a_temporary_text_lives_as_long_as_the_awaitable) {
   std::string log;
   run([&]() -> awaitable<void> {
-    process one(std::make_unique<recorder>(log));
-    awaitable<void> later = one.write_input(as_bytes(std::string(100, 'x')));
-    const std::string other(100, 'y');  // where the text was, if it was not kept
+    process running(std::make_unique<recorder>(log));
+    awaitable<void> later = running.write_input(as_bytes(std::string(100, 'x')));
+    // This string may reuse the memory of the destroyed temporary.
+    const std::string other(100, 'y');
     co_await std::move(later);
   });
   EXPECT_EQ(log, "write:" + std::string(100, 'x') + " ~");
@@ -106,13 +107,13 @@ TEST(Process, input_from_a_temporary_text_lives_as_long_as_the_awaitable) {
 TEST(Process, passes_each_call_to_the_backend) {
   std::string log;
   run([&]() -> awaitable<void> {
-    process one(std::make_unique<recorder>(log));
-    output_chunk piece = co_await one.read();
+    process running(std::make_unique<recorder>(log));
+    output_chunk piece = co_await running.read();
     EXPECT_EQ(as_text(piece.data()), "x");
-    co_await one.write_input(as_bytes("in"));
-    co_await one.close_input();
-    co_await one.signal(15);
-    command_result result = co_await one.wait();
+    co_await running.write_input(as_bytes("in"));
+    co_await running.close_input();
+    co_await running.signal(15);
+    command_result result = co_await running.wait();
     EXPECT_EQ(result.exit_code(), 4);
   });
   EXPECT_EQ(log, "read write:in close signal:15 wait ~");
@@ -121,8 +122,8 @@ TEST(Process, passes_each_call_to_the_backend) {
 TEST(Process, ends_the_command_once_when_it_has_been_moved) {
   std::string log;
   {
-    process one(std::make_unique<recorder>(log));
-    process two(std::move(one));
+    process running(std::make_unique<recorder>(log));
+    process two(std::move(running));
     process three;
     three = std::move(two);
     EXPECT_EQ(log, "");
@@ -133,8 +134,8 @@ TEST(Process, ends_the_command_once_when_it_has_been_moved) {
 TEST(Process, ends_the_old_command_when_another_is_assigned) {
   std::string first;
   std::string second;
-  process one(std::make_unique<recorder>(first));
-  one = process(std::make_unique<recorder>(second));
+  process running(std::make_unique<recorder>(first));
+  running = process(std::make_unique<recorder>(second));
   EXPECT_EQ(first, "~");
   EXPECT_EQ(second, "");
 }
@@ -149,13 +150,13 @@ TEST(Process, that_is_none_says_so) {
 
 TEST(Process, finished_has_its_result_and_no_output) {
   run([]() -> awaitable<void> {
-    process one = process::finished(command_result::refused(error_kind::command_not_allowed, "no", "do that"));
-    output_chunk piece = co_await one.read();
+    process running = process::finished(command_result::refused(error_kind::command_not_allowed, "no", "do that"));
+    output_chunk piece = co_await running.read();
     EXPECT_TRUE(piece.end());
-    co_await one.close_input();
-    co_await one.signal(9);
-    command_result first = co_await one.wait();
-    command_result second = co_await one.wait();
+    co_await running.close_input();
+    co_await running.signal(9);
+    command_result first = co_await running.wait();
+    command_result second = co_await running.wait();
     EXPECT_EQ(first.kind(), error_kind::command_not_allowed);
     EXPECT_EQ(second.reason(), "no");
     EXPECT_EQ(second.advice(), "do that");
@@ -164,9 +165,9 @@ TEST(Process, finished_has_its_result_and_no_output) {
 
 TEST(Process, finished_takes_no_input) {
   run([]() -> awaitable<void> {
-    process one = process::finished(command_result::exited(0));
+    process running = process::finished(command_result::exited(0));
     try {
-      co_await one.write_input(as_bytes("x"));
+      co_await running.write_input(as_bytes("x"));
       ADD_FAILURE() << "no error";
     } catch (const cofferdam::error& failure) {
       EXPECT_EQ(failure.code(), exec_errc::io_error);

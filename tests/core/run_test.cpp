@@ -50,7 +50,8 @@ awaitable<int> no_number() {
   co_return 0;
 }
 
-/// Raises signals, and waits a minute.
+/// Raises the signal `number`, once or several times, and waits after each. The destructor of a local object sets
+/// `cleaned_up`.
 awaitable<void> is_told_to_end(int number, int times, bool& cleaned_up) {
   class at_end {
    public:
@@ -67,7 +68,7 @@ awaitable<void> is_told_to_end(int number, int times, bool& cleaned_up) {
   }
 }
 
-/// Pays no attention to its cancellation.
+/// Raises the signal `number`, and ignores the cancellation that follows.
 awaitable<void> ends_by_itself(int number) {
   ::raise(number);
   try {
@@ -88,9 +89,9 @@ awaitable<void> fails_when_told_to_end() {
 std::string standard_error_of(int (*body)(), int expected) {
   testing::internal::CaptureStderr();
   const int status = body();
-  std::string said = testing::internal::GetCapturedStderr();
+  std::string printed = testing::internal::GetCapturedStderr();
   EXPECT_EQ(status, expected);
-  return said;
+  return printed;
 }
 
 TEST(RunProgram, the_status_is_zero_or_the_value) {
@@ -99,8 +100,8 @@ TEST(RunProgram, the_status_is_zero_or_the_value) {
 }
 
 TEST(RunProgram, a_failure_is_one_sentence_and_status_one) {
-  const std::string said = standard_error_of([] { return run(fails()); }, 1);
-  EXPECT_TRUE(said.ends_with(": there is no such place\n")) << said;
+  const std::string printed = standard_error_of([] { return run(fails()); }, 1);
+  EXPECT_TRUE(printed.ends_with(": there is no such place\n")) << printed;
   EXPECT_TRUE(standard_error_of([] { return run(no_number()); }, 1).ends_with(": no number\n"));
   EXPECT_NE(standard_error_of([] { return run(throws_no_exception()); }, 1), "");
 }
@@ -128,13 +129,13 @@ TEST(RunProgram, a_coroutine_that_ends_in_order_after_a_signal_has_its_own_statu
 }
 
 TEST(RunProgram, a_failure_after_a_signal_is_printed) {
-  const std::string said = in_forked_host([] {
+  const std::string printed = in_forked_host([] {
     testing::internal::CaptureStderr();
     const int status = run(fails_when_told_to_end());
     return std::to_string(status) + testing::internal::GetCapturedStderr();
   });
-  EXPECT_TRUE(said.starts_with("143")) << said;
-  EXPECT_NE(said.find("not everything could be closed"), std::string::npos) << said;
+  EXPECT_TRUE(printed.starts_with("143")) << printed;
+  EXPECT_NE(printed.find("not everything could be closed"), std::string::npos) << printed;
 }
 
 awaitable<void> is_told_twice() {
@@ -196,18 +197,18 @@ TEST(RunProgram, an_exception_of_another_handler_cancels_the_coroutine) {
 }
 
 TEST(RunProgram, an_ignored_signal_stays_ignored) {
-  const std::string said = in_forked_host([] {
+  const std::string printed = in_forked_host([] {
     std::signal(SIGINT, SIG_IGN);
     bool cleaned_up = false;
     return std::to_string(run(is_told_to_end(SIGINT, 2, cleaned_up)));
   });
-  EXPECT_EQ(said, "0");
+  EXPECT_EQ(printed, "0");
 }
 
 void own_handler(int) {}
 
 TEST(RunProgram, the_actions_for_signals_are_as_before_when_it_has_ended) {
-  const std::string said = in_forked_host([] {
+  const std::string printed = in_forked_host([] {
     std::signal(SIGINT, own_handler);
     std::signal(SIGCHLD, own_handler);
     bool cleaned_up = false;
@@ -215,7 +216,7 @@ TEST(RunProgram, the_actions_for_signals_are_as_before_when_it_has_ended) {
     const bool restored = std::signal(SIGINT, SIG_DFL) == own_handler && std::signal(SIGTERM, SIG_IGN) == SIG_DFL;
     return std::string(restored && std::signal(SIGCHLD, SIG_DFL) == own_handler ? "restored" : "changed");
   });
-  EXPECT_EQ(said, "restored");
+  EXPECT_EQ(printed, "restored");
 }
 
 }  // namespace

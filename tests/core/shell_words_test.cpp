@@ -62,7 +62,8 @@ const std::vector<accepted_line>& accepted_lines() {
       {"echo '\r\v\f\x1b'", {"echo", "\r\v\f\x1b"}},
       {"cat résumé 漢字 😀", {"cat", "résumé", "漢字", "😀"}},
       {"echo '；' \\；", {"echo", "；", "；"}},
-      {"сat f", {"сat", "f"}},  // a Cyrillic letter: another program, which no pattern for cat matches
+      // The first letter is Cyrillic, so the name is another program, which no pattern for `cat` matches.
+      {"сat f", {"сat", "f"}},
       {"./a /b/c ../d", {"./a", "/b/c", "../d"}},
   };
   return lines;
@@ -184,7 +185,7 @@ const std::vector<refused_line>& refused_lines() {
       {"ls （id）", syntax, 3},
       {"ls ＄id", syntax, 3},
       {"ls ｀id｀", syntax, 3},
-      {"ls\xcd\xbe id", syntax, 2},  // U+037E, the Greek question mark
+      {"ls\xcd\xbe id", syntax, 2},  // U+037E is the Greek question mark
       {"ls ＂id＂", syntax, 3},
       {"ls ＇id＇", syntax, 3},
       {"ls ＼id", syntax, 3},
@@ -257,7 +258,8 @@ TEST(ShellWords, the_canonical_text_reads_back_into_the_same_words) {
 TEST(ShellWords, every_prefix_of_every_case_is_answered) {
   const auto try_prefixes = [](const std::string& line) {
     for (std::size_t length = 0; length <= line.size(); ++length) {
-      const std::string prefix = line.substr(0, length);  // a string of its own, so that a sanitizer sees its end
+      // The prefix is a separate string, so that a sanitizer detects a read behind its end.
+      const std::string prefix = line.substr(0, length);
       const parsed_words parsed = split_shell_words(prefix);
       if (parsed.ok()) {
         EXPECT_FALSE(parsed.words().empty());
@@ -292,7 +294,8 @@ TEST(ShellWords, the_longest_lines_take_linear_time) {
     const parsed_words parsed = split_shell_words(line);
     const auto elapsed = std::chrono::steady_clock::now() - start;
     EXPECT_TRUE(parsed.ok() || parsed.reason() == shell_refusal::too_long) << part << ": " << parsed.construct();
-    EXPECT_LT(elapsed, std::chrono::milliseconds(500)) << part;  // some 1 ms; quadratic would be many seconds
+    // Linear code takes about 1 ms, and quadratic code many seconds.
+    EXPECT_LT(elapsed, std::chrono::milliseconds(500)) << part;
   }
 }
 

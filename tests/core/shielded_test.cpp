@@ -30,8 +30,8 @@ using cofferdam_test::destroy_after;
 using cofferdam_test::run;
 using namespace std::chrono_literals;
 
-awaitable<void> steps(int& done, int wanted) {
-  while (done < wanted) {
+awaitable<void> steps(int& done, int count) {
+  while (done < count) {
     co_await asio::post(asio::use_awaitable);
     ++done;
   }
@@ -78,7 +78,8 @@ TEST(Shielded, runs_the_work_on_the_executor_of_the_awaiting_coroutine) {
 }
 
 TEST(Shielded, the_work_is_not_cancelled_at_any_step) {
-  for (std::size_t handlers = 1; handlers < 20; ++handlers) {  // the first one starts the coroutine
+  // The first handler starts the coroutine, so the first cancellation comes after it.
+  for (std::size_t handlers = 1; handlers < 20; ++handlers) {
     int done = 0;
     std::exception_ptr failure;
     cancel_after(

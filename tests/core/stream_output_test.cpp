@@ -50,7 +50,7 @@ using namespace std::chrono_literals;
 
 awaitable<void> step() { co_await asio::post(asio::use_awaitable); }
 
-/// The events of the scripted command.
+/// The script of a command, and counts of the calls it received.
 struct account {
   std::vector<std::string> pieces;
   bool read_fails = false;
@@ -58,13 +58,13 @@ struct account {
   int started = 0;
   int signalled = 0;
   int waited = 0;
-  const std::byte* output = nullptr;  // of the result that can be had once
+  const std::byte* output = nullptr;  // output of the result from take_result()
   int dropped = 0;
 };
 
 class scripted_process final : public process::implementation {
  public:
-  explicit scripted_process(account& all) : all_(all) {}
+  explicit scripted_process(account& record) : all_(record) {}
   ~scripted_process() override { ++all_.dropped; }
   awaitable<output_chunk> read() override {
     co_await step();
@@ -105,7 +105,7 @@ class scripted_process final : public process::implementation {
 
 class scripted_environment {
  public:
-  explicit scripted_environment(account& all) : all_(all) {}
+  explicit scripted_environment(account& record) : all_(record) {}
   awaitable<process> start(command c) {
     co_await step();
     EXPECT_EQ(c.line(), "the line");
@@ -126,104 +126,104 @@ static_assert(cofferdam::streaming_environment<scripted_environment>);
 }  // namespace
 
 TEST(StreamOutput, hands_over_each_piece_in_order_and_returns_the_result) {
-  account all;
-  all.pieces = {"a", "b", "c"};
-  std::vector<std::string> seen;
+  account record;
+  record.pieces = {"a", "b", "c"};
+  std::vector<std::string> received;
   const command_result result = run([&]() -> awaitable<command_result> {
-    scripted_environment env(all);
+    scripted_environment env(record);
     command_result ended = co_await stream_output(env, shell("the line"), [&](const output_chunk& piece) {
       EXPECT_FALSE(piece.end());
-      seen.emplace_back(as_text(piece.data()));
+      received.emplace_back(as_text(piece.data()));
     });
     co_return ended;
   });
-  EXPECT_EQ(seen, all.pieces);
+  EXPECT_EQ(received, record.pieces);
   EXPECT_EQ(result.exit_code(), 5);
-  EXPECT_EQ(all.signalled, 0);
-  EXPECT_EQ(all.dropped, 1);
+  EXPECT_EQ(record.signalled, 0);
+  EXPECT_EQ(record.dropped, 1);
 }
 
 TEST(StreamOutput, takes_the_result_without_a_copy_of_the_output) {
-  account all;
+  account record;
   const command_result result = run([&]() -> awaitable<command_result> {
-    scripted_environment env(all);
+    scripted_environment env(record);
     command_result ended = co_await stream_output(env, shell("the line"), [](const output_chunk&) {});
     co_return ended;
   });
   EXPECT_EQ(result.out().text(), "long enough for a block of its own");
-  EXPECT_EQ(result.out().head().data(), all.output);
+  EXPECT_EQ(result.out().head().data(), record.output);
 }
 
 TEST(StreamOutput, calls_nothing_for_a_command_without_output) {
-  account all;
+  account record;
   run([&]() -> awaitable<void> {
-    scripted_environment env(all);
+    scripted_environment env(record);
     co_await stream_output(env, shell("the line"), [](const output_chunk&) { ADD_FAILURE() << "called"; });
   });
-  EXPECT_EQ(all.waited, 1);
+  EXPECT_EQ(record.waited, 1);
 }
 
 TEST(StreamOutput, kills_the_command_and_waits_for_it_before_the_callbacks_exception_arrives) {
-  account all;
-  all.pieces = {"a", "b", "c"};
-  all.runs_until_signalled = true;
+  account record;
+  record.pieces = {"a", "b", "c"};
+  record.runs_until_signalled = true;
   int calls = 0;
   std::string caught;
   int signalled_by_then = 0;
   int waited_by_then = 0;
   run([&]() -> awaitable<void> {
-    scripted_environment env(all);
+    scripted_environment env(record);
     try {
       co_await stream_output(env, shell("the line"), [&](const output_chunk&) {
         if (++calls == 2) throw std::runtime_error("enough");
       });
     } catch (const std::runtime_error& thrown) {
       caught = thrown.what();
-      signalled_by_then = all.signalled;
-      waited_by_then = all.waited;
+      signalled_by_then = record.signalled;
+      waited_by_then = record.waited;
     }
   });
   EXPECT_EQ(caught, "enough");
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(signalled_by_then, 1);
   EXPECT_EQ(waited_by_then, 1);
-  EXPECT_EQ(all.dropped, 1);
+  EXPECT_EQ(record.dropped, 1);
 }
 
 TEST(StreamOutput, passes_on_what_reading_throws) {
-  account all;
-  all.read_fails = true;
-  std::error_code seen;
+  account record;
+  record.read_fails = true;
+  std::error_code caught;
   run([&]() -> awaitable<void> {
-    scripted_environment env(all);
+    scripted_environment env(record);
     try {
       co_await stream_output(env, shell("the line"), [](const output_chunk&) {});
     } catch (const cofferdam::error& failure) {
-      seen = failure.code();
+      caught = failure.code();
     }
   });
-  EXPECT_EQ(seen, exec_errc::provider_lost);
-  EXPECT_EQ(all.signalled, 1);
+  EXPECT_EQ(caught, exec_errc::provider_lost);
+  EXPECT_EQ(record.signalled, 1);
 }
 
 TEST(StreamOutput, cancelled_at_any_step_ends_the_command) {
   bool ended = false;
   for (std::size_t handlers = 0; !ended; ++handlers) {
     ASSERT_LT(handlers, 100U);
-    account all;
-    all.pieces = {"a", "b", "c"};
+    account record;
+    record.pieces = {"a", "b", "c"};
     std::exception_ptr failure;
     ended = cancel_after(
         handlers,
         [&]() -> awaitable<void> {
-          scripted_environment env(all);
+          scripted_environment env(record);
           co_await stream_output(env, shell("the line"), [](const output_chunk&) {});
         },
         failure);
-    EXPECT_EQ(all.started, all.dropped) << "after " << handlers << " handlers";
-    if (all.started == 0 || !failure) continue;
-    EXPECT_EQ(all.signalled, 1) << "after " << handlers << " handlers";
-    EXPECT_GE(all.waited, 1) << "after " << handlers << " handlers";
+    EXPECT_EQ(record.started, record.dropped) << "after " << handlers << " handlers";
+    if (record.started == 0 || !failure) continue;
+    EXPECT_EQ(record.signalled, 1) << "after " << handlers << " handlers";
+    EXPECT_GE(record.waited, 1) << "after " << handlers << " handlers";
     try {
       std::rethrow_exception(failure);
     } catch (const std::system_error& reason) {
@@ -233,23 +233,23 @@ TEST(StreamOutput, cancelled_at_any_step_ends_the_command) {
 }
 
 TEST(StreamOutput, cancelled_while_it_waits_for_output_kills_the_command_first) {
-  account all;
-  all.runs_until_signalled = true;
+  account record;
+  record.runs_until_signalled = true;
   const std::exception_ptr failure = cancel_when_idle([&]() -> awaitable<void> {
-    scripted_environment env(all);
+    scripted_environment env(record);
     co_await stream_output(env, shell("the line"), [](const output_chunk&) {});
   });
   EXPECT_TRUE(failure);
-  EXPECT_EQ(all.signalled, 1);
-  EXPECT_EQ(all.waited, 1);
+  EXPECT_EQ(record.signalled, 1);
+  EXPECT_EQ(record.waited, 1);
 }
 
 TEST(StreamOutput, leaves_the_callers_wish_for_exceptions_as_it_was) {
-  account all;
-  all.pieces = {"a"};
+  account record;
+  record.pieces = {"a"};
   bool after = false;
   run([&]() -> awaitable<void> {
-    scripted_environment env(all);
+    scripted_environment env(record);
     try {
       co_await stream_output(env, shell("the line"), [](const output_chunk&) { throw std::runtime_error("enough"); });
     } catch (const std::runtime_error&) {

@@ -24,17 +24,17 @@ static_assert(std::same_as<decltype(std::declval<failed_file>().source()), std::
 static_assert(std::same_as<decltype(std::declval<directory_entry>().path()), std::string>);
 static_assert(std::same_as<decltype(std::declval<const directory_entry&>().path()), const std::string&>);
 
-// A loop over what a temporary refers to would read freed memory.
+// If files() of a temporary returned a reference, this loop would read freed memory.
 TEST(Transfer, a_loop_over_the_files_of_a_temporary_sees_them) {
   const std::string name(100, 'n');
-  const auto made = [&] {
+  const auto make_report = [&] {
     transfer_result report;
     report.add(transferred_file(name, name, 3));
     return report;
   };
-  std::string seen;
-  for (const transferred_file& file : made().files()) seen += file.source();
-  EXPECT_EQ(seen, name);
+  std::string sources;
+  for (const transferred_file& file : make_report().files()) sources += file.source();
+  EXPECT_EQ(sources, name);
 }
 
 }  // namespace

@@ -39,11 +39,12 @@ repaired repair(std::string_view raw) {
   return result;
 }
 
-/// The decoder of the WHATWG Encoding Standard, section 8.1.1, step by step as it stands there.
+/// The decoder of the WHATWG Encoding Standard, section 8.1.1, implemented literally. It is the reference for our own
+/// decoder.
 repaired whatwg_repair(std::string_view raw) {
   repaired result;
   char32_t code_point = 0;
-  unsigned seen = 0;
+  unsigned bytes_seen = 0;
   unsigned needed = 0;
   unsigned lower = 0x80;
   unsigned upper = 0xBF;
@@ -81,20 +82,20 @@ repaired whatwg_repair(std::string_view raw) {
     }
     if (byte < lower || byte > upper) {
       code_point = 0;
-      needed = seen = 0;
+      needed = bytes_seen = 0;
       lower = 0x80;
       upper = 0xBF;
-      --i;  // "restore byte to the stream"
+      --i;  // the standard's "restore byte to the stream"
       broken();
       continue;
     }
     lower = 0x80;
     upper = 0xBF;
     code_point = (code_point << 6) | (byte & 0x3FU);
-    if (++seen != needed) continue;
+    if (++bytes_seen != needed) continue;
     append_utf8(result.text, code_point);
     code_point = 0;
-    needed = seen = 0;
+    needed = bytes_seen = 0;
   }
 }
 
@@ -124,7 +125,7 @@ TEST(Utf8, the_examples_of_the_unicode_standard_get_their_replacements) {
     while (count-- > 0) text += replacement;
     return text;
   };
-  // Unicode 15, tables 3-8 to 3-11.
+  // The examples of Unicode 15, tables 3-8 to 3-11.
   EXPECT_EQ(repair("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41").text, times(8) + "A");
   EXPECT_EQ(repair("\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41").text, times(8) + "A");
   EXPECT_EQ(repair("\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42").text, times(5) + "A" + times(2) + "B");
@@ -191,7 +192,8 @@ TEST(Utf8, a_broken_end_that_nothing_could_complete_stays) {
 
 TEST(Utf8, a_text_that_starts_inside_a_sequence_loses_exactly_its_rest) {
   EXPECT_EQ(without_cut_start("\x9F\x98\x80z"sv), "z"sv);
-  EXPECT_EQ(without_cut_start("\x80\x80\x80\x80z"sv), "\x80z"sv);  // no sequence has four of them
+  // No UTF-8 sequence has four continuation bytes.
+  EXPECT_EQ(without_cut_start("\x80\x80\x80\x80z"sv), "\x80z"sv);
   EXPECT_EQ(without_cut_start("z\x80"sv), "z\x80"sv);
   EXPECT_EQ(without_cut_start("\x80"sv), ""sv);
   EXPECT_EQ(without_cut_start("\xC3\xA4"sv), "\xC3\xA4"sv);

@@ -39,8 +39,8 @@ using cofferdam_test::destroy_after;
 using cofferdam_test::run;
 using namespace std::chrono_literals;
 
-awaitable<void> steps(int& done, int wanted) {
-  while (done < wanted) {
+awaitable<void> steps(int& done, int count) {
+  while (done < count) {
     co_await asio::post(asio::use_awaitable);
     ++done;
   }
@@ -56,7 +56,7 @@ awaitable<void> wait_an_hour() {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-/// The cancellation settings of a coroutine, read without awaiting an awaitable, which might throw.
+/// The cancellation settings of a coroutine.
 struct cancellation_settings {
   bool is_cancelled = false;
   bool throws = false;
@@ -158,7 +158,8 @@ TEST(WithCleanup, takes_a_cleanup_that_awaits_nothing) {
 }
 
 TEST(WithCleanup, cleans_up_to_the_end_when_cancelled_at_any_step) {
-  for (std::size_t handlers = 1; handlers < 20; ++handlers) {  // the first one starts the coroutine
+  // The first handler starts the coroutine, so the first cancellation comes after it.
+  for (std::size_t handlers = 1; handlers < 20; ++handlers) {
     int done = 0;
     int cleaned = 0;
     const auto body = [&] { return steps(done, 5); };
@@ -191,7 +192,8 @@ TEST(WithCleanup, leaves_the_cancellation_state_of_the_caller_as_it_was) {
           } else {
             co_await with_cleanup(thrower_body, cleanup);
           }
-        } catch (const std::exception&) {  // only the state afterwards is tested
+          // The exception is not of interest; the test checks the settings afterwards.
+        } catch (const std::exception&) {
         }
         after.throws = co_await asio::this_coro::throw_if_cancelled();
         const asio::cancellation_state end = co_await asio::this_coro::cancellation_state;
@@ -251,7 +253,8 @@ TEST(WithCleanup, runs_neither_where_the_coroutine_was_cancelled_before) {
   const std::exception_ptr failure = cancel_when_idle([&]() -> awaitable<void> {
     try {
       co_await wait_an_hour();
-    } catch (const std::system_error&) {  // cancelled, and goes on
+      // The coroutine was cancelled, and continues.
+    } catch (const std::system_error&) {
     }
     co_await with_cleanup(body, cleanup);
   });
@@ -297,21 +300,23 @@ TEST(WithCleanup, destroys_each_object_once) {
     const auto alive = std::make_shared<int>(0);
     int done = 0;
     run([&]() -> awaitable<void> {
-      std::optional<std::shared_ptr<int>> made;
-      const auto body = [&made, alive, fails]() -> awaitable<void> {
+      std::optional<std::shared_ptr<int>> resource;
+      const auto body = [&resource, alive, fails]() -> awaitable<void> {
         co_await asio::post(asio::use_awaitable);
-        made.emplace(alive);
+        resource.emplace(alive);
         if (fails) throw std::runtime_error("of the body");
       };
-      const auto cleanup = [&made, &done, alive] {
-        made.reset();
+      const auto cleanup = [&resource, &done, alive] {
+        resource.reset();
         return steps(done, 2);
       };
       try {
         co_await with_cleanup(body, cleanup);
-      } catch (const std::runtime_error&) {  // the count is what matters
+        // The exception is not of interest; the test counts the references.
+      } catch (const std::runtime_error&) {
       }
-      EXPECT_EQ(alive.use_count(), 3);  // the two lambdas' and the one outside
+      // The references are held by `alive` and by the two lambdas.
+      EXPECT_EQ(alive.use_count(), 3);
     });
     EXPECT_EQ(alive.use_count(), 1);
     EXPECT_EQ(done, 2);

@@ -55,7 +55,7 @@ awaitable<void> wait_an_hour() {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-/// The events of the fake environments.
+/// Counts of the calls to the fake environments.
 struct account {
   int opened = 0;
   int close_begun = 0;
@@ -67,7 +67,7 @@ struct account {
 
 class fake_environment {
  public:
-  explicit fake_environment(account& all) : all_(&all) { ++all_->opened; }
+  explicit fake_environment(account& calls) : all_(&calls) { ++all_->opened; }
   fake_environment(fake_environment&& other) noexcept : all_(std::exchange(other.all_, nullptr)) {}
   fake_environment& operator=(fake_environment&&) = delete;
   ~fake_environment() {
@@ -99,7 +99,7 @@ class fake_environment {
 
 class fake {
  public:
-  explicit fake(account& all) : all_(&all) {}
+  explicit fake(account& calls) : all_(&calls) {}
   awaitable<fake_environment> open() const {
     co_await step();
     if (all_->open_fails) throw std::runtime_error("from open");
@@ -110,13 +110,13 @@ class fake {
   account* all_;
 };
 
-/// Returns the outcome of one run of `body` as text: its exception, or "".
+/// Runs `body` once, and returns the text of its exception; empty means none.
 template <class Body>
-std::string outcome_of(account& all, Body body) {
+std::string outcome_of(account& calls, Body body) {
   std::string thrown;
   run([&]() -> awaitable<void> {
     try {
-      co_await with(fake(all), std::ref(body));
+      co_await with(fake(calls), std::ref(body));
     } catch (const std::exception& failure) {
       thrown = failure.what();
     }
@@ -124,11 +124,11 @@ std::string outcome_of(account& all, Body body) {
   return thrown;
 }
 
-void expect_closed_once(const account& all) {
-  EXPECT_EQ(all.opened, 1);
-  EXPECT_EQ(all.close_begun, 1);
-  EXPECT_EQ(all.closed, 1);
-  EXPECT_EQ(all.destroyed, 1);
+void expect_closed_once(const account& calls) {
+  EXPECT_EQ(calls.opened, 1);
+  EXPECT_EQ(calls.close_begun, 1);
+  EXPECT_EQ(calls.closed, 1);
+  EXPECT_EQ(calls.destroyed, 1);
 }
 
 bool is_cancellation(const std::exception_ptr& failure) {
@@ -143,120 +143,120 @@ bool is_cancellation(const std::exception_ptr& failure) {
 }  // namespace
 
 TEST(WithEnvironment, closes_once_when_the_body_returns) {
-  account all;
-  EXPECT_EQ(outcome_of(all, [](fake_environment&) -> awaitable<void> { co_await step(); }), "");
-  expect_closed_once(all);
+  account calls;
+  EXPECT_EQ(outcome_of(calls, [](fake_environment&) -> awaitable<void> { co_await step(); }), "");
+  expect_closed_once(calls);
 }
 
 TEST(WithEnvironment, is_open_while_the_body_runs) {
-  account all;
-  outcome_of(all, [&](fake_environment&) -> awaitable<void> {
-    EXPECT_EQ(all.opened, 1);
+  account calls;
+  outcome_of(calls, [&](fake_environment&) -> awaitable<void> {
+    EXPECT_EQ(calls.opened, 1);
     co_await step();
-    EXPECT_EQ(all.close_begun, 0);
+    EXPECT_EQ(calls.close_begun, 0);
   });
 }
 
 TEST(WithEnvironment, returns_what_the_body_returns) {
-  account all;
+  account calls;
   const auto value = run([&]() -> awaitable<std::shared_ptr<int>> {
-    auto made = co_await with(fake(all), [](fake_environment&) -> awaitable<std::shared_ptr<int>> {
+    auto opened_value = co_await with(fake(calls), [](fake_environment&) -> awaitable<std::shared_ptr<int>> {
       co_await step();
       co_return std::make_shared<int>(7);
     });
-    co_return made;
+    co_return opened_value;
   });
   EXPECT_EQ(*value, 7);
   EXPECT_EQ(value.use_count(), 1) << "moved, not copied";
-  expect_closed_once(all);
+  expect_closed_once(calls);
 }
 
 TEST(WithEnvironment, closes_once_when_the_body_throws) {
-  account all;
-  EXPECT_EQ(outcome_of(all,
+  account calls;
+  EXPECT_EQ(outcome_of(calls,
                        [](fake_environment&) -> awaitable<void> {
                          co_await step();
                          throw std::runtime_error("from the body");
                        }),
             "from the body");
-  expect_closed_once(all);
+  expect_closed_once(calls);
 }
 
 TEST(WithEnvironment, passes_on_what_close_throws) {
-  account all;
-  all.close_fails = true;
-  EXPECT_EQ(outcome_of(all, [](fake_environment&) -> awaitable<void> { co_await step(); }), "from close");
-  expect_closed_once(all);
+  account calls;
+  calls.close_fails = true;
+  EXPECT_EQ(outcome_of(calls, [](fake_environment&) -> awaitable<void> { co_await step(); }), "from close");
+  expect_closed_once(calls);
 }
 
 TEST(WithEnvironment, prefers_what_the_body_threw_to_what_close_throws) {
-  account all;
-  all.close_fails = true;
-  EXPECT_EQ(outcome_of(all,
+  account calls;
+  calls.close_fails = true;
+  EXPECT_EQ(outcome_of(calls,
                        [](fake_environment&) -> awaitable<void> {
                          co_await step();
                          throw std::runtime_error("from the body");
                        }),
             "from the body");
-  expect_closed_once(all);
+  expect_closed_once(calls);
 }
 
 TEST(WithEnvironment, that_cannot_open_runs_no_body_and_closes_nothing) {
-  account all;
-  all.open_fails = true;
-  EXPECT_EQ(outcome_of(all,
+  account calls;
+  calls.open_fails = true;
+  EXPECT_EQ(outcome_of(calls,
                        [](fake_environment&) -> awaitable<void> {
                          ADD_FAILURE() << "the body ran";
                          co_return;
                        }),
             "from open");
-  EXPECT_EQ(all.opened, 0);
-  EXPECT_EQ(all.close_begun, 0);
+  EXPECT_EQ(calls.opened, 0);
+  EXPECT_EQ(calls.close_begun, 0);
 }
 
 TEST(WithEnvironment, cancelled_at_any_step_closes_once_and_closes_wholly) {
   bool ended = false;
   for (std::size_t handlers = 0; !ended; ++handlers) {
     ASSERT_LT(handlers, 100U);
-    account all;
+    account calls;
     std::exception_ptr failure;
     ended = cancel_after(
         handlers,
         [&] {
-          return with(fake(all), [](fake_environment& env) -> awaitable<void> {
+          return with(fake(calls), [](fake_environment& env) -> awaitable<void> {
             co_await step();
             co_await env.run_command(shell("x"));
             co_await step();
           });
         },
         failure);
-    if (all.opened == 0) {
+    if (calls.opened == 0) {
       EXPECT_TRUE(is_cancellation(failure)) << "after " << handlers << " handlers";
-      EXPECT_EQ(all.close_begun, 0);
+      EXPECT_EQ(calls.close_begun, 0);
     } else {
-      EXPECT_EQ(all.close_begun, 1) << "after " << handlers << " handlers";
-      EXPECT_EQ(all.closed, 1) << "after " << handlers << " handlers";
-      EXPECT_EQ(all.destroyed, 1);
+      EXPECT_EQ(calls.close_begun, 1) << "after " << handlers << " handlers";
+      EXPECT_EQ(calls.closed, 1) << "after " << handlers << " handlers";
+      EXPECT_EQ(calls.destroyed, 1);
       EXPECT_TRUE(!failure || is_cancellation(failure));
     }
   }
 }
 
 TEST(WithEnvironment, a_cancelled_body_ends_with_the_cancellation) {
-  account all;
+  account calls;
   const std::exception_ptr failure =
-      cancel_when_idle([&] { return with(fake(all), [](fake_environment&) { return wait_an_hour(); }); });
+      cancel_when_idle([&] { return with(fake(calls), [](fake_environment&) { return wait_an_hour(); }); });
   EXPECT_TRUE(is_cancellation(failure));
-  expect_closed_once(all);
+  expect_closed_once(calls);
 }
 
 TEST(WithEnvironment, leaves_the_callers_wish_for_exceptions_as_it_was) {
   for (const bool wish : {true, false}) {
-    account all;
+    account calls;
     bool after = !wish;
     run([&]() -> awaitable<void> {
       co_await asio::this_coro::throw_if_cancelled(wish);
-      co_await with(fake(all), [](fake_environment&) { return step(); });
+      co_await with(fake(calls), [](fake_environment&) { return step(); });
       after = co_await asio::this_coro::throw_if_cancelled();
     });
     EXPECT_EQ(after, wish);
@@ -264,11 +264,11 @@ TEST(WithEnvironment, leaves_the_callers_wish_for_exceptions_as_it_was) {
 }
 
 TEST(WithEnvironment, leaves_the_callers_wish_for_exceptions_as_it_was_when_the_body_throws) {
-  account all;
+  account calls;
   bool after = false;
   run([&]() -> awaitable<void> {
     try {
-      co_await with(fake(all), [](fake_environment&) -> awaitable<void> {
+      co_await with(fake(calls), [](fake_environment&) -> awaitable<void> {
         throw std::runtime_error("from the body");
         co_return;
       });
@@ -280,27 +280,27 @@ TEST(WithEnvironment, leaves_the_callers_wish_for_exceptions_as_it_was_when_the_
 }
 
 TEST(WithEnvironment, a_later_cancellation_of_the_caller_arrives) {
-  account all;
+  account calls;
   const std::exception_ptr failure = cancel_when_idle([&]() -> awaitable<void> {
-    co_await with(fake(all), [](fake_environment&) { return step(); });
+    co_await with(fake(calls), [](fake_environment&) { return step(); });
     co_await wait_an_hour();
   });
   EXPECT_TRUE(is_cancellation(failure));
-  expect_closed_once(all);
+  expect_closed_once(calls);
 }
 
 TEST(WithEnvironment, destroyed_with_its_loop_at_any_step_leaves_no_environment) {
   bool ended = false;
   for (std::size_t handlers = 0; !ended; ++handlers) {
     ASSERT_LT(handlers, 100U);
-    account all;
+    account calls;
     ended = destroy_after(handlers, [&] {
-      return with(fake(all), [](fake_environment& env) -> awaitable<void> {
+      return with(fake(calls), [](fake_environment& env) -> awaitable<void> {
         co_await env.run_command(shell("x"));
         co_await step();
       });
     });
-    EXPECT_EQ(all.opened, all.destroyed) << "after " << handlers << " handlers";
+    EXPECT_EQ(calls.opened, calls.destroyed) << "after " << handlers << " handlers";
   }
 }
 

@@ -37,7 +37,8 @@ docker::provider in(const std::string& id, docker::command_transport how = docke
 std::string programs_of(const std::string& id) {
   return docker_says("top " + id + " -eo pid,args | tail -n +2 | sed 's/^ *[0-9]* *//'");
 }
-/// Lets the environment's own work go on meanwhile.
+/// Expects that the container runs a process with this text in its command line, within 10 seconds. The event loop
+/// continues meanwhile.
 awaitable<void> until_there_is(std::string id, std::string process) {
   bool is_there = false;
   for (int i = 0; i < 500 && !is_there; ++i) {
@@ -46,7 +47,7 @@ awaitable<void> until_there_is(std::string id, std::string process) {
   }
   EXPECT_TRUE(is_there) << programs_of(id);
 }
-/// Nothing but what was there before.
+/// Returns true if the container runs only its original program.
 bool is_alone(const std::string& id) { return programs_of(id) == "sleep 1000000"; }
 std::string traces_in(const std::string& id) {
   return docker_says("exec " + id + " find / -name '.cofferdam*' 2>/dev/null | grep /");
@@ -69,35 +70,35 @@ std::error_code code_of_open(const docker::provider& provider, std::string* sent
 TEST(DockerAdopted, commands_and_files_work_and_nothing_is_left) {
   COFFERDAM_NEEDS_DOCKER();
   for (const docker::command_transport how : {docker::command_transport::warden, docker::command_transport::exec}) {
-    const foreign_container there;
+    const foreign_container container;
     run([&]() -> awaitable<void> {
-      docker::environment env = co_await in(there.id(), how).open();
-      EXPECT_EQ(env.container_id(), there.id());
+      docker::environment env = co_await in(container.id(), how).open();
+      EXPECT_EQ(env.container_id(), container.id());
       co_await write_text(env, "deep/file", "content");
       command_result result = co_await env.run_command(shell("cat deep/file; pwd; echo err >&2; exit 5"));
       EXPECT_EQ(result.out().text(), "content/workspace\n");
       EXPECT_EQ(result.err().text(), "err\n");
       EXPECT_EQ(result.exit_code(), 5);
-      std::vector<directory_entry> all = co_await list_directory(env, ".");
-      EXPECT_EQ(all.size(), 2U);
-      EXPECT_EQ(traces_in(there.id()), "");
+      std::vector<directory_entry> entries = co_await list_directory(env, ".");
+      EXPECT_EQ(entries.size(), 2U);
+      EXPECT_EQ(traces_in(container.id()), "");
       process running = co_await env.start(shell("sleep 2001 & setsid sleep 2002 & exec sleep 2003"));
-      co_await until_there_is(there.id(), "sleep 2003");
+      co_await until_there_is(container.id(), "sleep 2003");
       co_await env.close();
     });
-    EXPECT_TRUE(there.runs());
-    EXPECT_TRUE(in_time([&] { return is_alone(there.id()); })) << programs_of(there.id());
-    EXPECT_EQ(docker_says("exec " + there.id() + " cat /workspace/deep/file"), "content");
+    EXPECT_TRUE(container.runs());
+    EXPECT_TRUE(in_time([&] { return is_alone(container.id()); })) << programs_of(container.id());
+    EXPECT_EQ(docker_says("exec " + container.id() + " cat /workspace/deep/file"), "content");
   }
 }
 
 TEST(DockerAdopted, a_time_limit_ends_ours_and_nobody_else) {
   COFFERDAM_NEEDS_DOCKER();
   for (const docker::command_transport how : {docker::command_transport::warden, docker::command_transport::exec}) {
-    const foreign_container there;
-    docker_says("exec -d " + there.id() + " sleep 2004");
+    const foreign_container container;
+    docker_says("exec -d " + container.id() + " sleep 2004");
     run([&]() -> awaitable<void> {
-      docker::environment env = co_await in(there.id(), how).kill_grace(100ms).open();
+      docker::environment env = co_await in(container.id(), how).kill_grace(100ms).open();
       bool done = false;
       command_result other;
       asio::co_spawn(
@@ -109,16 +110,16 @@ TEST(DockerAdopted, a_time_limit_ends_ours_and_nobody_else) {
               .timeout(700ms));
       EXPECT_EQ(result.kind(), error_kind::timeout);
       EXPECT_TRUE(in_time([&] {
-        const std::string all = programs_of(there.id());
-        return all.find("2005") == std::string::npos && all.find("2006") == std::string::npos &&
-               all.find("2007") == std::string::npos && all.find("2008") == std::string::npos;
-      })) << programs_of(there.id());
+        const std::string programs = programs_of(container.id());
+        return programs.find("2005") == std::string::npos && programs.find("2006") == std::string::npos &&
+               programs.find("2007") == std::string::npos && programs.find("2008") == std::string::npos;
+      })) << programs_of(container.id());
       while (!done) co_await cofferdam_test::pause_for(1ms);
       EXPECT_EQ(other.out().text(), "whole\n") << other.reason();
       co_await env.close();
     });
-    EXPECT_NE(programs_of(there.id()).find("sleep 2004"), std::string::npos);
-    EXPECT_TRUE(there.runs());
+    EXPECT_NE(programs_of(container.id()).find("sleep 2004"), std::string::npos);
+    EXPECT_TRUE(container.runs());
   }
 }
 
@@ -153,21 +154,21 @@ TEST(DockerAdopted, a_place_for_the_warden_is_found_or_execs_are_taken) {
 
 TEST(DockerAdopted, the_workspace_stays_as_it_is_and_two_can_be_open) {
   COFFERDAM_NEEDS_DOCKER();
-  const foreign_container there("--user 1000:1000 --tmpfs /data:mode=1777,exec");
-  docker_says("exec " + there.id() + " sh -c 'echo old > /data/kept'");
+  const foreign_container container("--user 1000:1000 --tmpfs /data:mode=1777,exec");
+  docker_says("exec " + container.id() + " sh -c 'echo old > /data/kept'");
   container_options options;
   options.working_directory("/data").variable("GIVEN", "value");
   run([&]() -> awaitable<void> {
-    docker::environment first = co_await in(there.id(), docker::command_transport::automatic, options).open();
-    docker::environment second = co_await in(there.id(), docker::command_transport::exec, options).open();
-    command_result seen = co_await first.run_command(shell("cat kept; echo $GIVEN; id -u"));
-    EXPECT_EQ(seen.out().text(), "old\nvalue\n1000\n");
+    docker::environment first = co_await in(container.id(), docker::command_transport::automatic, options).open();
+    docker::environment second = co_await in(container.id(), docker::command_transport::exec, options).open();
+    command_result result = co_await first.run_command(shell("cat kept; echo $GIVEN; id -u"));
+    EXPECT_EQ(result.out().text(), "old\nvalue\n1000\n");
     co_await first.close();
     command_result still = co_await second.run_command(shell("cat kept; echo $GIVEN; id -u"));
     EXPECT_EQ(still.out().text(), "old\nvalue\n1000\n");
     co_await second.close();
   });
-  EXPECT_EQ(docker_says("exec " + there.id() + " ls -A /data"), "kept");
+  EXPECT_EQ(docker_says("exec " + container.id() + " ls -A /data"), "kept");
 }
 
 TEST(DockerAdopted, a_container_without_a_shell_takes_a_warden) {
@@ -187,13 +188,13 @@ TEST(DockerAdopted, a_container_without_a_shell_takes_a_warden) {
 
 TEST(DockerAdopted, a_warden_that_somebody_kills_is_lost_and_the_container_goes_on) {
   COFFERDAM_NEEDS_DOCKER();
-  const foreign_container there;
+  const foreign_container container;
   run([&]() -> awaitable<void> {
-    docker::environment env = co_await in(there.id(), docker::command_transport::warden).open();
+    docker::environment env = co_await in(container.id(), docker::command_transport::warden).open();
     process running = co_await env.start(shell("echo before; exec sleep 2009"));
     output_chunk first = co_await running.read();
     EXPECT_EQ(as_text(first.data()), "before\n");
-    docker_says("exec " + there.id() + " kill -9 -1");
+    docker_says("exec " + container.id() + " kill -9 -1");
     std::error_code code;
     try {
       co_await running.wait();
@@ -203,25 +204,25 @@ TEST(DockerAdopted, a_warden_that_somebody_kills_is_lost_and_the_container_goes_
     EXPECT_EQ(code, exec_errc::provider_lost);
     co_await env.close();
   });
-  EXPECT_TRUE(there.runs());
+  EXPECT_TRUE(container.runs());
 }
 
 TEST(DockerAdopted, dropped_without_close_ours_end_and_the_container_goes_on) {
   COFFERDAM_NEEDS_DOCKER();
   for (const docker::command_transport how : {docker::command_transport::warden, docker::command_transport::exec}) {
-    const foreign_container there;
+    const foreign_container container;
     run([&]() -> awaitable<void> {
       {
-        docker::environment env = co_await in(there.id(), how).open();
+        docker::environment env = co_await in(container.id(), how).open();
         process running = co_await env.start(shell("setsid sleep 2010 & exec sleep 2011"));
-        co_await until_there_is(there.id(), "sleep 2011");
+        co_await until_there_is(container.id(), "sleep 2011");
         command_result idle = co_await env.run_command(shell("true"));
         EXPECT_TRUE(idle.ok());
       }
-      for (int i = 0; i < 500 && !is_alone(there.id()); ++i) co_await cofferdam_test::pause_for(20ms);
+      for (int i = 0; i < 500 && !is_alone(container.id()); ++i) co_await cofferdam_test::pause_for(20ms);
     });
-    EXPECT_TRUE(is_alone(there.id())) << programs_of(there.id());
-    EXPECT_TRUE(there.runs());
+    EXPECT_TRUE(is_alone(container.id())) << programs_of(container.id());
+    EXPECT_TRUE(container.runs());
   }
 }
 
@@ -234,10 +235,11 @@ TEST(DockerAdopted, what_is_no_running_container_is_refused) {
   const std::string id = docker_says("create cofferdam-test/busybox true");
   EXPECT_EQ(code_of_open(in(id)), exec_errc::provider_failed);
   docker_says("rm -f " + id);
-  const foreign_container there;
+  const foreign_container container;
   container_options options;
   options.working_directory("/etc/passwd");
-  EXPECT_EQ(code_of_open(in(there.id(), docker::command_transport::automatic, options)), exec_errc::not_a_directory);
+  EXPECT_EQ(code_of_open(in(container.id(), docker::command_transport::automatic, options)),
+            exec_errc::not_a_directory);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ using cofferdam_test::output_of;
 using cofferdam_test::run;
 using cofferdam_test::test_image;
 
-/// Runs a body in a container of an image.
+/// Opens a container of a test image, and runs `body` in it.
 template <class Body>
 void inside(const std::string& image, Body body, docker::container_options options = docker::container_options()) {
   run([&] { return with(test_image(image, options), std::ref(body)); }, 180s);
@@ -71,7 +71,7 @@ TEST(Attack, DK_01_a_container_is_hardened_as_the_daemon_tells_and_as_a_guest_se
   const std::string look =
       "cat /proc/self/status; for n in pid net mnt ipc uts; do readlink /proc/self/ns/$n; done; ls /sys/class/net; "
       "touch /canary && echo WROTE; ls -d /var/run/docker.sock /run/docker.sock && echo SOCKET; ls /dev";
-  // Control: what a container is without us.
+  // Control: a plain container has capabilities, runs as root and may gain privileges.
   const std::string plain = docker_says("run --rm cofferdam-test/debian sh -c '" + look + "'");
   EXPECT_FALSE(has_line(plain, "CapEff:\t0000000000000000")) << plain;
   EXPECT_TRUE(has_line(plain, "NoNewPrivs:\t0"));
@@ -80,20 +80,20 @@ TEST(Attack, DK_01_a_container_is_hardened_as_the_daemon_tells_and_as_a_guest_se
   for (const char* image : {"busybox", "debian", "entrypoint", "user"}) {
     inside(image, [&](docker::environment& env) -> awaitable<void> {
       command_result result = co_await env.run_command(shell(look));
-      const std::string seen(result.out().text());
+      const std::string report(result.out().text());
       for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"})
-        EXPECT_TRUE(has_line(seen, std::string(set) + ":\t0000000000000000")) << image << set << seen;
-      EXPECT_TRUE(has_line(seen, "NoNewPrivs:\t1")) << seen;
-      EXPECT_TRUE(has_line(seen, "Seccomp:\t2")) << seen;
-      EXPECT_EQ(seen.find("Uid:\t0"), std::string::npos);
-      EXPECT_EQ(seen.find("Gid:\t0"), std::string::npos);
-      EXPECT_FALSE(has_line(seen, "WROTE"));
-      EXPECT_FALSE(has_line(seen, "SOCKET"));
-      EXPECT_EQ(seen.find("eth0"), std::string::npos);
-      EXPECT_EQ(seen.find("\nkmsg"), std::string::npos);
-      EXPECT_EQ(seen.find("\nsda"), std::string::npos);
-      for (const char* one : {"pid", "net", "mnt", "ipc", "uts"})
-        EXPECT_EQ(seen.find(namespace_here(one)), std::string::npos) << one;
+        EXPECT_TRUE(has_line(report, std::string(set) + ":\t0000000000000000")) << image << set << report;
+      EXPECT_TRUE(has_line(report, "NoNewPrivs:\t1")) << report;
+      EXPECT_TRUE(has_line(report, "Seccomp:\t2")) << report;
+      EXPECT_EQ(report.find("Uid:\t0"), std::string::npos);
+      EXPECT_EQ(report.find("Gid:\t0"), std::string::npos);
+      EXPECT_FALSE(has_line(report, "WROTE"));
+      EXPECT_FALSE(has_line(report, "SOCKET"));
+      EXPECT_EQ(report.find("eth0"), std::string::npos);
+      EXPECT_EQ(report.find("\nkmsg"), std::string::npos);
+      EXPECT_EQ(report.find("\nsda"), std::string::npos);
+      for (const char* name : {"pid", "net", "mnt", "ipc", "uts"})
+        EXPECT_EQ(report.find(namespace_here(name)), std::string::npos) << name;
       const std::string& id = env.container_id();
       EXPECT_EQ(inspected(id, ".HostConfig.CapDrop"), "[\"ALL\"]");
       EXPECT_EQ(inspected(id, ".HostConfig.Privileged"), "false");
@@ -112,7 +112,7 @@ TEST(Attack, DK_01_a_container_is_hardened_as_the_daemon_tells_and_as_a_guest_se
   }
 }
 
-/// The permission bits of the host's own /dev/null.
+/// Returns the permission bits of the host's own /dev/null.
 unsigned mode_of_hosts_null() {
   struct stat status {};
   return ::stat("/dev/null", &status) == 0 ? status.st_mode & 07777U : 0;
@@ -126,7 +126,8 @@ TEST(Attack, DK_01_a_guest_gets_nothing_of_the_hosts_but_pipes_and_finds_no_way_
   inside(
       "busybox",
       [&](docker::environment& env) -> awaitable<void> {
-        // A command may change its open files if it has the owner's number. Control: its own null device is changed.
+        // A command of the same user may change the files it has open. Control: the container's own null device
+        // changes.
         command_result changed = co_await env.run_command(
             shell("for n in 1 2; do readlink /proc/$$/fd/$n | sed 's/:.*//'; done; chmod 0 /proc/$$/fd/0 && "
                   "stat -c %a /dev/null; chmod 666 /dev/null"));
@@ -135,7 +136,8 @@ TEST(Attack, DK_01_a_guest_gets_nothing_of_the_hosts_but_pipes_and_finds_no_way_
         command_result more = co_await env.run_command(
             shell("ls -l /proc/$$/fd >open; grep -c pipe open; grep -c socket open").input("text"));
         EXPECT_EQ(more.out().text(), "3\n0\n");
-        // The socket was there for one, and is gone; the folder is empty, and stays so.
+        // The socket to the host existed only while the warden connected. Its folder is empty, and cannot be written
+        // to.
         command_result way = co_await env.run_command(
             shell("ls -A /.cofferdam-host | wc -l; touch /.cofferdam-host/x 2>/dev/null || echo no; "
                   "mkdir /.cofferdam-host/x 2>/dev/null || echo no; cat /proc/net/unix | grep -c cofferdam-host"));
@@ -153,7 +155,8 @@ TEST(Attack, DK_01_an_image_that_calls_root_by_another_name_does_not_get_command
   folder.write("Dockerfile",
                "FROM cofferdam-test/busybox\nRUN echo 'harmless:x:0:0::/:/bin/sh' >> /etc/passwd\nUSER harmless\n");
   docker_says("build -q --network none -t cofferdam-attack-root " + folder.path().string());
-  EXPECT_EQ(docker_says("run --rm --network none cofferdam-attack-root id -u"), "0");  // control
+  // Control: the user of this image is root.
+  EXPECT_EQ(docker_says("run --rm --network none cofferdam-attack-root id -u"), "0");
   run(
       [&]() -> awaitable<void> {
         const docker::provider provider =
@@ -172,7 +175,7 @@ TEST(Attack, DK_01_an_image_that_calls_root_by_another_name_does_not_get_command
 
 TEST(Attack, DK_02_values_that_look_like_options_reach_the_daemon_as_values) {
   COFFERDAM_NEEDS_DOCKER();
-  // Control: code that concatenates a command line has given the container all rights.
+  // Control: a command line that is concatenated from strings creates a privileged container.
   const std::string glued =
       docker_says("create --label a=b" + std::string(" --privileged") + " cofferdam-test/busybox");
   EXPECT_EQ(inspected(glued, ".HostConfig.Privileged"), "true");
@@ -187,8 +190,9 @@ TEST(Attack, DK_02_values_that_look_like_options_reach_the_daemon_as_values) {
         EXPECT_EQ(docker_says("inspect -f '{{index .Config.Labels \"attack\"}}' " + env.container_id()), value);
         command_result result = co_await env.run_command(shell("printf %s \"$ATTACK\""));
         EXPECT_EQ(result.out().text(), value);
-        command_result one = co_await env.run_command(shell("printf %s \"$ATTACK\"").variable("ATTACK", value + "2"));
-        EXPECT_EQ(one.out().text(), value + "2");
+        command_result overridden =
+            co_await env.run_command(shell("printf %s \"$ATTACK\"").variable("ATTACK", value + "2"));
+        EXPECT_EQ(overridden.out().text(), value + "2");
         std::error_code code;
         try {
           command_result odd = co_await env.run_command(shell("pwd").working_directory("$(id); --privileged"));
@@ -230,7 +234,7 @@ TEST(Attack, DK_04_the_first_use_by_a_new_process_removes_what_the_dead_left_and
   const foreign_container other_namespace(labelled(docker::detail::owner(here.boot(), 1, gone, start), f, f));
   const std::vector<const foreign_container*> strangers{&by_name, &copied, &living, &other_boot, &other_namespace};
   ASSERT_TRUE(left.runs());
-  // Control: a removal by the beginning of the name, or by the label, would remove all of them.
+  // Control: a removal by the prefix of the name, or by the label, would remove all of these containers.
   EXPECT_EQ(docker_says("ps -q --filter name=cofferdam-[a-f]" + tail + " | wc -l"), "6");
   const pid_t next = ::fork();
   ASSERT_GE(next, 0);
@@ -250,18 +254,20 @@ TEST(Attack, DK_04_the_first_use_by_a_new_process_removes_what_the_dead_left_and
   ::waitpid(next, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(in_time([&] { return !left.runs(); }));
-  for (const foreign_container* one : strangers) EXPECT_TRUE(one->runs()) << inspected(one->id(), ".Config.Labels");
+  for (const foreign_container* stranger : strangers)
+    EXPECT_TRUE(stranger->runs()) << inspected(stranger->id(), ".Config.Labels");
 }
 
 TEST(Attack, DK_05_a_container_that_is_paused_stopped_killed_or_removed_beneath_a_command_is_a_lost_provider) {
   COFFERDAM_NEEDS_DOCKER();
-  {  // Control: a plain exec reports nothing about a paused container.
+  // Control: a plain exec reports nothing about a paused container.
+  {
     const foreign_container plain;
     const std::string docker = "docker -H '" + cofferdam_test::docker_address() + "' ";
-    const std::string said =
+    const std::string printed =
         output_of("(sleep 1; " + docker + "pause " + plain.id() + " >/dev/null) & timeout 4 " + docker + "exec " +
                   plain.id() + " sleep 2; echo rc $?; " + docker + "unpause " + plain.id());
-    EXPECT_NE(said.find("rc 124"), std::string::npos) << said;
+    EXPECT_NE(printed.find("rc 124"), std::string::npos) << printed;
   }
   for (const std::string doing : {"pause", "stop -t 1", "kill", "rm -f"}) {
     run(
@@ -273,20 +279,20 @@ TEST(Attack, DK_05_a_container_that_is_paused_stopped_killed_or_removed_beneath_
           EXPECT_FALSE(piece.end());
           docker_says(doing + " " + id);
           const auto begin = std::chrono::steady_clock::now();
-          std::string said;
+          std::string message;
           std::string partial;
           std::error_code code;
           try {
             co_await running.wait();
           } catch (const error& failure) {
-            said = failure.what();
+            message = failure.what();
             code = failure.code();
             if (failure.partial() != nullptr) partial = failure.partial()->out().text();
           }
           EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s) << doing;
-          EXPECT_EQ(code, exec_errc::provider_lost) << doing << ": " << said;
+          EXPECT_EQ(code, exec_errc::provider_lost) << doing << ": " << message;
           EXPECT_EQ(partial, "before\n") << doing;
-          EXPECT_NE(said.find(env.container_name()), std::string::npos) << said;
+          EXPECT_NE(message.find(env.container_name()), std::string::npos) << message;
           std::error_code after;
           try {
             co_await env.run_command(shell("true"));
@@ -320,7 +326,7 @@ TEST(Attack, DK_05_file_operations_on_a_paused_container_are_a_lost_provider_too
       60s);
 }
 
-/// An image in the registry that no other test pulls, for the lifetime of this object.
+/// An image in the registry that no other test uses. The destructor removes it.
 class own_image {
  public:
   own_image() : name_(cofferdam_test::registry_address() + "/cofferdam-attack/p" + std::to_string(::getpid())) {
@@ -346,10 +352,10 @@ awaitable<void> want_image(std::string address, std::string name, int* done) {
   const docker::daemon_choice choice = docker::daemon_choice().address(address);
   const docker::detail::host_view host = docker::detail::host_view::of_this_process();
   std::shared_ptr<docker::detail::engine> api = co_await docker::detail::engine::connect(executor, choice, host);
-  docker::detail::image_name wanted(name);
+  docker::detail::image_name image_to_pull(name);
   docker::container_options options;
   docker::detail::progress_function tell;
-  co_await docker::detail::ensure_image(api, wanted, options, host, tell);
+  co_await docker::detail::ensure_image(api, image_to_pull, options, host, tell);
   co_await api->close();
   ++*done;
 }
@@ -369,7 +375,7 @@ TEST(Attack, DK_06_a_hundred_first_uses_of_an_image_are_one_pull) {
   }
   EXPECT_EQ(done, 100);
   EXPECT_EQ(proxy.requests("/images/create"), 1U);
-  // Control: without a shared round, each coroutine sends a request.
+  // Control: without a shared pull, each coroutine sends a request.
   image.forget();
   proxy.arm(cofferdam_test::fault());
   asio::io_context loop;
@@ -382,9 +388,9 @@ TEST(Attack, DK_06_a_hundred_first_uses_of_an_image_are_one_pull) {
           const docker::detail::host_view host = docker::detail::host_view::of_this_process();
           std::shared_ptr<docker::detail::engine> api =
               co_await docker::detail::engine::connect(executor, choice, host);
-          docker::detail::image_name wanted(image.name());
+          docker::detail::image_name image_to_pull(image.name());
           docker::detail::progress_function tell;
-          co_await docker::detail::pull_image(api, wanted, std::string(), host, tell);
+          co_await docker::detail::pull_image(api, image_to_pull, std::string(), host, tell);
           co_await api->close();
         },
         asio::detached);
@@ -397,7 +403,8 @@ TEST(Attack, DK_06_a_puller_that_is_cancelled_hands_over_to_the_next) {
   const own_image image;
   fault_proxy proxy(cofferdam_test::docker_address());
   proxy.arm(cofferdam_test::fault());
-  proxy.delay(200ms);  // so that the pull is under way when it is cancelled
+  // The delay ensures that the pull is in progress when it is cancelled.
+  proxy.delay(200ms);
   const cofferdam_test::watchdog guard(120s);
   int done = 0;
   int cancelled = 0;
@@ -426,11 +433,11 @@ TEST(Attack, DK_06_a_digest_that_is_not_the_images_is_refused) {
   const own_image image;
   const std::string wrong = "@sha256:" + std::string(64, '0');
   docker_says("pull -q " + image.name());
-  // Control: by its tag it is there, and the digest behind it is what has to be looked at.
+  // Control: the image exists under its tag, so only the comparison of the digest can refuse it.
   EXPECT_EQ(docker_says("run --rm --network none " + image.name() + " echo runs"), "runs");
   for (const std::string& name : {image.name() + wrong, image.name() + ":latest" + wrong}) {
     std::error_code code;
-    std::string said;
+    std::string message;
     try {
       run([&]() -> awaitable<void> {
         const docker::provider provider = docker::from_image(name).daemon(cofferdam_test::test_daemon());
@@ -439,17 +446,18 @@ TEST(Attack, DK_06_a_digest_that_is_not_the_images_is_refused) {
       });
     } catch (const error& failure) {
       code = failure.code();
-      said = failure.what();
+      message = failure.what();
     }
-    EXPECT_TRUE(code == exec_errc::not_found || code == exec_errc::provider_failed) << name << ": " << said;
+    EXPECT_TRUE(code == exec_errc::not_found || code == exec_errc::provider_failed) << name << ": " << message;
   }
 }
 
-// ---- a guest against its warden -------------------------------------------------------------------------------------
+// ---- attacks of a guest on its warden -------------------------------------------------------------------------------
 
 TEST(Attack, PR_06_a_guest_of_a_container_kills_nobody_but_itself) {
   COFFERDAM_NEEDS_DOCKER();
-  {  // Control: in a plain container a command ends the other.
+  // Control: in a plain container, one command can kill another.
+  {
     const foreign_container plain("--user 1000:1000");
     docker_says("exec -d " + plain.id() + " sleep 4321");
     docker_says("exec " + plain.id() + " sh -c 'kill -9 -1'");
@@ -473,14 +481,15 @@ TEST(Attack, PR_06_a_guest_of_a_container_kills_nobody_but_itself) {
       EXPECT_EQ(text, attack);
     }
     co_await sibling.write_input(as_bytes(std::string_view("you\n")));
-    command_result told = co_await sibling.wait();
-    EXPECT_EQ(told.out().text(), "up\nheard you\n") << "the sibling was killed: " << told.term_signal();
+    command_result result = co_await sibling.wait();
+    EXPECT_EQ(result.out().text(), "up\nheard you\n") << "the sibling was killed: " << result.term_signal();
   });
 }
 
 TEST(Attack, PR_06_a_guest_of_a_container_cannot_read_trace_or_forge_its_warden) {
   COFFERDAM_NEEDS_DOCKER();
-  // Counts what it can open of other processes' descriptors and memory, trace, or take a descriptor from.
+  // The script lists the processes whose memory or descriptors it can open, which it can trace, or whose descriptors
+  // it can copy.
   const std::string script =
       "import os, ctypes\n"
       "libc = ctypes.CDLL(None, use_errno=True)\n"
@@ -510,10 +519,12 @@ TEST(Attack, PR_06_a_guest_of_a_container_cannot_read_trace_or_forge_its_warden)
       "  except OSError: pass\n"
       "print(won)\n"
       "print(sorted(os.listdir('/proc/self/fd'))[:-1])\n";
-  {  // Control: a plain container's first program is open to a command of the same user.
+  // Control: in a plain container, a command of the same user can read the environment of the first program.
+  {
     const foreign_container plain("--user 1000:1000");
-    const std::string said = docker_says("exec " + plain.id() + " sh -c 'cat /proc/1/environ >/dev/null && echo open'");
-    EXPECT_EQ(said, "open");
+    const std::string printed =
+        docker_says("exec " + plain.id() + " sh -c 'cat /proc/1/environ >/dev/null && echo open'");
+    EXPECT_EQ(printed, "open");
   }
   for (const char* user : {"", "root"}) {
     docker::container_options options;
@@ -531,8 +542,8 @@ TEST(Attack, PR_06_a_guest_of_a_container_cannot_read_trace_or_forge_its_warden)
 
 namespace {
 
-/// In a container whose commands have the warden's user: a guest tries to limit its supervisor and its warden; then a
-/// process without the filter does the same to the same processes.
+/// Tests a container whose commands have the same user as the warden. A guest tries to set limits of its supervisor
+/// and its warden, and must fail. Control: a process without the system call filter succeeds.
 template <class Environment>
 awaitable<void> limit_those_who_watch(Environment& env, const std::string& user) {
   process running = co_await env.start(
@@ -557,11 +568,11 @@ awaitable<void> limit_those_who_watch(Environment& env, const std::string& user)
   numbers >> supervisor >> warden;
   EXPECT_GT(supervisor, 0) << text;
   EXPECT_GT(warden, 0) << text;
-  for (const long one : {supervisor, warden}) {
+  for (const long pid : {supervisor, warden}) {
     const std::string look =
-        "exec " + env.container_id() + " sh -c \"grep 'Max msgqueue' /proc/" + std::to_string(one) + "/limits\"";
+        "exec " + env.container_id() + " sh -c \"grep 'Max msgqueue' /proc/" + std::to_string(pid) + "/limits\"";
     EXPECT_EQ(docker_says(look).find(" 77 "), std::string::npos) << docker_says(look);
-    docker_says("exec -u " + user + " " + env.container_id() + " prlimit --pid " + std::to_string(one) +
+    docker_says("exec -u " + user + " " + env.container_id() + " prlimit --pid " + std::to_string(pid) +
                 " --msgqueue=77:77");
     EXPECT_NE(docker_says(look).find(" 77 "), std::string::npos) << "control: " << docker_says(look);
   }
@@ -575,10 +586,10 @@ TEST(Attack, PR_06d_in_an_adopted_container_no_limit_of_those_who_watch_can_be_c
   COFFERDAM_NEEDS_DOCKER();
   for (const std::string user : {"0:0", "1000:1000"}) {
     SCOPED_TRACE(user);
-    const foreign_container there("--user " + user + " --tmpfs /workspace:exec,mode=1777", "debian");
+    const foreign_container container("--user " + user + " --tmpfs /workspace:exec,mode=1777", "debian");
     run(
         [&]() -> awaitable<void> {
-          docker::environment env = co_await docker::in_container(there.id())
+          docker::environment env = co_await docker::in_container(container.id())
                                         .daemon(cofferdam_test::test_daemon())
                                         .by(docker::command_transport::warden)
                                         .open();
@@ -652,9 +663,9 @@ TEST(Attack, PR_16_a_flood_of_output_takes_no_memory_of_the_host) {
     EXPECT_TRUE(result.ok());
     EXPECT_LE(result.out().text().size(), std::size_t{200} * 1024);
     EXPECT_LT(resident() - before, 64 * 1024) << "kB";
-    // Control: a client that keeps everything has it in memory.
-    std::string all = docker_says("run --rm --network none cofferdam-test/busybox head -c 70000000 /dev/zero");
-    EXPECT_EQ(all.size(), 70'000'000U);
+    // Control: a client that keeps the whole output needs as much memory.
+    std::string kept_output = docker_says("run --rm --network none cofferdam-test/busybox head -c 70000000 /dev/zero");
+    EXPECT_EQ(kept_output.size(), 70'000'000U);
     EXPECT_GT(resident() - before, 60 * 1024);
   });
 }
@@ -667,11 +678,12 @@ TEST(Attack, FS_03_links_out_of_a_containers_workspace_are_not_followed) {
     inside(
         "busybox",
         [&](docker::environment& env) -> awaitable<void> {
-          command_result made = co_await env.run_command(shell(
+          command_result result = co_await env.run_command(shell(
               "ln -s /etc/passwd secret; ln -s /.cofferdam/warden warden; ln -s /etc folder; ln -s /proc/1/environ "
               "proc; ln -s /tmp tmp; ln -s loop loop; cat secret > /dev/null && echo read; mkfifo fifo; mkdir real; "
               "cat /etc/passwd > /tmp/canary"));
-          EXPECT_EQ(made.out().text(), "read\n");  // control: a guest, or a naive client, follows them
+          // Control: a guest, or a naive client, follows the links.
+          EXPECT_EQ(result.out().text(), "read\n");
           for (const char* path : {"secret", "warden", "folder/passwd", "proc", "tmp/canary", "loop", "fifo", "real",
                                    "../etc/passwd", "/etc/passwd", "/proc/1/environ", "real/../../etc/passwd"}) {
             std::error_code read;
@@ -683,7 +695,8 @@ TEST(Attack, FS_03_links_out_of_a_containers_workspace_are_not_followed) {
             }
             EXPECT_TRUE(read) << "read " << path;
             EXPECT_NE(read, exec_errc::provider_lost) << path;
-            const std::string_view name(path);  // a link or a pipe itself may be replaced; what it leads to may not
+            // The link or the FIFO itself may be replaced, but not its target.
+            const std::string_view name(path);
             const bool may_go =
                 name == "secret" || name == "warden" || name == "loop" || name == "fifo" || name == "proc";
             const std::string text = "forged";
@@ -727,7 +740,8 @@ TEST(Attack, FS_13_what_root_uploads_under_a_strict_umask_is_the_guests_own) {
           const std::string deeds =
               "cat data/nested/new/f && echo y >> data/nested/new/f && touch data/nested/new/beside data/nested/g && "
               "mkdir data/nested/new/below && rm data/nested/new/f && rm -r data/nested && echo done";
-          if (!is_in_memory) {  // control: docker's own copy belongs to root, as it did here
+          // Control: a copy by the docker command belongs to root, so the commands fail.
+          if (!is_in_memory) {
             docker_says("cp " + (folder.path() / "data").string() + " " + env.container_name() + ":/workspace/data");
             command_result control = co_await env.run_command(shell(deeds));
             EXPECT_FALSE(control.ok()) << control.out().text();
@@ -758,7 +772,7 @@ TEST(Attack, FS_07_a_workspace_that_is_moved_or_closed_to_its_owner_is_a_typed_e
     }
     EXPECT_TRUE(code);
     EXPECT_NE(code, exec_errc::provider_lost);
-    // A user without access cannot run commands there any more, and gets an error; the container continues.
+    // The user has no access to the workspace any more, so commands fail. The container itself continues.
     command_result again = co_await env.run_command(shell("echo inside"));
     EXPECT_EQ(again.kind(), error_kind::execution_error);
   });

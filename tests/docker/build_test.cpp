@@ -33,7 +33,7 @@ TEST(Docker, a_dockerfile_that_needs_buildkit_is_built_with_progress) {
       "FROM cofferdam-test/busybox\nARG WORD\nCOPY wanted /\n"
       "RUN --mount=type=cache,target=/cache echo \"printed by $WORD\" && date > /cache/x && echo yes > /made\n");
   folder.write("wanted", "content");
-  // Control: the classic builder does not.
+  // Control: the classic builder rejects this Dockerfile.
   const std::string classic = output_of("tar -C " + folder.path().string() + " -c . | DOCKER_BUILDKIT=0 docker -H '" +
                                         cofferdam_test::docker_address() + "' build --network none - 2>&1");
   EXPECT_NE(classic.find("BuildKit"), std::string::npos) << classic;
@@ -63,18 +63,18 @@ TEST(Docker, a_line_that_fails_under_buildkit_is_an_error_with_its_exit_code_and
   const auto sentence_for = [](const std::string& line) {
     const cofferdam_test::temporary_folder folder;
     folder.write("Dockerfile", "FROM cofferdam-test/busybox\n" + line + "\n");
-    std::string said;
+    std::string message;
     run(
         [&]() -> awaitable<void> {
           const auto provider = docker::from_dockerfile(folder.path()).daemon(test_daemon());
           try {
             co_await provider.open();
           } catch (const error& failure) {
-            said = failure.what();
+            message = failure.what();
           }
         },
         300s);
-    return said;
+    return message;
   };
   const std::string failed = sentence_for("RUN --mount=type=tmpfs,target=/t exit 42");
   EXPECT_NE(failed.find("42"), std::string::npos) << failed;
@@ -90,7 +90,7 @@ TEST(Docker, every_dockerfile_is_built_by_buildkit_where_the_ping_says_so) {
   folder.write("Dockerfile", "FROM cofferdam-test/busybox\nRUN echo made > /made\n");
   for (const bool is_preferred : {false, true}) {
     cofferdam_test::fault_proxy proxy(cofferdam_test::docker_address());
-    const std::string usual = "Docker-Experimental: false";  // as Docker 20.10 answers
+    const std::string usual = "Docker-Experimental: false";  // the header that Docker 20.10 sends
     if (is_preferred) proxy.replace_answers(usual, "Builder-Version:         2");
     if (!is_preferred) proxy.replace_answers("Builder-Version: 2", "Builder-Version: 1");
     run(

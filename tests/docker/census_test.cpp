@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// After all tests of this program: the daemon has what it had before, and so has this process.
+// After all tests of this program, checks that the daemon has the same containers, images and networks as before, and
+// this process no additional descriptors.
 
 #include <cofferdam/detail/os/reaper.hpp>
 
@@ -19,19 +20,19 @@ namespace {
 using cofferdam_test::docker_says;
 
 std::vector<std::string> open_files() {
-  std::vector<std::string> all;
+  std::vector<std::string> entries;
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code gone;
     const auto target = std::filesystem::read_symlink(each.path(), gone);
-    if (!gone) all.push_back(each.path().filename().string() + " -> " + target.string());
+    if (!gone) entries.push_back(each.path().filename().string() + " -> " + target.string());
   }
-  std::sort(all.begin(), all.end());
-  return all;
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
-std::string joined(const std::vector<std::string>& all) {
+std::string joined(const std::vector<std::string>& lines) {
   std::string text;
-  for (const std::string& each : all) text += each + "\n";
+  for (const std::string& each : lines) text += each + "\n";
   return text;
 }
 
@@ -50,7 +51,7 @@ class census final : public testing::Environment {
     EXPECT_EQ(docker_says("ps -aq --no-trunc | sort"), containers_) << "containers are left";
     EXPECT_EQ(docker_says("images -q --no-trunc | sort"), images_) << "images are left";
     EXPECT_EQ(docker_says("network ls -q"), networks_) << "networks are left";
-    // A volume for each warden is meant to stay.
+    // The volumes that contain the warden's program stay, because later environments reuse them.
     const std::string volumes = docker_says("volume ls -q");
     for (std::size_t at = 0; at < volumes.size();) {
       const std::size_t end = std::min(volumes.find('\n', at), volumes.size());

@@ -80,7 +80,8 @@ TEST(Docker, an_image_is_built_from_a_dockerfile_with_arguments_and_variables_ar
                                   .options(options)
                                   .daemon(cofferdam_test::test_daemon())
                                   .progress([&](const docker::progress_event& event) { output += event.text(); });
-        for (int turn = 0; turn < 2; ++turn) {  // the second time from the daemon's cache
+        // The second build is answered from the daemon's cache.
+        for (int turn = 0; turn < 2; ++turn) {
           docker::environment env = co_await provider.open();
           command_result result = co_await env.run_command(
               shell("cat /flavour /wanted; ls / | grep -c -e secret -e stage; echo \"$COFFERDAM_TEST_FORWARDED|$GIVEN|"
@@ -92,13 +93,13 @@ TEST(Docker, an_image_is_built_from_a_dockerfile_with_arguments_and_variables_ar
       },
       300s);
   set_warning_handler(before);
-  // One warning for both environments.
+  // The warning appears only once for both environments.
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_NE(warnings[0].find("COFFERDAM_TEST_NOT_SET"), std::string::npos) << warnings[0];
   EXPECT_EQ(warnings[0].find("COFFERDAM_TEST_FORWARDED"), std::string::npos) << warnings[0];
   EXPECT_NE(output.find("RUN echo"), std::string::npos) << output;
-  const std::string made = docker_says("images -q cofferdam-build");
-  EXPECT_FALSE(made.empty());
+  const std::string image_ids = docker_says("images -q cofferdam-build");
+  EXPECT_FALSE(image_ids.empty());
   docker_says("rmi -f $(docker -H " + cofferdam_test::docker_address() + " images -q cofferdam-build)");
   docker_says("image prune -f");
 }
@@ -110,14 +111,14 @@ TEST(Docker, a_line_of_the_dockerfile_that_fails_is_an_error_with_the_daemons_re
   run(
       [&]() -> awaitable<void> {
         const auto provider = docker::from_dockerfile(folder.path()).daemon(cofferdam_test::test_daemon());
-        std::string said;
+        std::string message;
         try {
           co_await provider.open();
         } catch (const error& failure) {
-          said = failure.what();
-          EXPECT_EQ(failure.code(), exec_errc::provider_failed) << said;
+          message = failure.what();
+          EXPECT_EQ(failure.code(), exec_errc::provider_failed) << message;
         }
-        EXPECT_NE(said.find("42"), std::string::npos) << said;
+        EXPECT_NE(message.find("42"), std::string::npos) << message;
       },
       300s);
   docker_says("image prune -f");
@@ -188,13 +189,13 @@ TEST(Docker, users_by_name_by_number_and_with_a_group_are_who_commands_run_as) {
   COFFERDAM_NEEDS_DOCKER();
   const std::vector<std::pair<std::string, std::string>> cases{
       {"user", "1000:1000"}, {"1000", "1000:1000"}, {"4711", "4711:0"}, {"4711:42", "4711:42"}, {"user:0", "1000:0"}};
-  for (const auto& [name, wanted] : cases) {
+  for (const auto& [name, expected] : cases) {
     run(
         [&]() -> awaitable<void> {
           const docker::container_options options = docker::container_options().user(name);
           co_await with(test_image("busybox", options), [&](docker::environment& env) -> awaitable<void> {
             command_result result = co_await env.run_command(shell("echo $(id -u):$(id -g); touch mine"));
-            EXPECT_EQ(result.out().text(), wanted + "\n") << name << result.err().text();
+            EXPECT_EQ(result.out().text(), expected + "\n") << name << result.err().text();
             EXPECT_TRUE(result.ok());
           });
         },
@@ -319,7 +320,7 @@ TEST(Docker, timed_out_commands_with_children_in_sessions_of_their_own_leave_no_
             if (result.kind() == error_kind::timeout) ++timeouts;
           }
           EXPECT_EQ(timeouts, rounds);
-          // Supervisors may be kept ready: some more processes of the warden's, and none of a command's.
+          // The warden may keep idle supervisors, but no process of a command may be left.
           EXPECT_EQ(docker_says("top " + env.container_id() + " -eo pid,comm | grep -c -e sleep -e sh || true"), "0");
           std::cout << rounds << " timed out; before: " << before << " lines, after: " << docker_says(top) << '\n';
         });
@@ -355,8 +356,8 @@ TEST(Docker, a_host_that_is_killed_in_the_middle_of_a_command_leaves_nothing_and
       ::_exit(1);
     }
     ::close(ends[1]);
-    char seen = 0;
-    EXPECT_EQ(::read(ends[0], &seen, 1), 1);
+    char first_byte = 0;
+    EXPECT_EQ(::read(ends[0], &first_byte, 1), 1);
     ::close(ends[0]);
     EXPECT_NE(docker_says("ps -q --filter label=cofferdam.version"), "");
     ::kill(host, SIGKILL);

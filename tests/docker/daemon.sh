@@ -2,26 +2,29 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# A Docker daemon for the tests: private, without any of the host's, and gone without a trace when it is stopped.
+# A private Docker daemon for the tests. It is independent of the host's daemon, and `stop` removes all traces of it.
 #
-#   tests/docker/daemon.sh packages       what must be installed on a fresh Debian 12, one line, for apt-get
-#   tests/docker/daemon.sh start FOLDER   starts containerd, dockerd and a registry, makes the test images (images.sh)
-#   tests/docker/daemon.sh env FOLDER     prints the exports for it: eval "$(tests/docker/daemon.sh env FOLDER)"
-#   tests/docker/daemon.sh stop FOLDER    ends all of that, removes its containers, mounts, cgroups, bridge, run folder
+#   tests/docker/daemon.sh packages       prints the packages that a fresh Debian 12 needs, in one line for apt-get
+#   tests/docker/daemon.sh start FOLDER   starts containerd, dockerd and a registry; makes the images (images.sh)
+#   tests/docker/daemon.sh env FOLDER     prints variables for the tests: eval "$(tests/docker/daemon.sh env FOLDER)"
+#   tests/docker/daemon.sh stop FOLDER    stops them, removes containers, mounts, cgroups, bridge and run folder
 #
-# Needs root. FOLDER keeps the images, so a second start takes seconds; remove it after `stop` to have it all back. The
-# Debian image is cached beside FOLDER (its parent), or in COFFERDAM_TEST_DOCKER_CACHE. `start` on a running daemon only
-# makes the images that are missing; `stop` without a daemon does nothing; both work after a crash of either.
+# The script needs root. FOLDER keeps the images, so a second start takes only seconds. Remove FOLDER after `stop` to
+# free the disk. The Debian image is cached in the parent of FOLDER, or in COFFERDAM_TEST_DOCKER_CACHE. If the daemon
+# is already running, `start` only makes the images that are missing. If no daemon is running, `stop` does nothing.
+# Both also work after an earlier `start` or `stop` has crashed.
 #
-#   FOLDER/run        the run folder, short and under /tmp because a socket's path must stay below 108 bytes
-#   FOLDER/registry   HOST:PORT of the registry on loopback; it holds cofferdam-test/busybox:latest
-#   FOLDER/*.log      of dockerd, containerd, the registry
-#   FOLDER/data, FOLDER/containerd, FOLDER/registry-store
+#   FOLDER/run        contains the path of the run folder. That folder is under /tmp and has a short name, because the
+#                     path of a socket must stay below 108 bytes.
+#   FOLDER/registry   contains HOST:PORT of the registry on loopback, which offers cofferdam-test/busybox:latest
+#   FOLDER/*.log      logs of dockerd, containerd and the registry
+#   FOLDER/data, FOLDER/containerd, FOLDER/registry-store  their data
 #
-# Networks: no iptables, no forwarding, nothing changed on the host but one bridge of our own, which joins containers
-# with each other and the host and leads nowhere else (so `create` warns of it); where no bridge can be made there is
-# only `none` (and `host`). Outside FOLDER and the run folder only dockerd's own /etc/docker/key.json appears.
-# COFFERDAM_TEST_DOCKER_DRIVER names a storage driver where dockerd's own choice is not wanted (vfs works everywhere).
+# Networks: the script changes no iptables rules and enables no forwarding. It only adds one bridge to the host, which
+# connects containers with each other and with the host, but not with other networks (so `docker create` prints a
+# warning). If it cannot create a bridge, only the networks `none` and `host` exist. Outside FOLDER and the run
+# folder, dockerd only creates /etc/docker/key.json. COFFERDAM_TEST_DOCKER_DRIVER selects another storage driver than
+# dockerd's default (vfs works everywhere).
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -37,11 +40,11 @@ packages() {
   echo docker.io docker-registry busybox-static debootstrap debian-archive-keyring iproute2 openssh-client
 }
 
-# ---- what was started ------------------------------------------------------------------------------------------------
+# ---- the state of an earlier start -----------------------------------------------------------------------------------
 
 folder='' run=''
 
-open_folder() {  # names FOLDER, locks it until this script ends
+open_folder() {  # sets `folder`, and locks it until this script ends
   mkdir -p "$1"
   folder=$(cd "$1" && pwd)
   exec 9>"$folder/lock"
@@ -49,7 +52,8 @@ open_folder() {  # names FOLDER, locks it until this script ends
   read_run
 }
 
-# The folder that the last start made, or nothing. It is used for `rm -rf`, so only a name of our own counts.
+# Sets `run` to the run folder of the last start, or to nothing. The value is used for `rm -rf`, so a name that this
+# script cannot have created is ignored.
 read_run() {
   run=''
   if [ -r "$folder/run" ]; then run=$(cat "$folder/run"); fi
@@ -58,7 +62,8 @@ read_run() {
 
 client() { docker -H "unix://$run/docker.sock" "$@"; }
 
-# A process id is another's once its process ended: ours names the run folder on its command line.
+# Succeeds if the process with this id is one of ours. An id may belong to an unrelated process after ours has ended, so
+# the command line must contain the run folder.
 is_ours() {
   local line state
   [[ $1 =~ ^[0-9]+$ ]] && [ "$1" -gt 1 ] || return 1
@@ -72,7 +77,8 @@ pid_of() { cat "$run/$1.pid" 2>/dev/null || true; }
 
 is_running() { [ -n "$run" ] && is_ours "$(pid_of dockerd)" && timeout 20 docker -H "unix://$run/docker.sock" version >/dev/null 2>&1; }
 
-# background NAME COMMAND...: in a session of its own, so that it outlives the caller and the caller's terminal.
+# background NAME COMMAND...: starts the command in a session of its own, so that it outlives the caller and its
+# terminal.
 background() {
   local name=$1
   shift
@@ -106,7 +112,8 @@ remove_containers() {
   fi
 }
 
-# Every container's processes are in a cgroup beneath ours: those that a daemon which died has left are found there.
+# Prints our cgroups. The processes of every container are in a cgroup below ours, so this also finds the processes
+# that a crashed daemon left behind.
 own_cgroups() {
   local top
   for top in "/sys/fs/cgroup/${run##*/}" /sys/fs/cgroup/*/"${run##*/}"; do
@@ -170,7 +177,8 @@ stop() {
 
 # ---- start -----------------------------------------------------------------------------------------------------------
 
-# A separate bridge: with --bridge=none dockerd would delete the docker0 of another daemon.
+# Creates a bridge with a name of its own, because with --bridge=none dockerd would delete the docker0 of another
+# daemon.
 make_bridge() {
   local name="cfd${run##*-}" third
   for third in $(seq 32 63); do
@@ -211,7 +219,8 @@ TEXT
   echo "$address" >"$folder/registry"
 }
 
-# A child that has not reached its exec yet is still this script, which does not name the run folder.
+# Succeeds if the process becomes one of ours soon. Before its exec, a child has the command line of this script, which
+# does not contain the run folder.
 is_ours_soon() {
   local attempt
   for attempt in $(seq 40); do
@@ -286,7 +295,7 @@ print_env() {
 
 # ---- the command line ------------------------------------------------------------------------------------------------
 
-# The caller's own Docker is not meant.
+# Ignores the Docker settings of the caller.
 unset DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION DOCKER_CONFIG
 DOCKER_CONFIG=/nonexistent
 export DOCKER_CONFIG

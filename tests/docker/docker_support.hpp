@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// Support for the tests of the Docker backend. The daemon is a private one (tests/docker/daemon.sh). Its content is
-// observed from outside, by the docker command.
+// Support for the tests of the Docker backend. They use a daemon of their own, which tests/docker/daemon.sh starts,
+// and check its state by the docker command.
 
 #include <cofferdam/backends/docker.hpp>
 
@@ -40,7 +40,8 @@ inline std::string registry_address() {
   return address == nullptr ? std::string() : std::string(address);
 }
 
-/// Ends the test where there is no daemon: skipped, or failed where COFFERDAM_REQUIRE names it.
+/// Skips the test if there is no daemon. If the environment variable COFFERDAM_REQUIRE names "docker", the test fails
+/// instead.
 #define COFFERDAM_NEEDS_DOCKER() \
   COFFERDAM_NEEDS("docker", !::cofferdam_test::docker_address().empty(), "what a Docker daemon does")
 
@@ -48,13 +49,13 @@ inline cofferdam::docker::daemon_choice test_daemon() {
   return cofferdam::docker::daemon_choice().address(docker_address());
 }
 
-/// Containers of an image of the tests.
+/// Returns a provider of containers of a test image.
 inline cofferdam::docker::provider test_image(
     const std::string& name, cofferdam::docker::container_options options = cofferdam::docker::container_options()) {
   return cofferdam::docker::from_image("cofferdam-test/" + name).options(std::move(options)).daemon(test_daemon());
 }
 
-/// Runs a line of a shell here, and returns what it printed, without the line's end.
+/// Runs a shell line on the host, and returns its output without the last line break.
 inline std::string output_of(const std::string& line) {
   std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("popen failed");
@@ -70,17 +71,18 @@ inline std::string output_of(const std::string& line) {
   return text;
 }
 
-/// Returns the output of the docker command, without its warning on machines that do not forward packets.
+/// Runs the docker command and returns its output, without its warning on machines that do not forward packets.
 inline std::string docker_says(const std::string& words) {
-  std::string said = output_of("docker -H '" + docker_address() + "' " + words);
-  while (said.starts_with("WARNING: ")) said.erase(0, std::min(said.find('\n'), said.size() - 1) + 1);
-  return said;
+  std::string printed = output_of("docker -H '" + docker_address() + "' " + words);
+  while (printed.starts_with("WARNING: ")) printed.erase(0, std::min(printed.find('\n'), printed.size() - 1) + 1);
+  return printed;
 }
 
-/// The ids of all containers that this library has made, running or not, a line each.
+/// Returns the ids of all containers of this library, running or stopped, one per line.
 inline std::string our_containers() { return docker_says("ps -aq --filter label=cofferdam.owner"); }
 
-/// Looks again and again, for at most `limit`.
+/// Checks the condition repeatedly until it is true, or `limit` has passed. Returns true if the condition became
+/// true.
 template <class Condition>
 bool in_time(Condition condition, std::chrono::seconds limit = std::chrono::seconds(30)) {
   const auto end = std::chrono::steady_clock::now() + limit;
@@ -91,7 +93,7 @@ bool in_time(Condition condition, std::chrono::seconds limit = std::chrono::seco
   return true;
 }
 
-/// A container that is not ours, for as long as this lives.
+/// A container that was not created by the library. The destructor removes it.
 class foreign_container {
  public:
   explicit foreign_container(const std::string& words = "", const std::string& image = "busybox") {

@@ -37,14 +37,15 @@ docker::provider by_execs(const std::string& image, container_options options = 
   return cofferdam_test::test_image(image, std::move(options)).by(docker::command_transport::exec);
 }
 
-/// Returns the processes of a container, as the host sees them, one per line; the first program is one of them.
+/// Returns the processes of a container as the host sees them, one per line. The container's first program is
+/// included.
 std::string processes_of(const std::string& id) { return docker_says("top " + id + " -eo pid,args | tail -n +2"); }
 std::size_t count_of(const std::string& id) {
-  const std::string all = processes_of(id);
-  return all.empty() ? 0 : static_cast<std::size_t>(std::count(all.begin(), all.end(), '\n')) + 1;
+  const std::string listing = processes_of(id);
+  return listing.empty() ? 0 : static_cast<std::size_t>(std::count(listing.begin(), listing.end(), '\n')) + 1;
 }
 
-// ---- the marks ----
+// ---- the marks in the output that report the status of a command ---------------------------------------------------
 
 struct parsed {
   std::string own;
@@ -52,18 +53,18 @@ struct parsed {
 };
 
 parsed parse(const std::vector<std::string_view>& pieces) {
-  parsed all;
+  parsed result;
   marked_output filter(
       "\x1e"
       "0123");
-  const auto own = [&](std::string_view text) { all.own += text; };
+  const auto own = [&](std::string_view text) { result.own += text; };
   for (const std::string_view piece : pieces)
     filter.feed(piece, own, [&](const exec_mark& mark) {
-      all.marks.push_back(std::to_string(static_cast<int>(mark.what)) + " " + std::to_string(mark.number) + " " +
-                          (mark.signaled ? "s" : "-") + (mark.out_of_memory ? "o" : "-") + mark.reason);
+      result.marks.push_back(std::to_string(static_cast<int>(mark.what)) + " " + std::to_string(mark.number) + " " +
+                             (mark.signaled ? "s" : "-") + (mark.out_of_memory ? "o" : "-") + mark.reason);
     });
   filter.finish(own);
-  return all;
+  return result;
 }
 
 const std::string marked =
@@ -80,16 +81,16 @@ TEST(ExecMarks, are_found_whole_byte_by_byte_and_cut_at_every_byte) {
             "daemonout\x1eput \x1e"
             "012 \x1elate\x1e"
             "01");
-  const std::vector<std::string> wanted{"0 77 --", "1 137 s-", "2 0 --dn"};
-  EXPECT_EQ(whole.marks, wanted);
+  const std::vector<std::string> expected{"0 77 --", "1 137 s-", "2 0 --dn"};
+  EXPECT_EQ(whole.marks, expected);
   std::vector<std::string_view> bytes;
   for (std::size_t i = 0; i < marked.size(); ++i) bytes.push_back(std::string_view(marked).substr(i, 1));
   EXPECT_EQ(parse(bytes).own, whole.own);
-  EXPECT_EQ(parse(bytes).marks, wanted);
+  EXPECT_EQ(parse(bytes).marks, expected);
   for (std::size_t cut = 0; cut <= marked.size(); ++cut) {
     const parsed two = parse({std::string_view(marked).substr(0, cut), std::string_view(marked).substr(cut)});
     EXPECT_EQ(two.own, whole.own) << cut;
-    EXPECT_EQ(two.marks, wanted) << cut;
+    EXPECT_EQ(two.marks, expected) << cut;
   }
 }
 
@@ -107,7 +108,7 @@ TEST(ExecMarks, words_of_any_bytes_are_plain_once_escaped) {
   EXPECT_EQ(docker::detail::escaped_word("a b\xff'\n"), "a\\0040b\\0377\\0047\\0012");
 }
 
-// ---- commands ----
+// ---- commands ------------------------------------------------------------------------------------------------------
 
 TEST(DockerExec, results_say_which_walls_stand) {
   COFFERDAM_NEEDS_DOCKER();
@@ -199,8 +200,9 @@ TEST(DockerExec, a_file_operation_outlives_the_end_of_a_command) {
       std::string back = co_await read_text(env, "file");
       EXPECT_EQ(back.size(), content.size());
     }
-    std::vector<directory_entry> all = co_await list_directory(env, ".");
-    EXPECT_LE(all.size(), 4U);  // the file, and what a write that was ended has left
+    std::vector<directory_entry> entries = co_await list_directory(env, ".");
+    // The folder contains the file, and temporary files of the interrupted write.
+    EXPECT_LE(entries.size(), 4U);
     co_await env.close();
   });
 }
@@ -229,7 +231,8 @@ TEST(DockerExec, a_command_that_nobody_reads_from_stops_before_long) {
     process running =
         co_await env.start(shell("for i in $(seq 1 200); do head -c 65536 /dev/zero; echo $i >> progress; done"));
     std::string before;
-    for (;;) {  // until it stands still
+    // The loop waits until the command makes no more progress.
+    for (;;) {
       co_await cofferdam_test::pause_for(500ms);
       command_result progress = co_await env.run_command(shell("wc -l < progress"));
       if (progress.out().text() == before) break;

@@ -28,25 +28,26 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// Stands between a client and a daemon on a Unix socket, and breaks what goes through it in one place.
+// A proxy between a client and a Docker daemon. It breaks the traffic at one chosen byte, to test how the client
+// handles errors.
 
 namespace cofferdam_test {
 
-enum class direction { up, down };  ///< to the daemon, to the client
+enum class direction { up, down };  ///< towards the daemon, or towards the client
 
-/// A fault that is applied to a conversation once.
+/// A fault that the proxy injects once.
 class fault {
  public:
   enum class kind {
     none,
     cut,      ///< both sides see the end of the stream
-    reset,    ///< the client sees a reset (over TCP; over a Unix socket the end)
-    garbage,  ///< some bytes become others
+    reset,    ///< the client sees a reset over TCP, and the end of the stream over a Unix socket
+    garbage,  ///< up to 16 bytes are overwritten
   };
   fault() = default;
-  /// \param at  before which byte of all that goes that way, over all connections.
+  /// \param at  offset of the byte before which the fault occurs, counted in this direction over all connections.
   fault(kind what, direction where, std::size_t at) : what(what), where(where), at(at) {}
-  /// Makes the proxy answer no more requests from then on.
+  /// Returns a fault after which the proxy also closes all connections, and refuses new ones.
   fault for_good() const {
     fault copy = *this;
     copy.is_last = true;
@@ -84,7 +85,7 @@ class fault_proxy {
     ::close(wake_[1]);
     acceptor_.join();
     cut_all();
-    for (connection& one : connections_) one.join();
+    for (connection& conn : connections_) conn.join();
     for (const int fd : {listeners_[0], listeners_[1], wake_[0]}) ::close(fd);
   }
 
@@ -93,8 +94,8 @@ class fault_proxy {
   std::string tcp_address() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
   unsigned short port() const { return port_; }
 
-  /// A new conversation: counts from zero.
-  void arm(fault one) {
+  /// Closes all connections, resets all counters and settings, and arms a new fault.
+  void arm(fault new_fault) {
     cut_all();
     std::list<connection> old;
     {
@@ -103,7 +104,7 @@ class fault_proxy {
     }
     for (connection& each : old) each.join();
     const std::lock_guard lock(mutex_);
-    fault_ = one;
+    fault_ = new_fault;
     fired_ = dead_ = false;
     piece_ = 0;
     delay_ = {};
@@ -111,17 +112,18 @@ class fault_proxy {
     for (auto& starts : messages_) starts.clear();
     requests_.clear();
   }
-  /// Sends on no more than this many bytes at a time.
+  /// Forwards at most `piece` bytes at a time; 0 means no limit.
   void chop(std::size_t piece) {
     const std::lock_guard lock(mutex_);
     piece_ = piece;
   }
-  /// Holds each message back for so long.
+  /// Delays each message by this time.
   void delay(std::chrono::milliseconds time) {
     const std::lock_guard lock(mutex_);
     delay_ = time;
   }
-  /// Puts another text of the same length in place of a text of the daemon's, where it comes in one piece.
+  /// Replaces a text in the daemon's responses by another text of the same length. A text that is divided between two
+  /// reads is not replaced.
   void replace_answers(std::string from, std::string to) {
     if (from.size() != to.size()) throw std::runtime_error("fault_proxy: the texts differ in length");
     const std::lock_guard lock(mutex_);
@@ -136,14 +138,14 @@ class fault_proxy {
     const std::lock_guard lock(mutex_);
     return messages_[index(where)];
   }
-  /// Returns the number of requests with this beginning.
+  /// Returns the number of requests whose first line contains this text.
   std::size_t requests(std::string_view start) const {
     const std::lock_guard lock(mutex_);
-    return static_cast<std::size_t>(std::count_if(requests_.begin(), requests_.end(), [&](const std::string& one) {
-      return one.find(start) != std::string::npos;
+    return static_cast<std::size_t>(std::count_if(requests_.begin(), requests_.end(), [&](const std::string& line) {
+      return line.find(start) != std::string::npos;
     }));
   }
-  /// Connections that are open.
+  /// Returns the number of open connections.
   int open() const { return open_; }
 
  private:
@@ -164,7 +166,7 @@ class fault_proxy {
     int client;
     int daemon;
     int left = 2;
-    int last = -1;  // which way the last bytes went
+    int last = -1;  // direction of the last bytes, or -1
     std::array<std::thread, 2> pumps;
   };
 
@@ -177,37 +179,38 @@ class fault_proxy {
 
   void cut_all() {
     const std::lock_guard lock(mutex_);
-    for (connection& one : connections_) one.cut();
+    for (connection& conn : connections_) conn.cut();
   }
 
   void accept_all() {
     for (;;) {
-      std::array<pollfd, 3> all{pollfd{listeners_[0], POLLIN, 0}, pollfd{listeners_[1], POLLIN, 0},
-                                pollfd{wake_[0], POLLIN, 0}};
-      if (::poll(all.data(), all.size(), -1) < 0) continue;
-      if (all[2].revents != 0) return;
+      std::array<pollfd, 3> polled{pollfd{listeners_[0], POLLIN, 0}, pollfd{listeners_[1], POLLIN, 0},
+                                   pollfd{wake_[0], POLLIN, 0}};
+      if (::poll(polled.data(), polled.size(), -1) < 0) continue;
+      if (polled[2].revents != 0) return;
       for (std::size_t i = 0; i < 2; ++i)
-        if (all[i].revents != 0) accept_one(listeners_[i]);
+        if (polled[i].revents != 0) accept_one(listeners_[i]);
     }
   }
 
   void accept_one(int listener) {
     const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) return;
-    sockaddr_un there{};
-    there.sun_family = AF_UNIX;
-    std::memcpy(there.sun_path, daemon_.c_str(), std::min(daemon_.size() + 1, sizeof there.sun_path - 1));
+    sockaddr_un daemon_address{};
+    daemon_address.sun_family = AF_UNIX;
+    std::memcpy(daemon_address.sun_path, daemon_.c_str(),
+                std::min(daemon_.size() + 1, sizeof daemon_address.sun_path - 1));
     const int daemon = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const std::lock_guard lock(mutex_);
-    if (dead_ || ::connect(daemon, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
+    if (dead_ || ::connect(daemon, reinterpret_cast<const sockaddr*>(&daemon_address), sizeof daemon_address) != 0) {
       ::close(daemon);
       ::close(client);
       return;
     }
     ++open_;
-    connection& one = connections_.emplace_back(client, daemon);
-    one.pumps[0] = std::thread([this, &one] { pump(one, direction::up); });
-    one.pumps[1] = std::thread([this, &one] { pump(one, direction::down); });
+    connection& conn = connections_.emplace_back(client, daemon);
+    conn.pumps[0] = std::thread([this, &conn] { pump(conn, direction::up); });
+    conn.pumps[1] = std::thread([this, &conn] { pump(conn, direction::down); });
   }
 
   static bool send_all(int to, const char* data, std::size_t size) {
@@ -220,22 +223,23 @@ class fault_proxy {
     return true;
   }
 
-  /// A client that has ended its own way only is still answered; one that has closed its socket is gone.
-  static void watch_client(connection& one) {
+  /// Waits after the client has ended its sending direction. Such a client still receives responses. If it has closed
+  /// its socket, this function closes the connection.
+  static void watch_client(connection& conn) {
     for (;;) {
       {
-        const std::lock_guard lock(one.mutex);
-        if (one.left < 2) return;
+        const std::lock_guard lock(conn.mutex);
+        if (conn.left < 2) return;
       }
-      pollfd client{one.client, 0, 0};
+      pollfd client{conn.client, 0, 0};
       ::poll(&client, 1, 20);
-      if ((client.revents & (POLLHUP | POLLERR)) != 0) return one.cut();
+      if ((client.revents & (POLLHUP | POLLERR)) != 0) return conn.cut();
     }
   }
 
-  void pump(connection& one, direction where) {
-    const int from = where == direction::up ? one.client : one.daemon;
-    const int to = where == direction::up ? one.daemon : one.client;
+  void pump(connection& conn, direction where) {
+    const int from = where == direction::up ? conn.client : conn.daemon;
+    const int to = where == direction::up ? conn.daemon : conn.client;
     std::array<char, 16 * 1024> buffer;
     for (;;) {
       const ssize_t got = ::recv(from, buffer.data(), buffer.size(), 0);
@@ -249,8 +253,8 @@ class fault_proxy {
       {
         const std::lock_guard lock(mutex_);
         std::size_t& total = totals_[index(where)];
-        if (one.last != static_cast<int>(index(where))) {
-          one.last = static_cast<int>(index(where));
+        if (conn.last != static_cast<int>(index(where))) {
+          conn.last = static_cast<int>(index(where));
           messages_[index(where)].push_back(total);
           hold = delay_;
           const std::string_view text(buffer.data(), size);
@@ -278,11 +282,12 @@ class fault_proxy {
         fine = send_all(to, buffer.data() + at, std::min(piece, size - at));
       if (what == fault::kind::reset) {
         const linger at_once{1, 0};
-        ::setsockopt(one.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-        ::shutdown(one.client, SHUT_RD);  // it is closed, and reset, when the other way has ended too
-        ::shutdown(one.daemon, SHUT_RDWR);
+        ::setsockopt(conn.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        // The client sees the reset when the socket is closed, after the other direction has ended too.
+        ::shutdown(conn.client, SHUT_RD);
+        ::shutdown(conn.daemon, SHUT_RDWR);
       } else if (what == fault::kind::cut) {
-        one.cut();
+        conn.cut();
       }
       if (is_last) {
         {
@@ -291,15 +296,15 @@ class fault_proxy {
         }
         cut_all();
       }
-      // Bytes that were read before the shutdown can still be received: none of them may follow the gap.
+      // The proxy may already have read bytes that follow the fault. It must not forward them.
       if (!fine || what == fault::kind::cut || what == fault::kind::reset) break;
     }
     ::shutdown(to, SHUT_WR);
-    if (where == direction::up) watch_client(one);
-    const std::lock_guard lock(one.mutex);
-    if (--one.left == 0) {
-      ::close(std::exchange(one.client, -1));
-      ::close(std::exchange(one.daemon, -1));
+    if (where == direction::up) watch_client(conn);
+    const std::lock_guard lock(conn.mutex);
+    if (--conn.left == 0) {
+      ::close(std::exchange(conn.client, -1));
+      ::close(std::exchange(conn.daemon, -1));
       --open_;
     }
   }

@@ -49,30 +49,31 @@ using cofferdam_test::in_time;
 using cofferdam_test::output_of;
 using cofferdam_test::run;
 
-/// The containers that this process has made, whatever for: a name a line.
+/// Returns the containers of this process, one per line: the label of the owner, and the status.
 std::string containers_of_this_process() {
   return docker_says(
       "ps -a --filter label=cofferdam.owner --format '{{.Label \"cofferdam.owner\"}} {{.Status}}' | grep ':" +
       std::to_string(::getpid()) + ":' || true");
 }
 
-/// The outcome of a conversation.
+/// The result of one run of converse().
 class outcome {
  public:
-  std::string said;  ///< empty: all went well
+  std::string said;  ///< text of the exception; empty means success
   std::error_code code;
-  bool is_ours = true;  ///< a cofferdam::error
+  bool is_ours = true;  ///< true if the exception is a cofferdam::error
 };
 
-/// An environment from its first request to its last, the user's name looked up in a container of its own.
+/// Opens an environment, uses it and closes it. The user is a new one each time, so its name is looked up in a
+/// container of its own.
 awaitable<void> converse(std::string address) {
   static int user = 20000;
   const docker::container_options options = docker::container_options().user(std::to_string(++user));
-  const docker::provider provider =
-      docker::from_image("cofferdam-test/busybox")
-          .options(options)
-          .daemon(docker::daemon_choice().address(address))
-          .by(docker::command_transport::attached);  // or most of it would not come by here
+  const docker::provider provider = docker::from_image("cofferdam-test/busybox")
+                                        .options(options)
+                                        .daemon(docker::daemon_choice().address(address))
+                                        // With the attached transport, all traffic passes the proxy.
+                                        .by(docker::command_transport::attached);
   docker::environment env = co_await provider.open();
   command_result result = co_await env.run_command(shell("cat; echo done").input("in\n"));
   if (result.out().text() != "in\ndone\n") throw std::logic_error("a wrong result: " + result.out().text());
@@ -84,17 +85,17 @@ awaitable<void> converse(std::string address) {
 }
 
 outcome outcome_of(const std::string& address) {
-  outcome seen;
+  outcome result;
   try {
     run([&] { return converse(address); }, 400s);
   } catch (const error& failure) {
-    seen.said = failure.what();
-    seen.code = failure.code();
+    result.said = failure.what();
+    result.code = failure.code();
   } catch (const std::exception& failure) {
-    seen.said = failure.what();
-    seen.is_ours = false;
+    result.said = failure.what();
+    result.is_ours = false;
   }
-  return seen;
+  return result;
 }
 
 std::size_t descriptors() {
@@ -118,68 +119,71 @@ TEST(Attack, DK_03_a_conversation_that_comes_a_byte_at_a_time_or_late_is_the_sam
 TEST(Attack, DK_03_wherever_a_conversation_breaks_there_is_a_typed_error_and_no_container) {
   COFFERDAM_NEEDS_DOCKER();
   fault_proxy proxy(cofferdam_test::docker_address());
-  ASSERT_EQ(outcome_of(proxy.address()).said, "");  // what is done once a process
+  // The first run includes the requests that are sent only once per process.
+  ASSERT_EQ(outcome_of(proxy.address()).said, "");
   proxy.arm(fault());
-  ASSERT_EQ(outcome_of(proxy.address()).said, "");  // control: without a fault all goes well
+  // Control: without a fault the run succeeds.
+  ASSERT_EQ(outcome_of(proxy.address()).said, "");
   ASSERT_TRUE(in_time([&] { return proxy.open() == 0; }));
   const std::vector<std::size_t> up = proxy.messages(direction::up);
   const std::vector<std::size_t> down = proxy.messages(direction::down);
   ASSERT_GT(up.size(), 12U);
   ASSERT_GT(down.size(), 12U);
 
-  // Garbage may announce a longer answer than arrives, which leads to a wait until the time limit: a minute each time.
-  // So, except for the first message, where it is detected at once, this belongs to the long run.
+  // Garbage may announce a longer response than arrives, and the client then waits for its time limit of one minute.
+  // The quick run therefore corrupts only the first message, where the client detects it immediately.
   const bool is_long = std::getenv("COFFERDAM_SOAK") != nullptr;
-  std::vector<fault> all;
-  all.emplace_back(fault::kind::garbage, direction::up, up.front());
-  all.emplace_back(fault::kind::garbage, direction::up, up.front());
-  all.emplace_back(fault::kind::garbage, direction::down, down.front());
-  all.emplace_back(fault::kind::garbage, direction::down, down.front());
+  std::vector<fault> faults;
+  faults.emplace_back(fault::kind::garbage, direction::up, up.front());
+  faults.emplace_back(fault::kind::garbage, direction::up, up.front());
+  faults.emplace_back(fault::kind::garbage, direction::down, down.front());
+  faults.emplace_back(fault::kind::garbage, direction::down, down.front());
   for (const std::size_t start : up) {
-    all.emplace_back(fault::kind::cut, direction::up, start);
-    all.emplace_back(fault::kind::cut, direction::up, start + 7);
-    if (is_long) all.emplace_back(fault::kind::garbage, direction::up, start);
+    faults.emplace_back(fault::kind::cut, direction::up, start);
+    faults.emplace_back(fault::kind::cut, direction::up, start + 7);
+    if (is_long) faults.emplace_back(fault::kind::garbage, direction::up, start);
   }
   for (const std::size_t start : down) {
-    all.emplace_back(fault::kind::cut, direction::down, start);
-    all.emplace_back(fault::kind::cut, direction::down, start + 9);
-    all.emplace_back(fault::kind::reset, direction::down, start + 1);
+    faults.emplace_back(fault::kind::cut, direction::down, start);
+    faults.emplace_back(fault::kind::cut, direction::down, start + 9);
+    faults.emplace_back(fault::kind::reset, direction::down, start + 1);
     if (!is_long) continue;
-    all.emplace_back(fault::kind::garbage, direction::down, start);
-    all.emplace_back(fault::kind::garbage, direction::down, start + 4);
+    faults.emplace_back(fault::kind::garbage, direction::down, start);
+    faults.emplace_back(fault::kind::garbage, direction::down, start + 4);
   }
   const std::size_t step = is_long ? 1 : 2;
   const std::size_t before = descriptors();
   int broken = 0;
   int mended = 0;
   const auto begin = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < all.size(); i += step) {
-    const fault& one = all[i];
-    const std::string what = "fault " + std::to_string(static_cast<int>(one.what)) +
-                             (one.where == direction::up ? " up at " : " down at ") + std::to_string(one.at);
-    proxy.arm(one);
-    const bool by_tcp = one.what == fault::kind::reset;
+  for (std::size_t i = 0; i < faults.size(); i += step) {
+    const fault& injected = faults[i];
+    const std::string what = "fault " + std::to_string(static_cast<int>(injected.what)) +
+                             (injected.where == direction::up ? " up at " : " down at ") + std::to_string(injected.at);
+    proxy.arm(injected);
+    const bool by_tcp = injected.what == fault::kind::reset;
     const auto now = std::chrono::steady_clock::now();
-    const outcome seen = outcome_of(by_tcp ? proxy.tcp_address() : proxy.address());
+    const outcome result = outcome_of(by_tcp ? proxy.tcp_address() : proxy.address());
     const auto took = std::chrono::steady_clock::now() - now;
     if (std::getenv("COFFERDAM_TEST_VERBOSE") != nullptr || took > 20s)
       std::cout << what << ' ' << std::chrono::duration_cast<std::chrono::milliseconds>(took).count()
-                << " ms: " << seen.said << '\n';
-    EXPECT_TRUE(seen.is_ours) << what << ": " << seen.said;
-    EXPECT_LT(took, 200s) << what << ": " << seen.said;
-    if (seen.said.empty()) {
-      ++mended;  // repeated without an error for the caller; or nothing was left to break
+                << " ms: " << result.said << '\n';
+    EXPECT_TRUE(result.is_ours) << what << ": " << result.said;
+    EXPECT_LT(took, 200s) << what << ": " << result.said;
+    if (result.said.empty()) {
+      // The client repeated the request without an error, or the run ended before the fault.
+      ++mended;
     } else {
       ++broken;
       const std::string named = by_tcp ? proxy.tcp_address().substr(6) : proxy.socket();
-      // A warden's own words come over any stream, and know of no socket.
-      EXPECT_TRUE(seen.said.find(named) != std::string::npos || seen.said.find("warden") != std::string::npos)
-          << what << ": " << seen.said;
-      EXPECT_NE(seen.code, exec_errc::cancelled) << seen.said;
-      EXPECT_NE(seen.code, exec_errc::environment_closed) << seen.said;
+      // An error message of the warden may arrive over any stream, and does not name the socket.
+      EXPECT_TRUE(result.said.find(named) != std::string::npos || result.said.find("warden") != std::string::npos)
+          << what << ": " << result.said;
+      EXPECT_NE(result.code, exec_errc::cancelled) << result.said;
+      EXPECT_NE(result.code, exec_errc::environment_closed) << result.said;
     }
     EXPECT_TRUE(in_time([] { return containers_of_this_process().empty(); }))
-        << what << ": " << seen.said << "\nleft: " << containers_of_this_process();
+        << what << ": " << result.said << "\nleft: " << containers_of_this_process();
     EXPECT_TRUE(in_time([&] { return proxy.open() == 0; })) << what << ": a connection is left open";
     if (HasFailure() && std::chrono::steady_clock::now() - begin > 300s) break;
   }
@@ -200,22 +204,24 @@ TEST(Attack, DK_03_a_daemon_that_answers_nobody_any_more_is_an_error_that_names_
   std::size_t broken = 0;
   for (std::size_t i = 0; i < down.size(); i += 4) {
     proxy.arm(fault(fault::kind::cut, direction::down, down[i] + 1).for_good());
-    const outcome seen = outcome_of(proxy.address());
-    if (!proxy.fired()) continue;  // this conversation was shorter than the one before
+    const outcome result = outcome_of(proxy.address());
+    // This run was shorter than the previous ones.
+    if (!proxy.fired()) continue;
     ++broken;
-    EXPECT_TRUE(seen.is_ours) << seen.said;
-    EXPECT_NE(seen.said.find(proxy.socket()), std::string::npos) << down[i] << ": " << seen.said;
-    EXPECT_TRUE(seen.code == exec_errc::provider_lost || seen.code == exec_errc::provider_failed) << seen.said;
+    EXPECT_TRUE(result.is_ours) << result.said;
+    EXPECT_NE(result.said.find(proxy.socket()), std::string::npos) << down[i] << ": " << result.said;
+    EXPECT_TRUE(result.code == exec_errc::provider_lost || result.code == exec_errc::provider_failed) << result.said;
   }
   EXPECT_GT(broken, 3U);
-  // One that was made and not yet started stays until another process sweeps; one that was started is gone.
+  // A container that was created but not started stays until another process cleans up. A started container must be
+  // gone.
   EXPECT_TRUE(in_time([] { return containers_of_this_process().find("Up ") == std::string::npos; }));
   docker_says("ps -a --filter label=cofferdam.owner --format '{{.ID}} {{.Label \"cofferdam.owner\"}}' | grep ':" +
               std::to_string(::getpid()) + ":' | cut -d' ' -f1 | xargs -r docker -H " +
               cofferdam_test::docker_address() + " rm -f");
 }
 
-/// Answers the first request with these bytes, in one piece, and then reads to the end of the stream.
+/// A daemon that responds to the first request with these bytes, in one piece, and reads the rest of the stream.
 class scripted_daemon {
  public:
   explicit scripted_daemon(std::vector<std::string> answers) {
@@ -253,8 +259,8 @@ class scripted_daemon {
   std::thread thread_;
 };
 
-// A stream that breaks ends there. Were bytes left out of its middle, a client would read the rest for something else,
-// and so would every test here that breaks one.
+// A stream that breaks must end there. If bytes in the middle were left out instead, the client would misread the
+// rest, and the tests of broken streams would prove nothing.
 TEST(Attack, DK_03_control_nothing_gets_through_behind_the_place_where_a_stream_is_broken) {
   std::string much;
   for (int i = 0; i < 10'000; ++i) much += std::to_string(100'000 + i);
@@ -265,8 +271,8 @@ TEST(Attack, DK_03_control_nothing_gets_through_behind_the_place_where_a_stream_
     run([&]() -> awaitable<void> {
       asio::any_io_executor executor = co_await asio::this_coro::executor;
       asio::ip::tcp::socket client(executor);
-      const asio::ip::tcp::endpoint there(asio::ip::address_v4::loopback(), proxy.port());
-      co_await client.async_connect(there, asio::use_awaitable);
+      const asio::ip::tcp::endpoint address(asio::ip::address_v4::loopback(), proxy.port());
+      co_await client.async_connect(address, asio::use_awaitable);
       co_await asio::async_write(client, asio::buffer("x", 1), asio::use_awaitable);
       std::string got;
       std::error_code end;
@@ -298,7 +304,7 @@ TEST(Attack, DK_03_bytes_that_come_with_the_upgrade_belong_to_the_stream) {
       byte_stream raw = co_await api->upgrade(std::move(what), doing);
       docker::detail::attached_stream stream(std::move(raw), "the container x (" + api->address() + ")");
       std::string text;
-      std::string said;
+      std::string message;
       std::error_code code;
       try {
         for (;;) {
@@ -307,12 +313,12 @@ TEST(Attack, DK_03_bytes_that_come_with_the_upgrade_belong_to_the_stream) {
           text += as_text(bytes_view(piece.data(), got));
         }
       } catch (const error& failure) {
-        said = failure.what();
+        message = failure.what();
         code = failure.code();
       }
       EXPECT_EQ(text, tail.size() == 11 ? "earlycut" : "early");
       EXPECT_EQ(code, exec_errc::provider_lost);
-      EXPECT_NE(said.find(daemon.socket()), std::string::npos) << said;
+      EXPECT_NE(message.find(daemon.socket()), std::string::npos) << message;
       stream.close();
       co_await api->close();
     });
@@ -346,7 +352,7 @@ TEST(Attack, DK_03_half_a_mebibyte_of_empty_frames_is_no_deep_recursion) {
   });
 }
 
-/// A daemon that may be killed.
+/// A Docker daemon that a test may kill.
 class own_daemon {
  public:
   own_daemon()
@@ -362,10 +368,10 @@ class own_daemon {
   own_daemon& operator=(const own_daemon&) = delete;
   ~own_daemon() { stop(); }
   void start() {
-    const std::string said = script("start");
+    const std::string printed = script("start");
     const std::string exports = script("env");
     const std::size_t at = exports.find("unix://");
-    if (at == std::string::npos) throw std::runtime_error("no daemon: " + said + exports);
+    if (at == std::string::npos) throw std::runtime_error("no daemon: " + printed + exports);
     address_ = exports.substr(at, exports.find_first_of(" \n", at) - at);
   }
   const std::string& address() const { return address_; }
@@ -409,18 +415,18 @@ TEST(Attack, DK_03_a_daemon_that_dies_in_the_middle_of_a_command_is_a_lost_provi
           output_chunk piece = co_await running.read();
           EXPECT_FALSE(piece.end());
           ::kill(daemon.pid(), number);
-          std::string said;
+          std::string message;
           std::string partial;
           std::error_code code;
           try {
             co_await running.wait();
           } catch (const error& failure) {
-            said = failure.what();
+            message = failure.what();
             code = failure.code();
             if (failure.partial() != nullptr) partial = failure.partial()->out().text();
           }
-          EXPECT_EQ(code, exec_errc::provider_lost) << said;
-          EXPECT_NE(said.find(daemon.address().substr(7)), std::string::npos) << said;
+          EXPECT_EQ(code, exec_errc::provider_lost) << message;
+          EXPECT_NE(message.find(daemon.address().substr(7)), std::string::npos) << message;
           EXPECT_EQ(partial, "before\n");
           std::string after;
           try {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows PG of the catalogue with the guards off: what a guard would refuse runs, and the container holds alone. What is
-// believed is what this program sees outside: a file, a listener. In the control the same code runs on `local`, which
-// is no wall, and does it.
+// Attacks PG (Python guards) of the project's catalogue of attacks, without the guards: the code runs, and the
+// container alone must contain it. The tests check a file and a listener outside. In the control, the same code runs
+// on `local`, which does not isolate, and succeeds.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/python.hpp>
@@ -23,7 +23,9 @@
 #include <system_error>
 #include <vector>
 
-namespace python_attacks_test {  // named: coroutine templates are made for what is here
+// This namespace is named, because coroutine templates are instantiated with its types, and g++ warns about types of
+// an unnamed namespace.
+namespace python_attacks_test {
 
 using cofferdam::awaitable;
 using cofferdam::code_request;
@@ -33,7 +35,7 @@ using cofferdam::python;
 using cofferdam_test::run;
 using cofferdam_test::test_image;
 
-/// The targets outside, and what they received.
+/// A folder outside the container, with a file that contains a secret.
 class outside {
  public:
   outside() : path_((folder_.path() / "canary").string()) { std::ofstream(path_) << "secret"; }
@@ -48,7 +50,7 @@ class outside {
   std::string path_;
 };
 
-// Each gets hold of a module that no guard would let it have.
+// Each text imports modules in a way that a guard would refuse. The number names the attack in the catalogue.
 const std::vector<std::string> routes{
     "import os as o, socket as s",                              // PG-01
     "o, s = __import__('o' + 's'), __import__('soc' + 'ket')",  // PG-02
@@ -77,10 +79,11 @@ except OSError as e: said.append(type(e).__name__)
 print(*said)
 )py";
 
-/// Runs every route, and returns for each its output, the state of the canary and the received calls.
+/// Runs every text of `routes`. Returns for each the output, the content of the canary file, and " a caller" if a
+/// connection arrived.
 template <class Provider>
 std::vector<std::string> tried(Provider provider) {
-  std::vector<std::string> all;
+  std::vector<std::string> results;
   const auto work = [&]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     asio::ip::tcp::acceptor listener(executor, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
@@ -89,18 +92,19 @@ std::vector<std::string> tried(Provider provider) {
     auto recipe = provider | python();
     auto runner = co_await recipe.open();
     for (const std::string& route : routes) {
-      const outside there;
+      const outside outside_files;
       code_request request(route + deed);
-      request.variable("path", boost::json::value(there.path())).variable("port", boost::json::value(port));
+      request.variable("path", boost::json::value(outside_files.path())).variable("port", boost::json::value(port));
       code_result result = co_await runner.run_code(std::move(request));
       std::error_code nobody;
       asio::ip::tcp::socket caller = listener.accept(nobody);
-      all.push_back(result.out().text() + result.err().text() + there.canary() + (nobody ? " nobody" : " a caller"));
+      results.push_back(result.out().text() + result.err().text() + outside_files.canary() +
+                        (nobody ? " nobody" : " a caller"));
     }
     co_await runner.close();
   };
   run(work);
-  return all;
+  return results;
 }
 
 }  // namespace python_attacks_test
@@ -110,9 +114,9 @@ using namespace python_attacks_test;
 TEST(Attack, PG_01_with_the_guards_off_a_container_holds_alone) {
   COFFERDAM_NEEDS_DOCKER();
   const std::vector<std::string> control = tried(local().without_warning());
-  for (const std::string& said : control) EXPECT_EQ(said, "secret 2 reached\nsecretin a caller");
+  for (const std::string& result : control) EXPECT_EQ(result, "secret 2 reached\nsecretin a caller");
   const std::vector<std::string> walled = tried(test_image("debian"));
   ASSERT_EQ(walled.size(), routes.size());
-  for (const std::string& said : walled)
-    EXPECT_EQ(said, "FileNotFoundError FileNotFoundError ConnectionRefusedError\nsecret nobody");
+  for (const std::string& result : walled)
+    EXPECT_EQ(result, "FileNotFoundError FileNotFoundError ConnectionRefusedError\nsecret nobody");
 }

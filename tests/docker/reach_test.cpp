@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The ways to reach a daemon: its socket, TLS with certificates, contexts, ssh; and the errors if there is none.
+// Tests the ways to connect to a Docker daemon (a socket, TLS with certificates, contexts, ssh), and the errors if
+// there is no daemon.
 
 #include <cofferdam/core/with.hpp>
 
@@ -41,10 +42,10 @@ using cofferdam_test::docker_address;
 using cofferdam_test::run;
 using cofferdam_test::temporary_folder;
 
-/// Variables of this process, for as long as it lives; what was there before comes back.
+/// Sets environment variables of this process. The destructor restores the old values.
 class variables_set {
  public:
-  explicit variables_set(const std::map<std::string, std::string>& all) {
+  explicit variables_set(const std::map<std::string, std::string>& settings) {
     for (const char* name : {"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_TLS",
                              "DOCKER_CERT_PATH", "PATH", "HOME", "XDG_RUNTIME_DIR"}) {
       const char* const value = std::getenv(name);
@@ -52,7 +53,7 @@ class variables_set {
     }
     for (const auto& [name, value] : before_)
       if (name != "PATH") ::unsetenv(name.c_str());
-    for (const auto& [name, value] : all) ::setenv(name.c_str(), value.c_str(), 1);
+    for (const auto& [name, value] : settings) ::setenv(name.c_str(), value.c_str(), 1);
   }
   variables_set(const variables_set&) = delete;
   variables_set& operator=(const variables_set&) = delete;
@@ -70,7 +71,7 @@ class variables_set {
   std::map<std::string, std::optional<std::string>> before_;
 };
 
-/// tests/docker/tls_proxy.py before the daemon's socket.
+/// Starts tests/docker/tls_proxy.py, which offers the daemon's socket over TLS.
 class tls_proxy {
  public:
   explicit tls_proxy(const std::string& folder) {
@@ -109,7 +110,7 @@ class tls_proxy {
   std::string port_;
 };
 
-/// Opens a container and runs a command in it, with a daemon that is found as the docker command finds it.
+/// Opens a container and runs a command in it. By default the daemon is found as the docker command would find it.
 std::string greeting(docker::daemon_choice choice = docker::daemon_choice()) {
   return run(
       [&]() -> awaitable<std::string> {
@@ -117,7 +118,7 @@ std::string greeting(docker::daemon_choice choice = docker::daemon_choice()) {
         std::string text;
         try {
           text = co_await with(provider, [](docker::environment& env) -> awaitable<std::string> {
-            // Enough output that it does not fit into one read.
+            // The first command writes more output than fits into one read.
             command_result result = co_await env.run_command(shell("head -c 3000000 /dev/zero | wc -c; echo hello"));
             co_return std::string(result.out().text());
           });
@@ -150,22 +151,23 @@ TEST(DockerReach, the_socket_that_docker_host_names) {
 TEST(DockerReach, a_daemon_that_does_not_see_the_files_of_this_program_is_spoken_with_all_the_same) {
   COFFERDAM_NEEDS_DOCKER();
   COFFERDAM_NEEDS("docker", ::geteuid() == 0, "a daemon that sees other files than this program (only root can mount)");
-  // As where this program is in a container itself, and has been given the daemon's socket.
+  // The same happens if this program runs in a container to which the daemon's socket was passed.
   const temporary_folder folder;
   const std::string place = (folder.path() / "elsewhere").string();
   std::filesystem::create_directory(place);
-  const std::string said = cofferdam_test::in_forked_host(
+  const std::string printed = cofferdam_test::in_forked_host(
       [&]() -> std::string {
         if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
             ::mount("tmpfs", place.c_str(), "tmpfs", 0, nullptr) != 0)
           return "cannot mount";
         ::setenv("TMPDIR", place.c_str(), 1);
         const docker::daemon_choice choice = cofferdam_test::test_daemon();
-        std::string all = greeting(choice) + greeting(choice);  // the second time it is known
-        return all + (std::filesystem::is_empty(place) ? "" : "something is left");
+        // The second call uses the cached result.
+        std::string greetings = greeting(choice) + greeting(choice);
+        return greetings + (std::filesystem::is_empty(place) ? "" : "something is left");
       },
       120);
-  EXPECT_EQ(said, std::string(greeted) + greeted);
+  EXPECT_EQ(printed, std::string(greeted) + greeted);
   EXPECT_TRUE(std::filesystem::is_empty(place)) << "the daemon has made a folder here";
 }
 
@@ -205,10 +207,10 @@ TEST(DockerReach, a_daemon_that_cannot_prove_who_it_is_is_refused) {
   const variables_set set({{"DOCKER_HOST", "tcp://127.0.0.1:" + proxy.port()},
                            {"DOCKER_TLS_VERIFY", "1"},
                            {"DOCKER_CERT_PATH", folder.path().string()}});
-  const std::string said = greeting();
-  EXPECT_EQ(said.rfind("error: ", 0), 0U) << said;
-  EXPECT_NE(said.find("127.0.0.1"), std::string::npos) << said;
-  EXPECT_NE(said.find("certificate was not accepted"), std::string::npos) << said;
+  const std::string printed = greeting();
+  EXPECT_EQ(printed.rfind("error: ", 0), 0U) << printed;
+  EXPECT_NE(printed.find("127.0.0.1"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("certificate was not accepted"), std::string::npos) << printed;
 }
 
 TEST(DockerReach, a_plain_client_of_a_daemon_that_speaks_tls_is_told_so) {
@@ -218,8 +220,8 @@ TEST(DockerReach, a_plain_client_of_a_daemon_that_speaks_tls_is_told_so) {
   write_keys(folder.path(), authority, "IP:127.0.0.1");
   const tls_proxy proxy(folder.path().string());
   const variables_set set({{"DOCKER_HOST", "tcp://127.0.0.1:" + proxy.port()}});
-  const std::string said = greeting();
-  EXPECT_EQ(said.rfind("error: ", 0), 0U) << said;
+  const std::string printed = greeting();
+  EXPECT_EQ(printed.rfind("error: ", 0), 0U) << printed;
 }
 
 TEST(DockerReach, ssh_is_the_users_own_and_its_complaint_is_the_error) {
@@ -231,7 +233,7 @@ TEST(DockerReach, ssh_is_the_users_own_and_its_complaint_is_the_error) {
     std::ofstream(bin / "ssh") << "#!/bin/sh\n" << text;
     std::filesystem::permissions(bin / "ssh", std::filesystem::perms::all);
   };
-  // Replaces the connection to another machine: the command for ssh runs here.
+  // A script replaces ssh(1): it runs the command on this machine instead of another one.
   script("echo \"$@\" >> '" + (folder.path() / "asked").string() + "'\nfor last; do :; done\nexport DOCKER_HOST='" +
          docker_address() + "'\nexec sh -c \"$last\"\n");
   const std::string path = bin.string() + ":" + std::getenv("PATH");
@@ -245,20 +247,20 @@ TEST(DockerReach, ssh_is_the_users_own_and_its_complaint_is_the_error) {
   EXPECT_NE(first.find("-- far.example docker system dial-stdio"), std::string::npos) << first;
 
   script("echo 'far.example: no such machine' >&2\nexit 255\n");
-  const std::string said = greeting();
-  EXPECT_EQ(said.rfind("error: ", 0), 0U) << said;
-  EXPECT_NE(said.find("no such machine"), std::string::npos) << said;
+  const std::string printed = greeting();
+  EXPECT_EQ(printed.rfind("error: ", 0), 0U) << printed;
+  EXPECT_NE(printed.find("no such machine"), std::string::npos) << printed;
 }
 
 TEST(DockerReach, where_there_is_no_daemon_the_error_says_where_was_looked_and_what_to_do) {
   const temporary_folder folder;
   const variables_set set({{"HOME", folder.path().string()}});
   const std::string missing = (folder.path() / "no.sock").string();
-  std::string said = greeting(docker::daemon_choice().address("unix://" + missing));
-  EXPECT_NE(said.find(missing), std::string::npos) << said;
-  EXPECT_NE(said.find("there is no such socket"), std::string::npos) << said;
+  std::string printed = greeting(docker::daemon_choice().address("unix://" + missing));
+  EXPECT_NE(printed.find(missing), std::string::npos) << printed;
+  EXPECT_NE(printed.find("there is no such socket"), std::string::npos) << printed;
 
-  // Left behind by a daemon that was killed.
+  // A daemon that was killed leaves its socket behind.
   const std::string dead = (folder.path() / "dead.sock").string();
   const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -266,13 +268,13 @@ TEST(DockerReach, where_there_is_no_daemon_the_error_says_where_was_looked_and_w
   dead.copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   ::close(listener);
-  said = greeting(docker::daemon_choice().address("unix://" + dead));
-  EXPECT_NE(said.find("the daemon is not running"), std::string::npos) << said;
+  printed = greeting(docker::daemon_choice().address("unix://" + dead));
+  EXPECT_NE(printed.find("the daemon is not running"), std::string::npos) << printed;
 
-  said = greeting(docker::daemon_choice().address("/var/run/docker.sock"));
-  EXPECT_NE(said.find("unix://"), std::string::npos) << said;
-  said = greeting(docker::daemon_choice().address("ssh://user:secret@host"));
-  EXPECT_EQ(said.find("secret"), std::string::npos) << said;
+  printed = greeting(docker::daemon_choice().address("/var/run/docker.sock"));
+  EXPECT_NE(printed.find("unix://"), std::string::npos) << printed;
+  printed = greeting(docker::daemon_choice().address("ssh://user:secret@host"));
+  EXPECT_EQ(printed.find("secret"), std::string::npos) << printed;
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ using cofferdam_test::docker_says;
 using cofferdam_test::our_containers;
 using cofferdam_test::run;
 
-/// An image with a Dockerfile of its own, for as long as this lives.
+/// An image built from a Dockerfile. The destructor removes it.
 class built_image {
  public:
   explicit built_image(const std::string& dockerfile) {
@@ -59,19 +59,19 @@ void inside(docker::provider provider, Body body) {
 }
 
 std::string sentence_of_open(const docker::provider& provider, std::error_code& code) {
-  std::string said;
+  std::string message;
   run(
       [&]() -> awaitable<void> {
         try {
           docker::environment env = co_await provider.open();
           co_await env.close();
         } catch (const error& failure) {
-          said = failure.what();
+          message = failure.what();
           code = failure.code();
         }
       },
       180s);
-  return said;
+  return message;
 }
 
 std::string volume_names() { return docker_says("volume ls -q --filter dangling=true"); }
@@ -82,7 +82,8 @@ TEST(Attack, DK_01b_an_images_volume_does_not_write_to_the_hosts_disk_beyond_its
       "FROM cofferdam-test/busybox\nRUN mkdir -m 1777 /data /kept && echo image > /kept/file\n"
       "VOLUME /data /kept /not/there\n");
   const std::string write = "dd if=/dev/zero of=$d/big bs=1M count=100 2>/dev/null; du -sm $d | cut -f 1; rm -f $d/big";
-  // Control: with all options of `docker run`, 64 MiB of memory and a read-only root, 100 MiB are on the disk.
+  // Control: under `docker run` with 64 MiB of memory and a read-only root, a command can still write 100 MiB to the
+  // disk.
   const std::string control =
       docker_says("run --rm --network none --read-only --memory 64m --user 1000 " + image.name() + " sh -c 'd=/data; " +
                   write + "; grep \" /data \" /proc/self/mountinfo'");
@@ -94,7 +95,7 @@ TEST(Attack, DK_01b_an_images_volume_does_not_write_to_the_hosts_disk_beyond_its
              for (const std::string folder : {"/data", "/kept"}) {
                const command_result result = co_await env.run_command(shell("d=" + folder + "; " + write));
                EXPECT_LE(std::atoi(result.out().text().c_str()), 3) << folder << result.out().text();
-               // 8 MiB for the three.
+               // The three volumes of the image share 8 MiB of memory equally.
                EXPECT_NE(result.isolation().of(isolation_kind::files).find("2793472 bytes of memory at " + folder),
                          std::string_view::npos)
                    << result.isolation().of(isolation_kind::files);
@@ -117,15 +118,15 @@ TEST(Attack, DK_01_a_link_to_the_daemons_socket_is_not_mounted) {
   const std::filesystem::path socket = cofferdam_test::docker_address().substr(7);
   const std::string link = (folder.path() / "harmless").string();
   std::filesystem::create_directory_symlink(socket.parent_path(), link);
-  // Control: the daemon follows the link.
+  // Control: the daemon itself follows the link, and mounts the folder with the socket.
   const std::string control = docker_says("run --rm --network none -v " + link + ":/in cofferdam-test/busybox ls /in");
   EXPECT_NE(control.find(socket.filename().string()), std::string::npos) << control;
   for (const std::string& target : {std::string("/in"), std::string("/workspace")}) {
     std::error_code code;
     const docker::container_options options = docker::container_options().add(docker::mount::bind(link, target));
-    const std::string said = sentence_of_open(cofferdam_test::test_image("busybox", options), code);
-    EXPECT_EQ(code, exec_errc::invalid_argument) << said;
-    EXPECT_NE(said.find("socket"), std::string::npos) << said;
+    const std::string message = sentence_of_open(cofferdam_test::test_image("busybox", options), code);
+    EXPECT_EQ(code, exec_errc::invalid_argument) << message;
+    EXPECT_NE(message.find("socket"), std::string::npos) << message;
   }
   EXPECT_EQ(our_containers(), "");
 }
@@ -177,12 +178,12 @@ TEST(Docker, a_volume_with_more_than_memory_holds_fails_and_names_the_options_th
       "count=20 2>/dev/null\nVOLUME /data\n");
   const docker::container_options options = docker::container_options().memory(std::uint64_t{64} << 20);
   std::error_code code;
-  const std::string said = sentence_of_open(image.provider(options), code);
-  EXPECT_EQ(code, exec_errc::too_large) << said;
+  const std::string message = sentence_of_open(image.provider(options), code);
+  EXPECT_EQ(code, exec_errc::too_large) << message;
   for (const char* const part : {"\"/data\"", "8388608 bytes", ".tmpfs(\"/data\")", ".volume(\"/data\")", ".memory()"})
-    EXPECT_NE(said.find(part), std::string::npos) << said;
+    EXPECT_NE(message.find(part), std::string::npos) << message;
   EXPECT_EQ(our_containers(), "");
-  // Each of the three helps.
+  // Each of the three options that the error names solves the problem.
   docker::container_options empty = options;
   inside(image.provider(empty.tmpfs("/data")), [](docker::environment& env) -> awaitable<void> {
     const command_result result = co_await env.run_command(shell("ls -A /data; touch /data/x && echo yes"));

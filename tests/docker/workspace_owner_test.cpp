@@ -28,8 +28,8 @@ using cofferdam_test::run;
 using cofferdam_test::test_image;
 
 std::vector<std::string>& warnings_of_root() {
-  static std::vector<std::string> all;
-  return all;
+  static std::vector<std::string> messages;
+  return messages;
 }
 
 TEST(Docker, commands_run_as_the_owner_of_the_folder_that_is_their_workspace) {
@@ -49,7 +49,8 @@ TEST(Docker, commands_run_as_the_owner_of_the_folder_that_is_their_workspace) {
   const docker::container_options options =
       docker::container_options().add(docker::mount::bind(mine.string(), "/workspace"));
   const std::string deeds = "id -u; id -g; cat given && touch made && echo written";
-  for (const char* const image : {"busybox", "user"})  // an image's own user could not work there
+  // The user of the image "user" could not write to the workspace.
+  for (const char* const image : {"busybox", "user"})
     run(
         [&]() -> awaitable<void> {
           co_await with(test_image(image, options), [&](docker::environment& env) -> awaitable<void> {

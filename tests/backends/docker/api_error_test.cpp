@@ -73,7 +73,7 @@ TEST(ApiError, the_daemons_sentences_have_their_codes_whatever_the_status) {
       {500, "The command '/bin/sh -c echo no space left on device' returned a non-zero code: 1",
        exec_errc::provider_failed},
   };
-  for (const auto& one : cases) EXPECT_EQ(said(one.status, one.message).code(), one.code) << one.message;
+  for (const auto& sample : cases) EXPECT_EQ(said(sample.status, sample.message).code(), sample.code) << sample.message;
 }
 
 TEST(ApiError, an_answer_that_is_no_json_is_quoted) {

@@ -25,7 +25,7 @@ std::string field(unsigned number, std::string_view content) {
 }
 std::string field(unsigned number, char value) { return std::string(1, static_cast<char>(number << 3)) + value; }
 
-// As Docker 20.10 sent them.
+// Messages of a build, as sent by Docker 20.10.
 const std::string queued = decoded(
     "Cm8KR3NoYTI1Njo5ZmZmYjYxNzcyMWYyODJmMTJiNTNjY2ExN2UxYzEwM2U4N2UyMWZmNDhhZjU1ZGFkNjE5ZjZmMjY0NDc5MzY0GiRbaW50ZXJu"
     "YWxdIGxvYWQgcmVtb3RlIGJ1aWxkIGNvbnRleHQ=");

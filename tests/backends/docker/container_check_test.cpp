@@ -35,9 +35,9 @@ namespace json = boost::json;
 json::object asked() {
   container_options options = container_options().runtime("runsc");
   options.add(mount::bind("/srv/data", "/in").read_only()).add(mount::volume("out", "/out"));
-  create_request one("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, options);
-  one.reaps().programs("cofferdam-warden-12", "/.cofferdam");
-  return one.body(fake_host().view());
+  create_request container_request("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, options);
+  container_request.reaps().programs("cofferdam-warden-12", "/.cofferdam");
+  return container_request.body(fake_host().view());
 }
 
 TEST(ContainerCheck, a_daemon_that_did_all_has_all_walls_up) {
@@ -55,7 +55,7 @@ TEST(ContainerCheck, a_daemon_that_did_all_has_all_walls_up) {
   EXPECT_EQ(check.isolation().of(isolation_kind::host_death), "none");
 }
 
-// Removes one thing from a correct daemon's answer; the check must detect it.
+// A function that weakens one field of a correct daemon's response. The check must detect the change.
 using change = std::function<void(json::object& answer, json::object& host, json::object& config)>;
 
 TEST(ContainerCheck, whatever_is_missing_or_weaker_is_seen) {
@@ -148,7 +148,7 @@ TEST(ContainerCheck, a_mount_of_any_type_that_nobody_asked_for_is_a_missing_wall
     EXPECT_NE(check.missing().front().find("/data"), std::string::npos) << check.missing().front();
     EXPECT_EQ(check.isolation().of(isolation_kind::files), "none") << type;
   }
-  // Podman lists the requested memory among the mounts.
+  // Podman lists the requested memory file system among the mounts too.
   json::object answer = inspected_as_asked(asked());
   answer["Mounts"].as_array().push_back(json::parse(R"({"Type":"tmpfs","Destination":"/workspace","RW":true})"));
   EXPECT_TRUE(check_container(asked(), answer).missing().empty());
@@ -156,9 +156,10 @@ TEST(ContainerCheck, a_mount_of_any_type_that_nobody_asked_for_is_a_missing_wall
 
 TEST(ContainerCheck, the_report_names_memory_and_disk_that_commands_can_write_to) {
   container_options options = container_options().tmpfs("/scratch").volume("/disk");
-  create_request one("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, options);
-  one.add(image_volume("/data", 8192, 0750, 7, 8, false)).add(image_volume("/full", 4096, 0755, 0, 0, true));
-  const json::object body = one.body(fake_host().view());
+  create_request container_request("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, options);
+  container_request.add(image_volume("/data", 8192, 0750, 7, 8, false))
+      .add(image_volume("/full", 4096, 0755, 0, 0, true));
+  const json::object body = container_request.body(fake_host().view());
   const json::object& host = body.at("HostConfig").as_object();
   EXPECT_EQ(host.at("Tmpfs").at("/data"), "rw,nosuid,nodev,exec,size=8192,mode=0750,uid=7,gid=8");
   EXPECT_EQ(host.at("Tmpfs").at("/scratch"), "rw,nosuid,nodev,exec,size=134217728,mode=0755,uid=1000,gid=1000");
@@ -172,9 +173,9 @@ TEST(ContainerCheck, the_report_names_memory_and_disk_that_commands_can_write_to
   for (const char* const part : {"8192 bytes of memory at /data", "4096 bytes of memory at /full",
                                  "134217728 bytes of memory at /scratch", "the daemon's disk without a limit at /disk"})
     EXPECT_NE(words.find(part), std::string::npos) << words;
-  // Podman copies into memory by itself.
-  one.unowned_memory();
-  const json::object podmans = one.body(fake_host().view()).at("HostConfig").as_object();
+  // Podman copies the image's content into a memory file system without a special volume.
+  container_request.unowned_memory();
+  const json::object podmans = container_request.body(fake_host().view()).at("HostConfig").as_object();
   EXPECT_EQ(podmans.at("Tmpfs").at("/full"), "rw,nosuid,nodev,exec,size=4096,mode=1777");
   EXPECT_EQ(podmans.at("Mounts").as_array().size(), 1U);
 }
@@ -182,8 +183,8 @@ TEST(ContainerCheck, the_report_names_memory_and_disk_that_commands_can_write_to
 TEST(ContainerCheck, what_docker_20_10_answered_is_understood) {
   container_options options = container_options();
   options.add(mount::bind("/srv/data", "/in").read_only()).add(mount::volume("vol", "/out"));
-  create_request one("bbf:1", "cofferdam-t1", {"/bin/sh", "-c", "cat"}, options);
-  one.reaps().commands(command_user::set_by_first);
+  create_request container_request("bbf:1", "cofferdam-t1", {"/bin/sh", "-c", "cat"}, options);
+  container_request.reaps().commands(command_user::set_by_first);
   json::value answer = json::parse(R"({
     "HostConfig":{"LogConfig":{"Type":"none","Config":{}},"NetworkMode":"none","AutoRemove":true,"VolumesFrom":null,
       "CapAdd":["KILL","SETGID","SETUID"],"CapDrop":["ALL"],"CgroupnsMode":"host","IpcMode":"private","PidMode":"",
@@ -199,10 +200,11 @@ TEST(ContainerCheck, what_docker_20_10_answered_is_understood) {
       {"Type":"bind","Source":"/srv/data","Destination":"/in","Mode":"","RW":false,"Propagation":"rprivate"},
       {"Type":"volume","Name":"vol","Source":"/var/lib/docker/volumes/vol/_data","Destination":"/out","Driver":"local",
        "Mode":"z","RW":true,"Propagation":""}]})");
-  const json::object request = one.body(fake_host().view());
+  const json::object request = container_request.body(fake_host().view());
   answer.as_object()["Config"].as_object()["Labels"].as_object()["cofferdam.version"] = version.data();
   EXPECT_NO_THROW(check_container(request, answer.as_object()).require());
-  json::value newer = answer;  // later daemons write capabilities in full
+  // Newer daemons return the capabilities with the prefix CAP_.
+  json::value newer = answer;
   newer.as_object()["HostConfig"].as_object()["CapAdd"] = json::parse(R"(["CAP_KILL","CAP_SETGID","CAP_SETUID"])");
   EXPECT_NO_THROW(check_container(request, newer.as_object()).require());
 }

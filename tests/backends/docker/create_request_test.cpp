@@ -33,19 +33,19 @@ create_request request(container_options options = container_options()) {
   return create_request("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, std::move(options));
 }
 
-json::object body_of(const create_request& one) { return one.body(fake_host().view()); }
+json::object body_of(const create_request& container_request) { return container_request.body(fake_host().view()); }
 
 std::string guest_user_of(std::string_view image_user, container_options options = container_options()) {
-  create_request one = request(std::move(options));
-  return one.image_user(image_user).guest_user();
+  create_request container_request = request(std::move(options));
+  return container_request.image_user(image_user).guest_user();
 }
 
-json::value host_of(const create_request& one) { return body_of(one).at("HostConfig"); }
+json::value host_of(const create_request& container_request) { return body_of(container_request).at("HostConfig"); }
 
 TEST(CreateRequest, the_whole_body_is_hardened_by_default) {
-  create_request one = request();
-  one.reaps().programs("cofferdam-warden-12", "/.cofferdam").owned_by(somebody, "box").image_user("");
-  json::value wanted = json::parse(R"({
+  create_request container_request = request();
+  container_request.reaps().programs("cofferdam-warden-12", "/.cofferdam").owned_by(somebody, "box").image_user("");
+  json::value expected = json::parse(R"({
     "Image":"sha256:12","Entrypoint":["/.cofferdam/warden"],"Cmd":[],"User":"1000:1000","WorkingDir":"/workspace",
     "Hostname":"sandbox","Env":[],"OpenStdin":true,"StdinOnce":true,"AttachStdin":true,"AttachStdout":true,
     "AttachStderr":true,"Tty":false,"Healthcheck":{"Test":["NONE"]},"StopTimeout":1,
@@ -59,8 +59,8 @@ TEST(CreateRequest, the_whole_body_is_hardened_by_default) {
         "/tmp":"rw,nosuid,nodev,exec,size=268435456,mode=1777"},
       "Mounts":[{"Type":"volume","Source":"cofferdam-warden-12","Target":"/.cofferdam","ReadOnly":true,
                  "VolumeOptions":{"NoCopy":true}}]}})");
-  wanted.as_object()["Labels"].as_object()["cofferdam.version"] = version.data();
-  EXPECT_EQ(json::value(body_of(one)), wanted) << json::serialize(body_of(one));
+  expected.as_object()["Labels"].as_object()["cofferdam.version"] = version.data();
+  EXPECT_EQ(json::value(body_of(container_request)), expected) << json::serialize(body_of(container_request));
 }
 
 TEST(CreateRequest, every_option_arrives) {
@@ -70,8 +70,8 @@ TEST(CreateRequest, every_option_arrives) {
       .add(mount::bind("/srv/data", "/in").read_only())
       .add(mount::volume("out", "/out"));
   options.runtime("runsc").label("team", "x").platform("linux/arm64");
-  const create_request one = request(options);
-  const json::object body = body_of(one);
+  const create_request container_request = request(options);
+  const json::object body = body_of(container_request);
   EXPECT_EQ(body.at("User"), "7:8");
   EXPECT_EQ(body.at("WorkingDir"), "/w");
   EXPECT_EQ(body.at("Env"), json::parse(R"(["A=1"])"));
@@ -88,7 +88,7 @@ TEST(CreateRequest, every_option_arrives) {
   EXPECT_EQ(host.at("Mounts"), json::parse(R"([
     {"Type":"bind","Source":"/srv/data","Target":"/in","ReadOnly":true},
     {"Type":"volume","Source":"out","Target":"/out","ReadOnly":false,"VolumeOptions":{"NoCopy":true}}])"));
-  EXPECT_EQ(one.query(), "name=cofferdam-1&platform=linux%2Farm64");
+  EXPECT_EQ(container_request.query(), "name=cofferdam-1&platform=linux%2Farm64");
 }
 
 TEST(CreateRequest, a_user_that_is_root_becomes_an_ordinary_one_unless_asked_for) {
@@ -102,17 +102,17 @@ TEST(CreateRequest, the_owner_of_the_workspaces_folder_comes_before_the_images_u
   create_request owned = request();
   owned.image_user("app").workspace_owner(4321, 8765);
   EXPECT_EQ(owned.guest_user(), "4321:8765");
-  create_request told = request(container_options().user("1000"));
-  told.workspace_owner(4321, 8765);
-  EXPECT_EQ(told.guest_user(), "1000");
+  create_request container_request = request(container_options().user("1000"));
+  container_request.workspace_owner(4321, 8765);
+  EXPECT_EQ(container_request.guest_user(), "1000");
 }
 
 TEST(CreateRequest, a_first_program_that_sets_users_has_what_that_takes_and_no_more) {
-  create_request one = request();
-  one.commands(command_user::set_by_first);
-  EXPECT_EQ(body_of(one).at("User"), "0:0");
-  EXPECT_EQ(host_of(one).at("CapDrop"), json::parse(R"(["ALL"])"));
-  EXPECT_EQ(host_of(one).at("CapAdd"), json::parse(R"(["KILL","SETGID","SETUID"])"));
+  create_request container_request = request();
+  container_request.commands(command_user::set_by_first);
+  EXPECT_EQ(body_of(container_request).at("User"), "0:0");
+  EXPECT_EQ(host_of(container_request).at("CapDrop"), json::parse(R"(["ALL"])"));
+  EXPECT_EQ(host_of(container_request).at("CapAdd"), json::parse(R"(["KILL","SETGID","SETUID"])"));
   EXPECT_FALSE(host_of(request()).as_object().contains("CapAdd"));
 }
 
@@ -129,21 +129,21 @@ TEST(CreateRequest, a_read_only_root_has_a_workspace_and_a_tmp_of_its_own) {
 }
 
 TEST(CreateRequest, more_cpus_than_there_are_is_all_of_them) {
-  create_request one = request(container_options().cpus(64));
-  EXPECT_EQ(host_of(one.host_cpus(4)).at("NanoCpus"), 4'000'000'000);
+  create_request container_request = request(container_options().cpus(64));
+  EXPECT_EQ(host_of(container_request.host_cpus(4)).at("NanoCpus"), 4'000'000'000);
 }
 
 TEST(CreateRequest, a_deadline_is_seconds_since_1970) {
-  create_request one = request();
-  one.deadline(std::chrono::system_clock::time_point(std::chrono::seconds(1795200000)));
-  EXPECT_EQ(body_of(one).at("Labels").at("cofferdam.deadline"), "1795200000");
+  create_request container_request = request();
+  container_request.deadline(std::chrono::system_clock::time_point(std::chrono::seconds(1795200000)));
+  EXPECT_EQ(body_of(container_request).at("Labels").at("cofferdam.deadline"), "1795200000");
 }
 
 TEST(CreateRequest, nothing_stands_where_the_librarys_programs_are) {
   for (const char* const path : {"/.cofferdam", "/.cofferdam/x"}) {
-    create_request one = request(container_options().tmpfs(tmpfs_mount(path, 4096)));
-    one.programs("cofferdam-warden", "/.cofferdam");
-    EXPECT_EQ(code_of([&] { body_of(one); }), exec_errc::invalid_argument) << path;
+    create_request container_request = request(container_options().tmpfs(tmpfs_mount(path, 4096)));
+    container_request.programs("cofferdam-warden", "/.cofferdam");
+    EXPECT_EQ(code_of([&] { body_of(container_request); }), exec_errc::invalid_argument) << path;
   }
   create_request above = request(container_options().add(mount::volume("vv", "/opt")));
   above.programs("cofferdam-warden", "/opt/cofferdam");

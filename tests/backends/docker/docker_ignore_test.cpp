@@ -21,7 +21,7 @@ using cofferdam_test::code_of;
 using cofferdam_test::sentence_of;
 using names = std::vector<std::string>;
 
-// The tree on which the results of the docker command were recorded.
+// The files in the build context for which the results of the docker command were recorded.
 const names tree{"#hash",
                  ".env",
                  ".hidden",
@@ -95,7 +95,8 @@ TEST(DockerIgnore, a_star_stays_within_a_name_and_two_do_not) {
   EXPECT_EQ(dropped("*").size(), tree.size());
   EXPECT_EQ(dropped("**.log"), (names{"logs/keep.log", "logs/x.log", "root.log"}));
   EXPECT_EQ(dropped("a**1.txt"), names{"a/1.txt"});
-  EXPECT_EQ(dropped("a**.txt"), names{});  // folders, not characters
+  // The pattern `**` matches whole folders, not characters.
+  EXPECT_EQ(dropped("a**.txt"), names{});
   EXPECT_EQ(dropped("**s/x.log"), names{"logs/x.log"});
   EXPECT_EQ(dropped("root.???"), names{"root.log"});
   EXPECT_EQ(dropped("a?1.txt"), names{});
@@ -127,7 +128,8 @@ TEST(DockerIgnore, sets_take_one_character) {
   EXPECT_EQ(dropped("tmp[0-9]"), names{"tmp1/t"});
   EXPECT_EQ(dropped("tmp[^0-9]"), names{});
   EXPECT_EQ(dropped("[\\#]hash"), names{"#hash"});
-  EXPECT_EQ(dropped("tmp[!1]"), names{"tmp1/t"});  // no negation here
+  // The character `!` does not negate a class.
+  EXPECT_EQ(dropped("tmp[!1]"), names{"tmp1/t"});
   EXPECT_TRUE(docker_ignore("[\xc3\xa0-\xc3\xbc]").ignored("\xc3\xa9"));
   EXPECT_TRUE(docker_ignore("?").ignored("\xc3\xa9"));
   EXPECT_FALSE(docker_ignore("??").ignored("\xc3\xa9"));

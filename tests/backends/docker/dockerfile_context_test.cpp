@@ -27,7 +27,7 @@ using names = std::vector<std::string>;
 names all_of(dockerfile_context context) {
   while (!context.step(1)) continue;
   names found;
-  for (const context_entry& one : context.entries()) found.push_back(one.path());
+  for (const context_entry& entry : context.entries()) found.push_back(entry.path());
   return found;
 }
 
@@ -43,7 +43,7 @@ TEST(DockerfileContext, everything_goes_in_order_where_there_are_no_rules) {
   EXPECT_TRUE(context.step());
   EXPECT_TRUE(context.step());
   names found;
-  for (const context_entry& one : context.entries()) found.push_back(one.path());
+  for (const context_entry& entry : context.entries()) found.push_back(entry.path());
   EXPECT_EQ(found, (names{"Dockerfile", "b", "b.txt", "b/2", "empty", "link"}));
   EXPECT_EQ(context.dockerfile(), "Dockerfile");
   EXPECT_FALSE(context.extra_content().has_value());

@@ -24,7 +24,7 @@ using cofferdam_test::code_of;
 using cofferdam_test::fake_host;
 using cofferdam_test::sentence_of;
 
-// sha256 of "remote1", computed by `sha256sum`.
+// The SHA-256 of "remote1", computed by sha256sum(1). Docker names the folder of a context by it.
 const std::string remote1 = "e0de706a7deed95a1dbbd5165af012b68bed0d6d5b342ecee8522eaed74a2352";
 
 fake_host with_context(const std::string& endpoint) {
@@ -45,7 +45,7 @@ TEST(FindDaemon, the_usual_socket_is_there_even_where_nothing_is) {
   ASSERT_EQ(found.candidates().size(), 1U);
   EXPECT_EQ(found.candidates().front().path(), default_socket);
   std::string tried;
-  for (const std::string& one : found.tried()) tried += one + "\n";
+  for (const std::string& candidate : found.tried()) tried += candidate + "\n";
   for (const char* const part : {"DOCKER_HOST is not set", "DOCKER_CONTEXT", "/var/run/docker.sock",
                                  "/run/user/1000/docker.sock", "/h/.docker/run/docker.sock", "/run/podman/podman.sock"})
     EXPECT_NE(tried.find(part), std::string::npos) << part << " in " << tried;
@@ -66,7 +66,8 @@ TEST(FindDaemon, the_options_go_before_variables_and_those_before_the_configurat
   fake_host host = with_context(R"({"Host":"tcp://context:1"})");
   host.config(R"({"currentContext":"remote1"})");
   EXPECT_EQ(only(host).host(), "context");
-  host.set("DOCKER_HOST", "");  // empty is not set
+  // An empty variable counts as not set.
+  host.set("DOCKER_HOST", "");
   EXPECT_EQ(only(host).host(), "context");
   host.set("DOCKER_CONTEXT", "default");
   EXPECT_EQ(only(host).path(), default_socket);

@@ -42,7 +42,7 @@ using cofferdam::docker::detail::owner;
 using cofferdam_test::pause_for;
 using socket_type = asio::local::stream_protocol::socket;
 
-/// Sets the folder of temporary files for the lifetime of this object.
+/// Sets TMPDIR to a new folder. The destructor restores the variable.
 class temporary_place {
  public:
   temporary_place() {
@@ -63,7 +63,7 @@ class temporary_place {
   std::optional<std::string> before_;
 };
 
-/// A container's streams as the daemon hands them over, and the daemon's side of them.
+/// The attached streams of a container. The test controls the daemon's end of the connection.
 class attachment {
  public:
   explicit attachment(const asio::any_io_executor& executor) : daemon_(executor) {
@@ -208,16 +208,16 @@ TEST(HostLink, what_somebody_else_has_put_under_such_a_name_leads_nowhere) {
       "cofferdam-host-" + std::to_string(here.pid_namespace()) + "-" + std::to_string(::getpid()) + "-1-";
   std::filesystem::create_directory(place.path() / "precious");
   std::ofstream(place.path() / "precious" / "socket") << "kept";
-  // A folder whose `link` is a link; and a link in place of the folder.
+  // In the first folder, `link` is a symbolic link. In the second case, the folder itself is one.
   std::filesystem::create_directory(place.path() / (dead + "a"));
   std::filesystem::create_directory_symlink(place.path() / "precious", place.path() / (dead + "a") / "link");
   std::filesystem::create_directory(place.path() / "holder");
   std::filesystem::create_directory_symlink(place.path() / "precious", place.path() / "holder" / "link");
   std::filesystem::create_directory_symlink(place.path() / "holder", place.path() / (dead + "b"));
-  // Control: one that is as ours are is swept away.
+  // Control: a folder that looks like an abandoned one of this program is removed.
   std::filesystem::create_directories(place.path() / (dead + "c") / "link");
   std::ofstream(place.path() / (dead + "c") / "link" / "socket") << "";
-  // And one that is another user's.
+  // This folder belongs to another user, and must stay.
   std::filesystem::create_directory(place.path() / (dead + "d"));
   const bool is_anothers = ::chown((place.path() / (dead + "d")).c_str(), 4242, 4242) == 0;
   host_link::sweep(here);
@@ -236,7 +236,8 @@ TEST(HostLink, what_the_dead_have_left_goes_and_nothing_else) {
   if (child == 0) {
     asio::io_context io;
     std::shared_ptr<host_link> link = host_link::open(io.get_executor(), owner::this_process());
-    ::_exit(link ? 0 : 1);  // as one that is killed: nothing is cleaned up
+    // Like a killed process, this process exits without cleaning up.
+    ::_exit(link ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -245,7 +246,8 @@ TEST(HostLink, what_the_dead_have_left_goes_and_nothing_else) {
   asio::io_context io;
   std::shared_ptr<host_link> ours = host_link::open(io.get_executor(), here);
   const std::string pid = std::to_string(::getpid());
-  // Another PID namespace, no number, no random part, and one whose content is not ours to remove.
+  // These folders must stay: one of another PID namespace, names without a number or without a random part, and one
+  // with foreign content.
   const std::string other = "cofferdam-host-1-999999-1-x";
   const std::string used = "cofferdam-host-" + std::to_string(here.pid_namespace()) + "-" + pid + "-1-x";
   for (const std::string& name : {other, used, std::string("cofferdam-host-"), std::string("cofferdam-host-a-b-c-d"),

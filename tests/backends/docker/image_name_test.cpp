@@ -37,7 +37,8 @@ TEST(ImageName, the_first_part_is_a_registry_where_it_looks_like_a_host) {
   EXPECT_EQ(image_name("[::1]:5000/a").registry(), "[::1]:5000");
   EXPECT_EQ(image_name("My-Box.Example/a").registry(), "My-Box.Example");
   EXPECT_EQ(image_name("box/a").registry(), image_name::hub);
-  EXPECT_EQ(image_name("box:5000").text(), "docker.io/library/box:5000");  // a tag, without a slash
+  // Without a slash, the text after the colon is a tag and not a port.
+  EXPECT_EQ(image_name("box:5000").text(), "docker.io/library/box:5000");
 }
 
 TEST(ImageName, a_digest_goes_without_latest_and_decides_the_pull) {

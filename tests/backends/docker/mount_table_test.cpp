@@ -15,7 +15,7 @@ using cofferdam::docker::detail::read_mount_table;
 using cofferdam::docker::detail::unexpected_mounts;
 namespace json = boost::json;
 
-// As Docker 20.10 and runc 1.1 made it.
+// The mount table of a container, as produced by Docker 20.10 and runc 1.1.
 const std::string table =
     "74 49 0:39 / / ro,relatime master:2 - overlay overlay rw,lowerdir=/l\n"
     "75 74 0:43 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw\n"
@@ -87,7 +87,7 @@ TEST(MountTable, a_target_behind_a_link_of_the_image_is_found_at_its_real_path) 
       json::parse(R"({"HostConfig":{"Tmpfs":{"/var/run/data":""},"Mounts":[{"Type":"bind","Target":"/in"}]}})")
           .as_object();
   EXPECT_EQ(unexpected_mounts(table, through_link), std::vector<std::string>{});
-  // One stands for one.
+  // Each requested target explains at most one mount, so a further mount is reported.
   const std::string more = "95 74 0:9 / /more rw - tmpfs tmpfs rw\n";
   EXPECT_EQ(unexpected_mounts(table + more, through_link).size(), 1U);
 }

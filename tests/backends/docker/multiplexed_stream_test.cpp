@@ -30,21 +30,21 @@ std::string frame(int channel, const std::string& content) {
   return text + content;
 }
 
-// The bytes of each channel.
+// The bytes of each channel, indexed by the channel's number.
 using outputs = std::array<std::string, 4>;
 
 outputs read(const std::vector<std::string_view>& pieces) {
   multiplexed_stream stream;
-  outputs all;
+  outputs result;
   for (std::string_view piece : pieces) {
-    while (const std::optional<stream_piece> one = stream.next(piece)) {
-      EXPECT_FALSE(one->content().empty());
-      all[static_cast<std::size_t>(one->channel())] += one->content();
+    while (const std::optional<stream_piece> frame_part = stream.next(piece)) {
+      EXPECT_FALSE(frame_part->content().empty());
+      result[static_cast<std::size_t>(frame_part->channel())] += frame_part->content();
     }
     EXPECT_TRUE(piece.empty());
   }
   stream.finish();
-  return all;
+  return result;
 }
 
 const std::string session = frame(1, "hi\n") + frame(2, "er\n") + frame(1, "") + frame(1, std::string(300, 'x')) +
@@ -61,10 +61,10 @@ TEST(MultiplexedStream, frames_are_read_whole_byte_by_byte_and_cut_at_every_byte
 }
 
 TEST(MultiplexedStream, an_end_inside_a_frame_is_a_lost_connection) {
-  const std::string one = frame(1, "abc");
-  for (std::size_t cut = 1; cut < one.size(); ++cut) {
+  const std::string encoded = frame(1, "abc");
+  for (std::size_t cut = 1; cut < encoded.size(); ++cut) {
     multiplexed_stream stream;
-    std::string_view piece = std::string_view(one).substr(0, cut);
+    std::string_view piece = std::string_view(encoded).substr(0, cut);
     while (stream.next(piece)) continue;
     EXPECT_FALSE(stream.may_end()) << cut;
     EXPECT_EQ(code_of([&] { stream.finish(); }), exec_errc::provider_lost) << cut;
@@ -90,14 +90,15 @@ TEST(MultiplexedStream, a_frame_of_4_GiB_is_passed_on_in_pieces) {
   std::uint64_t total = 0;
   for (int i = 0; i < 4096; ++i) {
     piece = part;
-    while (const std::optional<stream_piece> one = stream.next(piece)) {
-      total += one->content().size();
+    while (const std::optional<stream_piece> frame_part = stream.next(piece)) {
+      total += frame_part->content().size();
       if (stream.may_end()) break;
     }
     if (stream.may_end()) break;
   }
   EXPECT_EQ(total, 0xffffffffU);
-  EXPECT_EQ(piece.size(), 1U);  // the first byte behind it was left
+  // The first byte after the frame was not consumed.
+  EXPECT_EQ(piece.size(), 1U);
 }
 
 }  // namespace

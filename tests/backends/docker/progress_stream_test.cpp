@@ -21,7 +21,7 @@ using namespace cofferdam::docker;
 using cofferdam_test::code_of;
 using kind = progress_event::kind;
 
-// One event as a line that can be compared.
+// Returns the event as one line, which tests can compare.
 std::string shown(const progress_event& event) {
   return std::to_string(static_cast<int>(event.what())) + "|" + event.id() + "|" + event.text() + "|" +
          std::to_string(event.current()) + "/" + std::to_string(event.total()) + "|" + std::to_string(event.code());
@@ -29,16 +29,16 @@ std::string shown(const progress_event& event) {
 
 std::vector<std::string> read(const std::vector<std::string_view>& pieces) {
   progress_stream stream;
-  std::vector<std::string> all;
+  std::vector<std::string> events;
   for (const std::string_view piece : pieces) {
     stream.feed(piece);
-    while (const std::optional<progress_event> event = stream.next()) all.push_back(shown(*event));
+    while (const std::optional<progress_event> event = stream.next()) events.push_back(shown(*event));
   }
   stream.finish();
-  return all;
+  return events;
 }
 
-// As a daemon sent it.
+// A progress stream as sent by a daemon.
 constexpr std::string_view session =
     "{\"status\":\"Pulling from t/debpy\",\"id\":\"v1\"}\r\n"
     "{\"status\":\"Downloading\",\"progressDetail\":{\"current\":552960,\"total\":107017620},\"progress\":\"[> ]\","

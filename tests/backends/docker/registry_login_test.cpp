@@ -45,7 +45,7 @@ TEST(RegistryLogin, without_a_configuration_one_is_nobody) {
 }
 
 TEST(RegistryLogin, a_stored_password_becomes_the_header) {
-  // base64 of alice:s3cret
+  // The text "YWxpY2U6czNjcmV0" is base64 of alice:s3cret.
   EXPECT_EQ(header_for(R"({"auths":{"127.0.0.1:5001":{"auth":"YWxpY2U6czNjcmV0"}}})", "127.0.0.1:5001"),
             R"({"username":"alice","password":"s3cret","serveraddress":"127.0.0.1:5001"})");
   EXPECT_EQ(header_for(R"({"auths":{"b":{"username":"u","password":"p:q"}}})", "b"),
@@ -60,10 +60,10 @@ TEST(RegistryLogin, a_password_may_have_colons_and_loses_padding_of_zeros) {
 }
 
 TEST(RegistryLogin, the_header_has_the_alphabet_of_urls_and_padding) {
-  const registry_credentials one = registry_credentials::password("b", "u", "\xc3\xbf\xc3\xbf>>>???");
-  EXPECT_EQ(one.header().find_first_of("+/"), std::string::npos);
-  EXPECT_NE(one.header().find_first_of("-_"), std::string::npos);
-  EXPECT_EQ(one.header().size() % 4, 0U);
+  const registry_credentials credentials = registry_credentials::password("b", "u", "\xc3\xbf\xc3\xbf>>>???");
+  EXPECT_EQ(credentials.header().find_first_of("+/"), std::string::npos);
+  EXPECT_NE(credentials.header().find_first_of("-_"), std::string::npos);
+  EXPECT_EQ(credentials.header().size() % 4, 0U);
 }
 
 TEST(RegistryLogin, a_token_goes_without_a_name) {
@@ -89,7 +89,8 @@ TEST(RegistryLogin, a_helper_of_the_registry_goes_before_the_store_and_that_befo
   const registry_login named = find_registry_login(host.view(), "b");
   EXPECT_EQ(named.helper(), "docker-credential-gcr");
   EXPECT_EQ(named.helper_input(), "b");
-  EXPECT_EQ(find_registry_login(host.view(), "c").helper(), "");  // an empty one means the file
+  // An empty name of a helper selects the password in the file.
+  EXPECT_EQ(find_registry_login(host.view(), "c").helper(), "");
   EXPECT_FALSE(find_registry_login(host.view(), "c").credentials().is_anonymous());
   EXPECT_EQ(find_registry_login(host.view(), "d").helper(), "docker-credential-pass");
   EXPECT_EQ(find_registry_login(host.view(), "docker.io").helper_input(), "https://index.docker.io/v1/");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Removing a container, with a scripted daemon.
+// Tests of remove_container() against a scripted daemon.
 
 #include <cofferdam/backends/docker/detail/remove_container.hpp>
 
@@ -32,7 +32,7 @@ class said {
   std::string_view body;
 };
 
-/// Runs a removal against a daemon that gives these answers one after another, and then repeats the last one.
+/// The result of one removal: the text of the error, and the number of requests that the daemon received.
 class removal {
  public:
   std::string failure;
@@ -40,12 +40,12 @@ class removal {
 };
 
 removal remove_where(std::vector<said> answers) {
-  removal all;
+  removal result;
   cofferdam_test::run([&]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     http_server daemon(executor, [&](http_call& call) -> awaitable<void> {
-      const said& now = answers[std::min(all.asked, answers.size() - 1)];
-      ++all.asked;
+      const said& now = answers[std::min(result.asked, answers.size() - 1)];
+      ++result.asked;
       return call.reply(http_reply(now.status).content("application/json", now.body));
     });
     listener where = tcp_listener(executor, "127.0.0.1", 0);
@@ -57,11 +57,11 @@ removal remove_where(std::vector<said> answers) {
     try {
       co_await docker::detail::remove_container(api, "0928", "mine");
     } catch (const error& reason) {
-      all.failure = reason.what();
+      result.failure = reason.what();
     }
     co_await daemon.stop();
   });
-  return all;
+  return result;
 }
 
 TEST(RemoveContainer, one_that_ends_while_it_is_killed_is_removed_all_the_same) {

@@ -205,9 +205,9 @@ TEST(E2bCodeInterpreter, contexts_are_made_listed_and_removed) {
       return scripted_service::json(call, status, text);
     };
   };
-  const std::string one = R"({"id":"c-1","language":"python","cwd":"/home/user/workspace"})";
-  service.instead["POST /contexts"] = {says(200, one)};
-  service.instead["GET /contexts"] = {says(200, "[" + one + "]")};
+  const std::string context_json = R"({"id":"c-1","language":"python","cwd":"/home/user/workspace"})";
+  service.instead["POST /contexts"] = {says(200, context_json)};
+  service.instead["GET /contexts"] = {says(200, "[" + context_json + "]")};
   service.instead["POST /contexts/c-1/restart"] = {says(200, "null")};
   service.instead["DELETE /contexts/c-1"] = {says(200, "null"), says(404, "Context c-1 not found")};
   service.instead["POST /execute"] = {says(
@@ -215,15 +215,15 @@ TEST(E2bCodeInterpreter, contexts_are_made_listed_and_removed) {
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().open();
     e2b::code_interpreter python(env);
-    e2b::code_context made = co_await python.make_context("python");
-    EXPECT_EQ(made.id(), "c-1");
-    std::vector<e2b::code_context> all = co_await python.contexts();
-    EXPECT_EQ(all.size(), 1U);
-    co_await python.restart(made);
-    co_await python.remove(made);
+    e2b::code_context created = co_await python.make_context("python");
+    EXPECT_EQ(created.id(), "c-1");
+    std::vector<e2b::code_context> contexts = co_await python.contexts();
+    EXPECT_EQ(contexts.size(), 1U);
+    co_await python.restart(created);
+    co_await python.remove(created);
     std::vector<std::error_code> failures;
     try {
-      co_await python.remove(made);
+      co_await python.remove(created);
     } catch (const error& reason) {
       failures.push_back(reason.code());
     }
@@ -232,9 +232,9 @@ TEST(E2bCodeInterpreter, contexts_are_made_listed_and_removed) {
     } catch (const error& reason) {
       failures.push_back(reason.code());
     }
-    const std::vector<std::error_code> wanted{make_error_code(exec_errc::not_found),
-                                              make_error_code(exec_errc::unsupported)};
-    EXPECT_EQ(failures, wanted);
+    const std::vector<std::error_code> expected{make_error_code(exec_errc::not_found),
+                                                make_error_code(exec_errc::unsupported)};
+    EXPECT_EQ(failures, expected);
     co_await env.close();
   });
 }

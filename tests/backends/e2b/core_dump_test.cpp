@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Examines the content of a client's core dump from outside: all memory that the kernel would write into it.
+// Searches the core dump of an E2B client for the API key. The test reads, from outside, all memory of the process
+// that the kernel would write into a core dump.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -45,14 +46,14 @@ using cofferdam::detail::http_client;
 using cofferdam::detail::http_server;
 using cofferdam::detail::tls_connector;
 
-// In the program's file, whose unchanged pages are not in core dumps. Each test has its own key: traces of an earlier
-// key in this process would also be in the next client.
+// These constants lie in pages of the program's file, which a core dump does not contain while they are unchanged.
+// Each test has a key of its own, because a forked client also contains traces of the keys of earlier tests.
 constexpr const char* key_in_options = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee1";
 constexpr const char* key_in_the_open = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee2";
 constexpr const char* key_in_variables = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee3";
 constexpr const char* key_over_tls = "e2b_c0ffee00d15ea5e0c0ffee00d15ea5e0deadbee4";
 
-/// A child process that runs its code after it receives a word, confirms this, and stays alive.
+/// A child process that runs `work` after it receives a word, confirms the end, and stays alive.
 class client_process {
  public:
   explicit client_process(const std::function<void(const std::string& word)>& work) {
@@ -78,7 +79,7 @@ class client_process {
   ~client_process() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
-    for (const int one : {orders_[0], orders_[1], answers_[0], answers_[1]}) ::close(one);
+    for (const int fd : {orders_[0], orders_[1], answers_[0], answers_[1]}) ::close(fd);
   }
 
   void give(const std::string& word) { static_cast<void>(!::write(orders_[1], word.data(), word.size())); }
@@ -87,11 +88,12 @@ class client_process {
     return ::read(answers_[0], &done, 1) == 1 && done == 'y';
   }
 
-  /// Counts the occurrences in its core dump: anonymous memory that is not marked `dd`, proc(5).
-  int count(std::string_view wanted) const {
-    const std::string there = "/proc/" + std::to_string(pid_);
-    std::ifstream maps(there + "/smaps");
-    const int memory = ::open((there + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
+  /// Returns the number of occurrences in the memory that a core dump would contain: writable memory without the flag
+  /// `dd` in /proc/PID/smaps, proc(5).
+  int count(std::string_view searched_text) const {
+    const std::string proc = "/proc/" + std::to_string(pid_);
+    std::ifstream maps(proc + "/smaps");
+    const int memory = ::open((proc + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
     if (!maps || memory < 0) throw std::runtime_error("its memory cannot be read");
     int found = 0;
     unsigned long begin = 0;
@@ -109,7 +111,7 @@ class client_process {
         is_written = rights.size() == 4 && rights[0] == 'r' && rights[1] == 'w';
       } else if (first == "VmFlags:" && is_written && line.find(" dd ") == std::string::npos &&
                  line.find(" dd") != line.size() - 3) {
-        found += count_in(memory, begin, end, wanted);
+        found += count_in(memory, begin, end, searched_text);
       }
     }
     ::close(memory);
@@ -117,7 +119,7 @@ class client_process {
   }
 
  private:
-  static int count_in(int memory, unsigned long begin, unsigned long end, std::string_view wanted) {
+  static int count_in(int memory, unsigned long begin, unsigned long end, std::string_view searched_text) {
     constexpr std::size_t piece = std::size_t{1} << 20;
     int found = 0;
     std::string text;
@@ -127,8 +129,9 @@ class client_process {
       if (got <= 0) break;
       more.resize(static_cast<std::size_t>(got));
       text += more;
-      for (std::size_t i = text.find(wanted); i != std::string::npos; i = text.find(wanted, i + 1)) ++found;
-      text.erase(0, text.size() - std::min(text.size(), wanted.size() - 1));
+      for (std::size_t i = text.find(searched_text); i != std::string::npos; i = text.find(searched_text, i + 1))
+        ++found;
+      text.erase(0, text.size() - std::min(text.size(), searched_text.size() - 1));
       at += static_cast<unsigned long>(got);
     }
     return found;
@@ -139,7 +142,8 @@ class client_process {
   int answers_[2];
 };
 
-/// Opens a sandbox, runs something there, and leaves all of it as it is, the client in the middle of its work.
+/// Opens a sandbox and runs a command in it. Nothing is closed or destroyed, as in a client that dumps core during
+/// its work.
 void use_sandbox(const std::string& url, const e2b::surroundings& variables, const char* key = nullptr) {
   auto* const loop = new asio::io_context(1);
   const auto work = [&]() -> awaitable<void> {
@@ -148,8 +152,8 @@ void use_sandbox(const std::string& url, const e2b::surroundings& variables, con
     auto* const env = new std::optional<e2b::environment>;
     e2b::environment opened = co_await recipe.open();
     env->emplace(std::move(opened));
-    const command_result said = co_await (*env)->run_command(shell("echo hello"));
-    if (said.out().text() != "hello\n") throw std::runtime_error("no hello");
+    const command_result result = co_await (*env)->run_command(shell("echo hello"));
+    if (result.out().text() != "hello\n") throw std::runtime_error("no hello");
     const std::vector<e2b::running_process> none = co_await (*env)->processes();
     if (!none.empty()) throw std::runtime_error("somebody runs there");
   };
@@ -186,7 +190,7 @@ TEST(CoreDump, holds_a_key_that_lies_in_plain_memory) {
 
 TEST(CoreDump, does_not_hold_a_key_from_the_environment) {
   client_process client([](const std::string& url) {
-    // No setenv(), which leaves a copy on the stack.
+    // The test does not call setenv(), which leaves a copy of the value on the stack.
     constexpr std::string_view name = "E2B_API_KEY=";
     auto* const text = static_cast<char*>(std::malloc(256));
     std::strcpy(text, name.data());
@@ -207,15 +211,15 @@ TEST(CoreDump, of_a_client_over_tls_does_not_hold_a_secret_field) {
   const std::string trusted = authority.pem();
   client_process client([&trusted](const std::string& port) {
     auto* const loop = new asio::io_context(1);
-    auto* const there = new http_client(
+    auto* const leaked_client = new http_client(
         loop->get_executor(),
         tls_connector("127.0.0.1", static_cast<std::uint16_t>(std::stoi(port)), tls_settings().trust(trusted)));
     bool answered = false;
     const auto ask = [&]() -> awaitable<void> {
       http_request what("GET", "/");
       what.secret_field("X-Key", secret_string(std::string(key_over_tls)));
-      const http_response said = co_await there->request(std::move(what));
-      answered = said.text() == "44";
+      const http_response response = co_await leaked_client->request(std::move(what));
+      answered = response.text() == "44";
     };
     asio::co_spawn(*loop, ask, [loop](const std::exception_ptr&) { loop->stop(); });
     loop->run();

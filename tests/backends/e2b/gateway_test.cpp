@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests beyond the conformance suites, against our gateway over the local backend.
+// Tests of the E2B backend against our own gateway over the local backend, in addition to the conformance suites.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -33,8 +33,8 @@ using cofferdam_test::gateway_thread;
 const std::string key = "e2b_0123456789";
 
 gateway_thread& gateway() {
-  static gateway_thread one(local().without_warning(), e2b_gateway::options().api_key(key));
-  return one;
+  static gateway_thread shared_gateway(local().without_warning(), e2b_gateway::options().api_key(key));
+  return shared_gateway;
 }
 
 e2b::provider recipe() {
@@ -55,8 +55,8 @@ TEST(E2bGateway, a_signed_url_gives_a_file_to_whoever_has_it_and_nothing_else) {
   with([](e2b::environment& env) -> awaitable<void> {
     co_await write_text(env, "a b.txt", "content");
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const e2b::detail::endpoint there = e2b::detail::endpoint::parse(gateway().url(), "x");
-    http_client anybody(executor, tcp_connector(there.host(), there.port()));
+    const e2b::detail::endpoint address = e2b::detail::endpoint::parse(gateway().url(), "x");
+    http_client anybody(executor, tcp_connector(address.host(), address.port()));
     const std::string url = env.download_url("a b.txt").substr(gateway().url().size());
     http_request good("GET", url);
     good.field("E2b-Sandbox-Id", env.id()).field("E2b-Sandbox-Port", "49983");
@@ -89,12 +89,12 @@ TEST(E2bGateway, processes_are_listed_followed_and_ended) {
     process running = co_await env.start(shell("echo up; while :; do echo tick; sleep 0.05; done"));
     output_chunk up = co_await running.read();
     EXPECT_FALSE(up.end());
-    std::vector<e2b::running_process> all = co_await env.processes();
-    EXPECT_EQ(all.size(), 1U);
-    e2b::process_follower follower = co_await env.follow(all.front().pid());
+    std::vector<e2b::running_process> processes = co_await env.processes();
+    EXPECT_EQ(processes.size(), 1U);
+    e2b::process_follower follower = co_await env.follow(processes.front().pid());
     std::optional<e2b::process_event> heard = co_await follower.next();
     EXPECT_TRUE(heard && heard->what == e2b::process_event::kind::out);
-    const bool was_there = co_await env.end_process(all.front().pid());
+    const bool was_there = co_await env.end_process(processes.front().pid());
     EXPECT_TRUE(was_there);
     command_result result = co_await running.wait();
     EXPECT_FALSE(result.ok());
@@ -121,9 +121,9 @@ TEST(E2bGateway, a_sandbox_is_found_again_by_its_id_and_by_the_list) {
     who.api_key = secret_string(key);
     who.api_url = gateway().url();
     const e2b::sandbox_list list(who, e2b::surroundings());
-    std::vector<e2b::sandbox_info> all = co_await list.all();
+    std::vector<e2b::sandbox_info> sandboxes = co_await list.all();
     bool found = false;
-    for (const e2b::sandbox_info& one : all) found = found || one.id() == env.id();
+    for (const e2b::sandbox_info& info : sandboxes) found = found || info.id() == env.id();
     EXPECT_TRUE(found);
     co_await env.set_lifetime(60s);
     e2b::sandbox_info info = co_await list.look(env.id());
@@ -142,15 +142,15 @@ TEST(E2bGateway, a_sandbox_that_somebody_ends_is_a_lost_provider) {
     const e2b::sandbox_list list(who, e2b::surroundings());
     const bool ended = co_await list.kill(env.id());
     EXPECT_TRUE(ended);
-    std::error_code seen;
+    std::error_code caught;
     std::string partial;
     try {
       co_await running.wait();
     } catch (const error& failure) {
-      seen = failure.code();
+      caught = failure.code();
       if (failure.partial() != nullptr) partial = failure.partial()->out().text();
     }
-    EXPECT_EQ(seen, exec_errc::provider_lost);
+    EXPECT_EQ(caught, exec_errc::provider_lost);
     EXPECT_EQ(partial, "up\n");
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Commands in sandboxes behind a real reverse proxy, Go's own, as E2B's edge has one.
+// Tests the E2B backend behind the reverse proxy of Go's standard library. E2B's edge uses such a proxy.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -50,10 +50,11 @@ constexpr int workers = 24;
 
 bool has_go() { return std::system("go version >/dev/null 2>&1") == 0; }
 
-/// Go's reverse proxy before one URL, built from go_proxy/main.go.
+/// The proxy of go_proxy/main.go, built and started in front of one URL.
 class go_proxy {
  public:
-  /// \param pause  as go_proxy/main.go has it; empty: none.
+  /// \param pause  delay at the end of each request's body, for example "20ms"; empty means none. See
+  /// go_proxy/main.go.
   explicit go_proxy(const std::string& target, const std::string& pause = "") {
     const std::string program = folder_.path().string() + "/go_proxy";
     const std::string build =
@@ -87,7 +88,8 @@ class go_proxy {
   go_proxy(const go_proxy&) = delete;
   go_proxy& operator=(const go_proxy&) = delete;
   ~go_proxy() {
-    ::close(input_);  // its standard input ends, and so does it
+    // The proxy exits at the end of its standard input.
+    ::close(input_);
     ::waitpid(pid_, nullptr, 0);
   }
 
@@ -101,7 +103,7 @@ class go_proxy {
   std::uint16_t port_ = 0;
 };
 
-/// Runs `work(i)` for i of 0 to `count`, many at a time, and waits for all of them.
+/// Runs `work(i)` for i from 0 to `count` - 1, several at a time, and waits for all of them.
 awaitable<void> all_of(int count, std::function<awaitable<void>(int)> work) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   int next = 0;
@@ -122,10 +124,10 @@ awaitable<void> all_of(int count, std::function<awaitable<void>(int)> work) {
   if (broke) std::rethrow_exception(broke);
 }
 
-/// Returns how many of `count` commands were lost on their way.
+/// Runs `count` commands in the environment, and returns the number of commands that failed.
 awaitable<int> lost_of(e2b::environment& env, int count) {
   int lost = 0;
-  const auto one = [&](int i) -> awaitable<void> {
+  const auto run_one = [&](int i) -> awaitable<void> {
     const std::string word = "word-" + std::to_string(i);
     try {
       command_result result = co_await env.run_command(argv("echo", word));
@@ -134,11 +136,11 @@ awaitable<int> lost_of(e2b::environment& env, int count) {
       if (lost++ == 0) std::printf("first lost: %s\n", failure.what());
     }
   };
-  co_await all_of(count, one);
+  co_await all_of(count, run_one);
   co_return lost;
 }
 
-/// The same, in a sandbox of its own.
+/// Opens a sandbox at the URL, and returns the result of lost_of() in it.
 int lost_through(const std::string& url, int count) {
   int lost = 0;
   const auto work = [&]() -> awaitable<void> {
@@ -166,12 +168,13 @@ TEST(E2bGoProxy, none_is_lost_either_where_the_proxy_sees_the_end_of_each_reques
   EXPECT_EQ(lost_through(proxy.url(), 100), 0);
 }
 
-/// Returns how many of `count` answers, each begun as soon as the request has arrived, are incomplete.
+/// Sends `count` requests to a server that responds as soon as it has read the request. Returns the number of
+/// incomplete responses.
 awaitable<int> cut_of(http_client& client, int count, bool in_chunks) {
   int cut = 0;
-  // Longer than what the proxy collects before it sends.
+  // The text is longer than the buffer in which the proxy collects data before it sends.
   const std::string text(6000, 'x');
-  const auto one = [&](int) -> awaitable<void> {
+  const auto run_one = [&](int) -> awaitable<void> {
     http_body body{std::string_view(text)};
     if (in_chunks) body = std::move(body).in_chunks();
     http_request what("POST", "/");
@@ -183,11 +186,11 @@ awaitable<int> cut_of(http_client& client, int count, bool in_chunks) {
       ++cut;
     }
   };
-  co_await all_of(count, one);
+  co_await all_of(count, run_one);
   co_return cut;
 }
 
-// The control: what this proxy does to a stream whose request has a Content-Length.
+// Control: the proxy does truncate a response if its request has a Content-Length.
 TEST(E2bGoProxy, a_stream_is_cut_where_its_request_has_a_content_length_and_whole_where_it_came_in_chunks) {
   COFFERDAM_NEEDS("go", has_go(), "that Go's reverse proxy cuts answers to requests with a Content-Length");
   cofferdam_test::site upstream;

@@ -45,7 +45,7 @@ using cofferdam_test::sentence_of;
 surroundings with(surroundings::variable_map variables) { return surroundings(std::move(variables)); }
 
 template <class T>
-concept printable = requires(std::ostream& out, const T& one) { out << one; };
+concept printable = requires(std::ostream& out, const T& value) { out << value; };
 static_assert(printable<std::string>);
 static_assert(!printable<secret_string>, "a secret must not be printed");
 static_assert(!std::is_convertible_v<secret_string, std::string>);
@@ -66,12 +66,12 @@ TEST(E2bAccount, an_option_wins_over_its_variable_and_that_over_the_default) {
   EXPECT_EQ(plain.api().text(), "https://api.e2b.app");
   EXPECT_EQ(plain.sandbox(49983, "iabc", "").text(), "https://49983-iabc.e2b.app");
   EXPECT_EQ(plain.sandbox(8080, "iabc", "other.example").text(), "https://8080-iabc.other.example");
-  const surroundings all = with({{"E2B_API_KEY", "k-env"}, {"E2B_DOMAIN", "env.example"}});
-  EXPECT_EQ(account::resolve(account_options(), all).api().text(), "https://api.env.example");
+  const surroundings host_variables = with({{"E2B_API_KEY", "k-env"}, {"E2B_DOMAIN", "env.example"}});
+  EXPECT_EQ(account::resolve(account_options(), host_variables).api().text(), "https://api.env.example");
   account_options options;
   options.api_key = secret_string("k-option");
   options.domain = "option.example";
-  const account chosen = account::resolve(options, all);
+  const account chosen = account::resolve(options, host_variables);
   EXPECT_EQ(chosen.key().reveal(), "k-option");
   EXPECT_EQ(chosen.api().host(), "api.option.example");
 }
@@ -246,11 +246,11 @@ TEST(E2bCreate, both_dialects_have_their_body) {
   options.network->allow_public_traffic = false;
   options.extra["autoResume"] = boost::json::parse(R"({"enabled":true})");
   options.extra["timeout"] = 7;
-  const boost::json::value wanted =
+  const boost::json::value expected =
       boost::json::parse(R"({"templateID":"t:v1","timeout":7,"metadata":{"user":"abc"},"envVars":{"A":"1"},)"
                          R"("allow_internet_access":false,"autoPause":true,"network":{"allowOut":["1.1.1.1"],)"
                          R"("denyOut":["0.0.0.0/0"],"allowPublicTraffic":false},"autoResume":{"enabled":true}})");
-  EXPECT_EQ(options.body(dialect::v2), wanted.as_object());
+  EXPECT_EQ(options.body(dialect::v2), expected.as_object());
   options.variables["B"] = "\xff";
   EXPECT_EQ(code_of([&] { options.body(dialect::v1); }), exec_errc::invalid_argument);
 }
@@ -268,10 +268,10 @@ TEST(E2bCreate, a_gate_lets_a_burst_through_and_then_one_at_a_time) {
 }
 
 TEST(E2bInfo, what_is_missing_or_null_is_empty) {
-  const boost::json::value said =
+  const boost::json::value description =
       boost::json::parse(R"({"sandboxID":"i1","domain":null,"trafficAccessToken":null,"envdAccessToken":"t",)"
                          R"("metadata":{"a":"b","c":1},"cpuCount":2,"memoryMB":"x","new":{}})");
-  const sandbox_info info(said.as_object());
+  const sandbox_info info(description.as_object());
   EXPECT_EQ(info.id(), "i1");
   EXPECT_EQ(info.domain(), "");
   EXPECT_TRUE(info.traffic_token().empty());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Occasional behaviour of E2B's own daemon, edge and API: failures on the way, terminals that stay open, retries,
-// paused sandboxes.
+// Tests of behaviour that E2B's own daemon, edge and API show occasionally: lost connections, terminals that stay
+// open, retries, and paused sandboxes. A scripted service reproduces it.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
@@ -70,7 +70,7 @@ awaitable<void> expect_that_it_goes_on(scripted_service& service, e2b::environme
   EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 0U);
 }
 
-// ---- the way to the sandbox ----
+// ---- failures between the client and the sandbox -------------------------------------------------------------------
 
 TEST(E2bRealDaemon, a_port_that_is_not_open_for_a_moment_is_asked_again) {
   scripted_service service;
@@ -93,16 +93,16 @@ TEST(E2bRealDaemon, a_port_that_is_not_open_for_a_moment_is_asked_again) {
 }
 
 TEST(E2bRealDaemon, a_hiccup_on_the_way_is_an_error_to_try_again_after_and_loses_nothing) {
-  for (const std::string& said : {port_closed, std::string("Failed to route request to sandbox")}) {
+  for (const std::string& message : {port_closed, std::string("Failed to route request to sandbox")}) {
     scripted_service service;
     service.command = [&](http_call& call, const boost::json::object&) {
-      return scripted_service::json(call, 502, said);
+      return scripted_service::json(call, 502, message);
     };
     service.run([&]() -> awaitable<void> {
       e2b::environment env = co_await service.provider().open();
       const error failure = co_await failure_of(env);
       EXPECT_EQ(failure.code(), exec_errc::unavailable) << failure.what();
-      EXPECT_EQ(failure.cause() == e2b::sandbox_errc::not_reached, said == port_closed) << failure.what();
+      EXPECT_EQ(failure.cause() == e2b::sandbox_errc::not_reached, message == port_closed) << failure.what();
       EXPECT_NE(std::string(failure.what()).find("try again"), std::string::npos) << failure.what();
       co_await expect_that_it_goes_on(service, env);
       co_await env.close();
@@ -196,15 +196,16 @@ TEST(E2bRealDaemon, a_stream_that_ends_with_unavailable_is_a_broken_connection) 
     if (failure.partial() != nullptr) {
       EXPECT_EQ(failure.partial()->out().text(), "so far");
     }
-    EXPECT_GE(service.signals.size(), 1U);  // what may run on is ended
+    // The library kills the command, which may still run.
+    EXPECT_GE(service.signals.size(), 1U);
     co_await expect_that_it_goes_on(service, env);
     co_await env.close();
   });
 }
 
-// ---- words on retries ----
+// ---- retries -------------------------------------------------------------------------------------------------------
 
-/// Returns the exception of `open`, and the number of requests.
+/// Opens an environment, which must fail. Returns the exception, and the number of requests.
 std::pair<error, std::size_t> opened(scripted_service& service) {
   std::optional<error> failure;
   service.run([&]() -> awaitable<void> {
@@ -226,7 +227,7 @@ TEST(E2bRealDaemon, should_retry_false_is_not_asked_again_and_the_error_has_the_
   EXPECT_EQ(tries, 1U);
   EXPECT_NE(std::string(failure.what()).find("sandbox_create_refused: Failed to place sandbox"), std::string::npos)
       << failure.what();
-  // The control: without the word it is.
+  // Control: without that sentence in the response, the client retries.
   scripted_service control;
   for (int i = 0; i < 5; ++i) control.instead["POST /sandboxes"].push_back(answers(503, busy));
   EXPECT_EQ(opened(control).second, 4U);
@@ -239,8 +240,8 @@ TEST(E2bRealDaemon, all_tries_of_one_create_have_one_key_and_another_create_has_
   EXPECT_EQ(opened(service).second, 3U);
   opened(service);
   std::vector<std::string> keys;
-  for (const auto& one : service.seen)
-    if (one.path == "/sandboxes") keys.emplace_back(one.fields.find("Idempotency-Key").value_or("none"));
+  for (const auto& received : service.seen)
+    if (received.path == "/sandboxes") keys.emplace_back(received.fields.find("Idempotency-Key").value_or("none"));
   ASSERT_EQ(keys.size(), 4U);
   EXPECT_EQ(keys[0], keys[1]);
   EXPECT_EQ(keys[0], keys[2]);
@@ -255,8 +256,8 @@ TEST(E2bRealDaemon, a_create_that_may_have_been_done_by_an_earlier_try_is_looked
   service.instead["POST /sandboxes"] = {answers(409, unknown)};
   opened(service);
   std::size_t looked = 0;
-  for (const auto& one : service.seen)
-    if (one.path.starts_with("/v2/sandboxes?") && one.path.find("metadata=") != std::string::npos) ++looked;
+  for (const auto& received : service.seen)
+    if (received.path.starts_with("/v2/sandboxes?") && received.path.find("metadata=") != std::string::npos) ++looked;
   EXPECT_EQ(looked, 1U);
 }
 
@@ -276,7 +277,7 @@ TEST(E2bRealDaemon, the_daemons_word_on_retries_counts_too) {
   });
 }
 
-// ---- paused sandboxes ----
+// ---- paused sandboxes ----------------------------------------------------------------------------------------------
 
 const std::string connected = R"({"sandboxID":"iabc","envdVersion":"0.6.13","envdAccessToken":"token-0123456789"})";
 const std::string paused = R"({"sandboxID":"iabc","state":"paused"})";
@@ -357,21 +358,22 @@ TEST(E2bRealDaemon, a_life_that_cannot_be_prolonged_because_it_is_paused_is_not_
   }
 }
 
-// ---- terminals ----
+// ---- terminals -----------------------------------------------------------------------------------------------------
 
-/// Runs a command on a terminal as the daemon does: its stream ends when no process has the terminal open any more.
+/// Runs a command on a terminal as E2B's daemon does. The stream ends only when no process has the terminal open.
 awaitable<void> on_a_terminal(http_call& call, const boost::json::object& body) {
   std::vector<std::string> words = scripted_service::words_of(body);
   words.insert(words.begin(), "/bin/sh");
-  words.at(5) = "/tmp";  // the workspace is not here
+  // The workspace of the sandbox does not exist on this machine.
+  words.at(5) = "/tmp";
   std::vector<std::string> variables{"PATH=/usr/bin:/bin"};
   for (const auto& [name, value] : body.at("process").at("envs").as_object())
     variables.push_back(std::string(name.data(), name.size()) + "=" + value.as_string().c_str());
-  const auto pointers = [](std::vector<std::string>& all) {
-    std::vector<char*> made;
-    for (std::string& one : all) made.push_back(one.data());
-    made.push_back(nullptr);
-    return made;
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> addresses;
+    for (std::string& text : texts) addresses.push_back(text.data());
+    addresses.push_back(nullptr);
+    return addresses;
   };
   const std::vector<char*> argv = pointers(words);
   const std::vector<char*> environment = pointers(variables);
@@ -445,7 +447,7 @@ TEST(E2bRealDaemon, on_a_terminal_a_status_is_told_from_a_signal) {
       {"test -t 0 && test -t 1 && test -t 2 && stty size", 0, 0},
       {"exit 3", 3, 0},
       {"exit 130", 130, 0},
-      {"kill -INT 0; sleep 5", 0, 2},  // as ^C: to all that is in the foreground
+      {"kill -INT 0; sleep 5", 0, 2},  // like ^C, for all processes in the foreground
       {"kill -KILL $$", 0, 9},
       {"kill -TERM $$", 0, 15}};
   scripted_service service;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The backend against a scripted service.
+// Tests of the E2B backend against a scripted service.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
@@ -58,7 +58,7 @@ awaitable<void> throw_away(http_call&, const boost::json::object&) {
   co_return;
 }
 
-/// Returns the exception of `open`.
+/// Opens an environment and closes it. Returns the exception of the opening, if any.
 awaitable<std::optional<error>> opening_error(e2b::provider recipe) {
   std::optional<error> failure;
   try {
@@ -70,7 +70,7 @@ awaitable<std::optional<error>> opening_error(e2b::provider recipe) {
   co_return failure;
 }
 
-/// Returns the exception of a command.
+/// Runs a command. Returns its exception, if any.
 awaitable<std::optional<error>> running_error(e2b::environment& env, std::string line) {
   std::optional<error> failure;
   try {
@@ -98,14 +98,14 @@ TEST(E2bSandbox, a_command_has_its_outputs_and_its_exit_code_and_the_sandbox_is_
   });
   EXPECT_EQ(service.count("POST", "/sandboxes"), 1U);
   EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 1U);
-  for (const auto& one : service.seen) {
-    const bool is_api = one.path.starts_with("/sandboxes");
-    EXPECT_EQ(one.fields.find("X-API-KEY").has_value(), is_api) << one.path;
-    EXPECT_EQ(one.fields.find("X-Access-Token").has_value(), !is_api) << one.path;
+  for (const auto& received : service.seen) {
+    const bool is_api = received.path.starts_with("/sandboxes");
+    EXPECT_EQ(received.fields.find("X-API-KEY").has_value(), is_api) << received.path;
+    EXPECT_EQ(received.fields.find("X-Access-Token").has_value(), !is_api) << received.path;
     if (!is_api) {
-      EXPECT_EQ(one.fields.find("E2b-Sandbox-Id"), "iabc");
+      EXPECT_EQ(received.fields.find("E2b-Sandbox-Id"), "iabc");
     }
-    EXPECT_FALSE(one.fields.find("Accept-Encoding").has_value());
+    EXPECT_FALSE(received.fields.find("Accept-Encoding").has_value());
   }
   const auto& start = service.seen.at(2);
   EXPECT_EQ(start.path, "/process.Process/Start");
@@ -126,12 +126,12 @@ TEST(E2bSandbox, a_stream_that_breaks_at_any_byte_is_a_lost_provider_or_the_whol
   bool torn = true;
   std::size_t length = 1;
   service.command = [&](http_call& call, const boost::json::object& body) -> awaitable<void> {
-    const std::string all = scripted_service::whole(scripted_service::mark_of(body), "out", "err", 3);
-    length = all.size();
+    const std::string response = scripted_service::whole(scripted_service::mark_of(body), "out", "err", 3);
+    length = response.size();
     if (torn)
-      co_await scripted_service::torn_stream(call, all.substr(0, cut));
+      co_await scripted_service::torn_stream(call, response.substr(0, cut));
     else
-      co_await scripted_service::stream(call, all.substr(0, cut));
+      co_await scripted_service::stream(call, response.substr(0, cut));
   };
   int whole = 0;
   int lost = 0;
@@ -154,7 +154,7 @@ TEST(E2bSandbox, a_stream_that_breaks_at_any_byte_is_a_lost_provider_or_the_whol
   });
   EXPECT_GT(whole, 1);
   EXPECT_GT(lost, 100);
-  // The remaining processes are ended.
+  // After each lost command, the library kills the processes that may still run.
   EXPECT_GE(service.signals.size(), static_cast<std::size_t>(lost) - 1);
 }
 
@@ -190,7 +190,8 @@ TEST(E2bSandbox, an_error_at_the_end_of_the_stream_is_one_and_nothing_is_repeate
     }
     co_await env.close();
   });
-  EXPECT_EQ(service.count("POST", "/process.Process/Start"), 2U);  // one made the workspace
+  // The first of the two requests created the workspace.
+  EXPECT_EQ(service.count("POST", "/process.Process/Start"), 2U);
 }
 
 TEST(E2bSandbox, a_message_larger_than_any_is_an_error_before_it_comes) {
@@ -256,7 +257,8 @@ TEST(E2bSandbox, a_command_whose_start_is_never_answered_is_lost_within_the_limi
     EXPECT_TRUE(failure && failure->code() == exec_errc::provider_lost);
     co_await env.close();
   });
-  EXPECT_EQ(service.signals.size(), 1U);  // it may run
+  // The command may still run, so the library sends a signal.
+  EXPECT_EQ(service.signals.size(), 1U);
 }
 
 TEST(E2bSandbox, a_time_limit_is_sigterm_the_grace_and_sigkill_to_all_of_it) {
@@ -278,8 +280,8 @@ TEST(E2bSandbox, a_time_limit_is_sigterm_the_grace_and_sigkill_to_all_of_it) {
     EXPECT_NE(result.reason().find("0.1"), std::string::npos);
     co_await env.close();
   });
-  const std::vector<std::string> wanted{"15 s", "9 a"};
-  EXPECT_EQ(service.signals, wanted);
+  const std::vector<std::string> expected{"15 s", "9 a"};
+  EXPECT_EQ(service.signals, expected);
 }
 
 TEST(E2bSandbox, cancelling_ends_the_command_and_the_environment_goes_on) {
@@ -396,14 +398,14 @@ TEST(E2bSandbox, its_log_is_read_oldest_line_first_where_the_service_keeps_one) 
     EXPECT_EQ(log.at(0).message, "first");
     EXPECT_EQ(log.at(1).level, "error");
     EXPECT_EQ(log.at(1).timestamp, "t2");
-    for (const exec_errc wanted : {exec_errc::not_found, exec_errc::provider_failed}) {
+    for (const exec_errc expected : {exec_errc::not_found, exec_errc::provider_failed}) {
       std::optional<error> thrown;
       try {
         co_await env.logs();
       } catch (const error& failure) {
         thrown = failure;
       }
-      EXPECT_TRUE(thrown && thrown->code() == wanted) << (thrown ? thrown->what() : "nothing was thrown");
+      EXPECT_TRUE(thrown && thrown->code() == expected) << (thrown ? thrown->what() : "nothing was thrown");
     }
     co_await env.close();
   });
@@ -493,16 +495,16 @@ TEST(E2bSandbox, old_daemons_are_sent_forms_and_a_user) {
       co_await env.close();
     });
     bool uploaded = false;
-    for (const auto& one : service.seen) {
-      if (!one.path.starts_with("/files")) continue;
+    for (const auto& received : service.seen) {
+      if (!received.path.starts_with("/files")) continue;
       uploaded = true;
-      const std::string type(one.fields.find("Content-Type").value_or(""));
+      const std::string type(received.fields.find("Content-Type").value_or(""));
       const bool is_old = version == "0.3.5";
       EXPECT_EQ(type.starts_with("multipart/form-data; boundary="), is_old) << type;
-      EXPECT_EQ(one.path.find("&username=user") != std::string::npos, is_old) << one.path;
-      EXPECT_NE(one.body.find("content"), std::string::npos);
+      EXPECT_EQ(received.path.find("&username=user") != std::string::npos, is_old) << received.path;
+      EXPECT_NE(received.body.find("content"), std::string::npos);
       if (!is_old) {
-        EXPECT_EQ(one.body, "content");
+        EXPECT_EQ(received.body, "content");
       }
     }
     EXPECT_TRUE(uploaded);
@@ -549,7 +551,8 @@ TEST(E2bSandbox, opening_that_is_cancelled_at_any_step_leaves_no_sandbox) {
       const std::function<bool()> is_over = [&] { return ended; };
       const bool over = co_await comes_about(is_over);
       EXPECT_TRUE(over);
-      if (opened) {  // the close was cancelled, or not: the destructor sees to it
+      // If the close was cancelled, the destructor deletes the sandbox.
+      if (opened) {
         const std::function<bool()> is_gone = [&] { return service.count("DELETE", "/sandboxes/iabc") == 1; };
         co_await comes_about(is_gone);
       }

@@ -35,27 +35,28 @@
 
 namespace cofferdam_test {
 
-/// A request that the service has received.
+/// A request that the service received.
 class seen_request {
  public:
   std::string method;
-  std::string path;  ///< with its query
+  std::string path;  ///< path with its query
   cofferdam::http_fields fields;
   std::string body;
 };
 
-/// A service with E2B's protocol and scripted behaviour.
+/// An E2B service for tests: it supports E2B's protocol, and its responses can be replaced by a test.
 class scripted_service {
  public:
   using action = std::function<cofferdam::awaitable<void>(cofferdam::http_call&, const boost::json::object&)>;
 
-  /// Takes part instead of what is done otherwise, by `METHOD /path`; once each, from the front.
+  /// Replaces the usual response, by `METHOD /path`. Each request consumes the first action of its list.
   std::map<std::string, std::vector<action>> instead;
-  /// Answers a command; otherwise it prints "out", and "err", and exits with 3.
+  /// Responds to a command of the test, but not to the scripts that the library runs in the sandbox. If it is empty,
+  /// each command prints "out" and "err", and exits with status 3.
   action command;
-  /// The received requests, in order.
+  /// The received requests, in the order of their arrival.
   std::vector<seen_request> seen;
-  /// The signals that scripts had to send: `15 s`.
+  /// The signals that scripts of the library were to send, for example `15 s`.
   std::vector<std::string> signals;
   std::string envd_version = "0.6.13";
   std::string token = "token-0123456789";
@@ -64,8 +65,8 @@ class scripted_service {
 
   std::size_t count(std::string_view method, std::string_view path) const {
     std::size_t found = 0;
-    for (const seen_request& one : seen)
-      if (one.method == method && one.path == path) ++found;
+    for (const seen_request& received : seen)
+      if (received.method == method && received.path == path) ++found;
     return found;
   }
 
@@ -81,7 +82,7 @@ class scripted_service {
         .first_pause(5ms);
   }
 
-  /// Runs `body()` while it serves.
+  /// Runs `body()` while the service listens.
   void run(std::function<cofferdam::awaitable<void>()> body) {
     const site::handler each = [this](cofferdam::http_call& call) { return serve(call); };
     const std::function<cofferdam::awaitable<void>(cofferdam::detail::http_server&)> inner =
@@ -94,7 +95,7 @@ class scripted_service {
     co_await call.reply(cofferdam::http_reply(status).content("application/json; charset=utf-8", text));
   }
 
-  // ---- what a command's stream is made of ----
+  // ---- parts of the stream of a command ----------------------------------------------------------------------------
 
   static std::string event(std::string_view text) {
     return cofferdam::detail::connect_message("{\"event\":" + std::string(text) + "}");
@@ -130,30 +131,30 @@ class scripted_service {
     co_await call.begin(cofferdam::http_reply(200).field("Content-Type", "application/connect+json"));
     co_await call.write(text);
   }
-  /// As if the connection broke.
+  /// Responds with the text, and breaks the connection.
   static cofferdam::awaitable<void> torn_stream(cofferdam::http_call& call, std::string text) {
     co_await stream(call, std::move(text));
     throw std::runtime_error("torn");
   }
 
-  /// For a server that the test runs itself.
+  /// Responds to one call, for tests that run a server themselves.
   cofferdam::awaitable<void> handle(cofferdam::http_call& call) { return serve(call); }
 
  private:
   cofferdam::awaitable<void> serve(cofferdam::http_call& call) {
     call.body_limit(std::nullopt);
     const cofferdam::bytes content = co_await call.read_all();
-    seen_request one{call.method(), call.head().target, call.head().fields, std::string(cofferdam::as_text(content))};
-    seen.push_back(one);
+    seen_request received{call.method(), call.head().target, call.head().fields,
+                          std::string(cofferdam::as_text(content))};
+    seen.push_back(received);
     boost::json::object body;
-    std::string text = one.body;
+    std::string text = received.body;
     if (call.path().starts_with("/process.Process/") && text.size() > 5 && text[0] == '\0') text.erase(0, 5);
     std::error_code broken;
     boost::json::value parsed = boost::json::parse(text, broken);
     if (!broken && parsed.is_object()) body = parsed.as_object();
     const std::string key = call.method() + " " + std::string(call.path());
     const auto found = instead.find(key);
-    // The scripts of the library's own are not what a test means by a command.
     if (found != instead.end() && !found->second.empty()) {
       const action act = found->second.front();
       found->second.erase(found->second.begin());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The reverse proxy of Go's standard library. `go_proxy URL [PAUSE]` prints its port and forwards to URL until its standard
-// input ends. With PAUSE (`20ms`) the end of each request's body is seen that much later than its last byte, as on a machine
-// so busy that another thread comes first.
+// The reverse proxy of Go's standard library. `go_proxy URL [PAUSE]` prints its port and forwards requests to URL until the
+// end of its standard input. PAUSE (for example `20ms`) delays the end of each request's body. On a busy machine the same
+// delay occurs if another thread runs first.
 package main
 
 import (
