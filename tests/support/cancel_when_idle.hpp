@@ -9,7 +9,8 @@
 
 namespace cofferdam_test {
 
-/// Runs until the coroutine only waits for the outside world, cancels it then, runs to the end. Returns what it threw.
+/// Runs the coroutine until it waits for something outside this program, cancels it, and runs until no handler is left.
+/// Returns the exception of the coroutine.
 template <coroutine_factory F>
 std::exception_ptr cancel_when_idle(F&& make, std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);

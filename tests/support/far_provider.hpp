@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A warden at the far end of a stream that carries bytes and nothing else: commands and files through frames.
+// A provider for tests whose environments reach a warden over a stream that carries bytes only. Commands and files
+// therefore travel in frames, and no descriptor is passed.
 
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/directory_entry.hpp>
@@ -31,7 +32,7 @@ using namespace cofferdam;
 using cofferdam::detail::start_warden;
 using cofferdam::detail::started_warden;
 
-/// A folder that goes with its environment.
+/// A temporary folder that is removed with its environment.
 class session_folder {
  public:
   session_folder() {

@@ -31,14 +31,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Hosts that are forked, killed and watched from outside: shared by the tests of attacks on process trees.
+// Tools for the tests of attacks on process trees: hosts that a test forks, kills and observes from outside. A host is
+// a program that uses the library.
 
 namespace cofferdam_test {
 
-// ---- the judge ------------------------------------------------------------------------------------------------------
+//  ---- observation from outside
+// ----------------------------------------------------------------------------------------
 
-/// Returns a unique number of seconds to sleep. It marks the processes of one attack, with any parent and with any
-/// environment.
+/// Returns a unique number of seconds for `sleep`. The number marks the processes of one attack: it stays in their
+/// command lines when they change their parent or their environment.
 inline std::string new_marker() {
   static std::mt19937_64 random{std::random_device{}()};
   std::string digits = std::to_string(random());
@@ -57,8 +59,8 @@ inline std::vector<process_entry> marked(const std::string& marker) {
   return found;
 }
 
-/// Kills the remaining processes of a control. Several scans must find none, because one scan may miss a process that
-/// is being forked.
+/// Kills the remaining processes of an attack. Returns when five scans in a row have found no process, because a single
+/// scan can miss a process that is being forked.
 inline void kill_marked(const std::string& marker) {
   int empty_looks = 0;
   eventually([&] {
@@ -80,7 +82,7 @@ inline pid_t only(const std::vector<process_entry>& processes) {
   return processes.size() == 1 ? processes.front().pid : 0;
 }
 
-/// The processes that `warden` watches commands with.
+/// Returns the supervisors of a warden: the children that start commands and watch them.
 inline std::vector<pid_t> supervisors_of(pid_t warden) {
   std::vector<pid_t> found;
   for (const process_entry& one : process_table())
@@ -94,8 +96,8 @@ inline std::string joined(const std::vector<pid_t>& numbers) {
   return text;
 }
 
-/// While it lives, what loses its parent becomes a child of this program, so that nothing a killed host has started can
-/// hide from it, guest or warden.
+/// Makes this program the parent of all orphaned descendants while the object exists. Processes that a killed host has
+/// started, commands and wardens alike, therefore stay visible to the test. The destructor kills them.
 class orphanage {
  public:
   orphanage() {
@@ -114,7 +116,7 @@ class orphanage {
     ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   }
 
-  /// Returns the living processes that were started since.
+  /// Returns the living descendants of this program that were started after the construction of this object.
   std::vector<process_entry> living() const {
     std::vector<process_entry> table = process_table();
     std::set<pid_t> ours{::getpid()};
@@ -134,7 +136,7 @@ class orphanage {
     return found;
   }
 
-  /// Nothing lives, and nothing has moved while we looked.
+  /// Returns true if two scans in a row find no living process. One scan can miss a process that is forked meanwhile.
   bool is_empty() const { return living().empty() && living().empty(); }
 
  private:
@@ -143,7 +145,8 @@ class orphanage {
 
 // ---- hosts ----------------------------------------------------------------------------------------------------------
 
-/// A user without other processes, so that its signals reach only ours. Only root can become this user.
+/// A user id without other processes, so that a host's kill(-1) reaches only the processes of the test. Exists only if
+/// the test runs as root.
 class spare_user {
  public:
   static const spare_user& instance() {
@@ -153,16 +156,16 @@ class spare_user {
   bool is_there() const noexcept { return uid_ != 0; }
   uid_t uid() const noexcept { return uid_; }
 
-  /// Gives it a folder.
+  /// Makes the spare user the owner of `folder`. Does nothing if there is no spare user.
   void own(const temporary_folder& folder) const {
     if (is_there() && ::chown(folder.path().c_str(), uid_, uid_) != 0) throw std::runtime_error("chown failed");
   }
-  /// Becomes it, in a forked host.
+  /// Changes the calling process to the spare user. Call it only in a forked host.
   void become() const {
     if (!is_there()) return;
     if (::setgroups(0, nullptr) != 0 || ::setresgid(uid_, uid_, uid_) != 0 || ::setresuid(uid_, uid_, uid_) != 0)
       throw std::runtime_error("cannot become another user");
-    ::prctl(PR_SET_DUMPABLE, 1);  // /proc/self stays ours
+    ::prctl(PR_SET_DUMPABLE, 1);  // otherwise /proc/self would belong to root
   }
 
  private:
@@ -173,7 +176,8 @@ class spare_user {
       struct stat status {};
       if (::stat(("/proc/" + std::to_string(one.pid)).c_str(), &status) == 0) taken.insert(status.st_uid);
     }
-    // By our number, so that two programs that look at once do not find the same.
+    // Starts the search at a number that depends on our process id, so that two test programs which search at the same
+    // time do not choose the same user id.
     for (uid_t wanted = 40'000 + static_cast<uid_t>(::getpid()) % 20'000; wanted < 64'000; ++wanted) {
       if (taken.contains(wanted) || ::getpwuid(wanted) != nullptr) continue;
       const bool can = in_forked_host([wanted] {
@@ -188,7 +192,7 @@ class spare_user {
   uid_t uid_ = 0;
 };
 
-/// Runs `body` in a forked host that is the spare user where there is one.
+/// Runs `body` in a forked host, and returns its text. The host runs as the spare user if there is one.
 template <class Body>
 inline std::string in_spare_host(const temporary_folder& base, Body body) {
   const spare_user& user = spare_user::instance();
@@ -199,7 +203,8 @@ inline std::string in_spare_host(const temporary_folder& base, Body body) {
   });
 }
 
-/// A forked copy of this program that runs `body(fd)` and exits; killed at the latest when this goes.
+/// A forked copy of this program that runs `body(fd)` and exits. What `body` writes to `fd` is read by `line()`. The
+/// destructor kills the copy if it still runs.
 class forked_program {
  public:
   template <class Body>
@@ -235,7 +240,8 @@ class forked_program {
   }
 
   pid_t pid() const noexcept { return pid_; }
-  /// Returns the next line of its output; empty if it has ended, or prints nothing for `limit`.
+  /// Returns the next line that the copy writes. Returns an empty or incomplete line if the copy ends, or if no byte
+  /// arrives within `limit`.
   std::string line(std::chrono::milliseconds limit = std::chrono::seconds(120)) {
     std::string text;
     for (;;) {
@@ -259,7 +265,8 @@ class forked_program {
   int words_ = -1;
 };
 
-// ---- what guests need -----------------------------------------------------------------------------------------------
+//  ---- help for hostile commands
+// --------------------------------------------------------------------------------------
 
 inline bool has_perl() { return ::access("/usr/bin/perl", X_OK) == 0; }
 

@@ -10,7 +10,8 @@
 
 namespace cofferdam_test {
 
-/// An environment with the four members of the concept and no other, so that everything else falls back to them.
+/// An environment that has only the four members that the concept requires. Every other operation must fall back on
+/// these four.
 template <cofferdam::code_exec_environment Inner>
 class plain_environment {
  public:
@@ -31,7 +32,7 @@ class plain_environment {
   Inner inner_;
 };
 
-/// The recipe for it.
+/// A provider whose environments are `plain_environment`s around the environments of another provider.
 template <cofferdam::code_exec_provider Provider>
 class plain_provider {
  public:

@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-// Archives made by hand, and what a reader makes of them. The hand is not the library's writer, which is on trial too.
+// Functions that build tar archives byte by byte, and read them back. The archives do not come from the library's
+// writer, because the writer is under test too.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -32,7 +33,7 @@ inline void PrintTo(const tar_entry& one, std::ostream* to) {
 
 namespace cofferdam_test {
 
-/// An entry and its data.
+/// One entry of an archive, with its data.
 struct tar_file {
   cofferdam::detail::tar_entry head;
   std::string data;
@@ -43,7 +44,8 @@ inline void PrintTo(const tar_file& one, std::ostream* to) {
   *to << ", has " << one.data.size();
 }
 
-/// Everything that `reader` finds in one more piece.
+/// Feeds one more piece to `reader`, and appends the entries and data that the reader finds to `to`. `open` is true
+/// while an entry is incomplete. Throws if the events arrive in a wrong order.
 inline void feed_tar(cofferdam::detail::tar_reader& reader, std::string_view piece, std::vector<tar_file>& to,
                      bool& open) {
   using cofferdam::detail::tar_event;
@@ -71,7 +73,7 @@ inline void feed_tar(cofferdam::detail::tar_reader& reader, std::string_view pie
   }
 }
 
-/// Reads a whole archive, in pieces of `piece` bytes.
+/// Returns all entries of an archive. Feeds the archive to a reader in pieces of `piece` bytes.
 inline std::vector<tar_file> read_tar(std::string_view archive, std::size_t piece = std::string_view::npos,
                                       cofferdam::detail::tar_limits limits = cofferdam::detail::tar_limits()) {
   cofferdam::detail::tar_reader reader(limits);
@@ -86,7 +88,7 @@ inline std::vector<tar_file> read_tar(std::string_view archive, std::size_t piec
   return found;
 }
 
-/// Writes a whole archive with the library's writer.
+/// Returns an archive of `files`, written by the library's writer.
 inline std::string write_tar(const std::vector<tar_file>& files) {
   cofferdam::detail::tar_writer writer;
   std::string archive;
@@ -100,7 +102,7 @@ inline std::string write_tar(const std::vector<tar_file>& files) {
   return archive;
 }
 
-/// A header, field by field, as POSIX pax(1) draws it; any value may be wrong.
+/// A header block, written field by field as POSIX describes for pax(1). A test may put a wrong value into each field.
 class tar_header {
  public:
   explicit tar_header(std::string_view name, char flag = '0', std::uint64_t size = 0) : block_(512, '\0') {
@@ -138,7 +140,7 @@ class tar_header {
     whole.replace(148, 7, std::string_view(text, 7));
     return whole;
   }
-  /// The header and its data, padded.
+  /// Returns the header and its data, padded to a multiple of 512 bytes.
   std::string with(std::string_view data) const {
     std::string whole = bytes() + std::string(data);
     whole.append((512 - data.size() % 512) % 512, '\0');

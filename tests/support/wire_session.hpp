@@ -26,7 +26,7 @@
 
 namespace cofferdam_test {
 
-/// The content of a `spawn` frame.
+/// The content of a `spawn` frame, which starts one command (a job).
 struct wire_command {
   struct limit {
     std::uint32_t resource;
@@ -68,7 +68,7 @@ struct wire_command {
   }
 };
 
-/// A frame as it goes over the wire.
+/// Returns the bytes of a frame: header and payload.
 inline std::string wire_bytes(cofferdam::detail::wire::frame_type type, std::uint32_t job,
                               std::string_view payload = {}) {
   wire_payload head;
@@ -76,12 +76,12 @@ inline std::string wire_bytes(cofferdam::detail::wire::frame_type type, std::uin
   return head.bytes() + std::string(payload);
 }
 
-/// The received frames of a job.
+/// The frames that were received for one job, decoded.
 struct wire_outcome {
   std::string out;
   std::string err;
-  std::uint64_t credit = cofferdam::detail::wire::input_window;  ///< of standard input, less what has been sent
-  std::uint64_t credit_given = 0;                                ///< by the warden, in all
+  std::uint64_t credit = cofferdam::detail::wire::input_window;  ///< input bytes that the warden still accepts
+  std::uint64_t credit_given = 0;                                ///< the sum of all credit received
   bool has_exited = false;
   bool is_done = false;
   bool has_failed = false;
@@ -98,7 +98,7 @@ struct wire_outcome {
   std::uint64_t out_dropped = 0;
   std::uint64_t err_dropped = 0;
   cofferdam::detail::wire::fail_stage stage{};
-  int number = 0;  ///< the errno of `failed`
+  int number = 0;  ///< the errno in a `failed` frame
 
   bool is_over() const noexcept { return is_done || has_failed; }
   bool exited_with(int wanted) const noexcept {
@@ -119,7 +119,7 @@ inline std::ostream& operator<<(std::ostream& to, const wire_outcome& one) {
   return to;
 }
 
-/// The first frame of a warden.
+/// The content of the first frame that a warden sends.
 struct wire_hello {
   std::uint32_t magic = 0;
   std::uint16_t version = 0;
@@ -133,14 +133,15 @@ struct wire_hello {
   bool can(cofferdam::detail::wire::capability what) const noexcept { return (capabilities & what) != 0; }
 };
 
-/// A warden and its jobs. Each frame that arrives is held against what may come: a job gets `failed` alone, or `exited`
-/// once and then `done`, and nothing after its end.
+/// A warden and its jobs. Checks the order of the received frames: a job gets either one `failed` frame, or one
+/// `exited` frame followed by `done`. No frame of a job may arrive after its end.
 class wire_session {
  public:
   using frame = cofferdam::detail::wire::frame_type;
   static constexpr std::chrono::milliseconds patience = std::chrono::seconds(30);
 
-  /// \param configure  whether `configure` is sent at once.
+  /// \param configure  true sends the `configure` frame at once.
+  /// \param lease_ms   the lease in that frame, in milliseconds; 0 means no lease.
   explicit wire_session(wire_start how = wire_start(), bool configure = true, std::uint32_t lease_ms = 0)
       : client_(std::move(how)) {
     wire_reader from_hello(first_.emplace(client_.take_hello()).payload);
@@ -184,7 +185,8 @@ class wire_session {
     client_.send_frame(frame::resize, job, wire_payload().number(rows).number(columns));
   }
 
-  /// Sends everything, as the credit comes, and ends the input.
+  /// Sends all of `bytes` as input of a job, as fast as the warden grants credit, and then ends the input. Returns
+  /// early if the job ends.
   void input_all(std::uint32_t job, std::string_view bytes) {
     while (!bytes.empty()) {
       wire_outcome& one = jobs_[job];
@@ -203,14 +205,16 @@ class wire_session {
   // ---- from the warden ----
   wire_outcome& operator[](std::uint32_t job) { return jobs_[job]; }
   const std::vector<wire_frame>& pongs() const { return pongs_; }
-  /// The fault and the type that `protocol_error` named.
+  /// Returns the content of the received `protocol_error` frame: the fault, and the type of the refused frame. Empty if
+  /// there was none.
   const std::optional<std::pair<cofferdam::detail::wire::fault, frame>>& refusal() const { return refusal_; }
   std::size_t frame_count() const { return frame_count_; }
 
-  /// True: output that arrives is returned as credit at once.
+  /// If true, received output is granted back as credit at once. If false, the warden stops sending when its window is
+  /// used up.
   bool gives_credit = true;
 
-  /// Takes one frame; false where none came in time, or the stream has ended.
+  /// Receives and handles one frame. Returns false if no frame arrives within `limit`, or if the stream has ended.
   bool take(std::chrono::milliseconds limit) {
     const std::optional<wire_frame> next = client_.next_frame(limit);
     if (!next) return false;
@@ -234,11 +238,11 @@ class wire_session {
   bool until_out(std::uint32_t job, std::string_view text, std::chrono::milliseconds limit = patience) {
     return until([this, job, text] { return jobs_[job].out.find(text) != std::string::npos; }, limit);
   }
-  /// Takes what comes for so long.
+  /// Receives and handles frames for `time`.
   void listen(std::chrono::milliseconds time) {
     until([] { return false; }, time);
   }
-  /// A round trip: whatever the warden had read before has been acted upon.
+  /// Sends a ping and waits for the reply. When this returns true, the warden has handled all frames sent before.
   bool is_alive() {
     const std::size_t before = pongs_.size();
     client_.send_frame(frame::ping, 0, "?");
@@ -251,7 +255,7 @@ class wire_session {
     return jobs_[job];
   }
 
-  /// Takes everything to the end of the stream, and waits for the program: its wait status.
+  /// Receives frames until the stream ends, waits for the program, and returns its wait status.
   int finish() {
     while (take(patience)) {
     }
@@ -344,7 +348,8 @@ class wire_session {
   std::uint32_t last_job_ = 1000;
 };
 
-/// A duration that stands in no other command line of this machine, for `sleep`: by it we find processes from outside.
+/// Returns a number of seconds for `sleep` that appears in no other command line on this machine. Tests find the
+/// process by it.
 inline std::string unique_sleep() {
   static int count = 0;
   char text[64];
@@ -352,7 +357,7 @@ inline std::string unique_sleep() {
   return text;
 }
 
-/// The living processes with `mark` in their command line.
+/// Returns the ids of the living processes whose command line contains `mark`.
 inline std::vector<pid_t> living_with(std::string_view mark) {
   std::vector<pid_t> found;
   for (const process_entry& one : process_table())
