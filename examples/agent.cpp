@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Expected output: a model of any OpenAI-compatible server works on your task with your files. You see its turns, its
-// messages, its commands with their live output, and at the end the files that it has made for you.
+// An agent: a model works on a task with your files, through any OpenAI-compatible server. Expected output: the turns
+// of the model, its messages, its commands with their output as it arrives, and finally the files that it has made for
+// you.
 #include <cofferdam/agent.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/make_provider.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Expected output on a terminal: none. Started by an MCP host (Claude Desktop, an IDE, any client), this program runs
-// the host's commands and Python code in a safe place. `cofferdam-mcp --help` is its manual.
+// A program that an MCP host starts (Claude Desktop, an IDE or another client). It runs the host's commands and Python
+// code in an environment of your choice. Expected output on a terminal: the manual, as `cofferdam-mcp --help` prints
+// it.
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -186,7 +187,7 @@ bool takes_value(std::string_view name) {
   return false;
 }
 
-/// One option, from the command line or a file.
+/// Sets one option, which comes from the command line or from a configuration file.
 void apply(settings& into, const std::string& name, const std::string& value) {
   if (name == "provider") {
     const provider_name wanted = provider_name::parse(value, {"local", "docker:IMAGE", "e2b:TEMPLATE", "pyodide"});
@@ -258,7 +259,7 @@ void read_config(settings& into, const std::string& path) {
 
 settings parse(const std::vector<std::string>& words) {
   settings made;
-  // The file is read first: options of the command line override it.
+  // The file is read first, so that options on the command line replace its values.
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--config" && i + 1 < words.size()) read_config(made, words[i + 1]);
     if (words[i].starts_with("--config=")) read_config(made, words[i].substr(9));
@@ -304,7 +305,7 @@ any_provider make_provider(const settings& wanted) {
   if (name == "local") {
     if (wanted.memory || !wanted.network.empty())
       refuse("local has no --memory and no --network: it is no wall; docker is one");
-    // The warning about missing isolation is for programs; the user of --provider has read it here.
+    // `local` warns that it does not isolate. The manual has already warned the user of --provider.
     if (wanted.workspace.empty()) return any_provider(local().without_warning());
     return any_provider(local().without_warning().workspace(wanted.workspace));
   }
@@ -328,7 +329,7 @@ any_provider make_provider(const settings& wanted) {
   refuse("pyodide has no commands");
 }
 
-/// The guards around a recipe for a runner, the first one outermost.
+/// Wraps a recipe for a runner in the given guards. The first guard is outermost, so it checks the code first.
 any_runner_provider guarded(any_runner_provider recipe, const std::vector<std::string>& guards) {
   for (auto at = guards.rbegin(); at != guards.rend(); ++at) {
     const std::vector<std::string> parts = split(*at, ':');
@@ -445,7 +446,7 @@ std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, 
   return made;
 }
 
-// ---- doctor ----
+//  ---- doctor: the report of what this machine can enforce ----
 std::string without_end(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -502,7 +503,10 @@ awaitable<bool> examine_all(settings wanted) {
   co_return wanted.provider == "e2b" ? has_key : works;
 }
 
-/// \param made_token  printed, if the token was generated for this run.
+/// Opens the listener for --http HOST:PORT, and prints how clients reach it.
+/// \param where       HOST:PORT.
+/// \param has_token   false: there is no token, so only a loopback address is allowed.
+/// \param made_token  the token that was generated for this run, which is printed; otherwise empty.
 listener listen(const asio::any_io_executor& executor, const std::string& where, bool has_token,
                 const std::string& made_token) {
   const std::size_t colon = where.rfind(':');
@@ -526,10 +530,10 @@ listener listen(const asio::any_io_executor& executor, const std::string& where,
   return made;
 }
 
-/// From a signal to the program's end.
+/// The longest time between a signal and the end of the program.
 constexpr std::chrono::seconds max_end{9};
 
-/// Ends the program; what was open sees the ends of its streams.
+/// Ends the program at once. The kernel closes all connections, so clients see that their streams have ended.
 [[noreturn]] void give_up(const char* why) {
   std::cerr << "cofferdam-mcp: " << why << std::endl;
   std::_Exit(1);
@@ -556,7 +560,7 @@ int main(int count, char** arguments) {
       return 0;
     }
     ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    // Each client's environment takes some descriptors.
+    // Raises the limit on open descriptors to the maximum, because the environment of each client needs several.
     rlimit descriptors{};
     if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
       descriptors.rlim_cur = descriptors.rlim_max;

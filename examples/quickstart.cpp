@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Expected output: a script, as a model would write it, reads 44 years of CO2 measurements in a private folder. Its
-// lines are printed as they arrive, and its report is copied out. Then the allowlist refuses a command and suggests a
-// remedy.
+// Runs a Python script, as a model would write it, in a private folder. Expected output: the script reads 44 years of
+// CO2 measurements, and its lines are printed as they arrive. Its report is copied out and printed. Then the allowlist
+// refuses a command, and the refusal contains advice.
 #include <cofferdam/local.hpp>
 
 #include <chrono>
