@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Our E2B client beside E2B's own SDKs for Python and JavaScript, interleaved, against one gateway, which is a process
-// of its own over local folders. Needs the SDKs (tests/serve/sdk/peers.sh FOLDER): e2b_bench [ROUNDS [FOLDER]], or
-// COFFERDAM_E2B_PEERS.
+// Compares our E2B client with E2B's own SDKs for Python and JavaScript. The measurements are interleaved. All clients
+// use one gateway over local folders, which runs in another process. Usage: e2b_bench [ROUNDS [FOLDER]].
+// FOLDER (default: COFFERDAM_E2B_PEERS) contains the SDKs; tests/serve/sdk/peers.sh FOLDER installs them.
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>
@@ -53,7 +53,7 @@ using nanoseconds = std::chrono::nanoseconds;
 constexpr std::size_t size = std::size_t{64} << 20;
 constexpr const char* key = "e2b_00112233445566778899aabbccddeeff00112233";
 
-/// The gateway, in a process of its own.
+/// A process that runs the gateway.
 class gateway_process {
  public:
   gateway_process() {
@@ -94,7 +94,7 @@ class gateway_process {
   std::uint16_t port_ = 0;
 };
 
-/// The cost of one operation: the elapsed time, and the CPU time of the client.
+/// The cost of one operation: the elapsed time, and the CPU time of the client process.
 class cost {
  public:
   nanoseconds time{0};
@@ -119,7 +119,7 @@ nanoseconds own_cpu() {
   return seconds + std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/// One comparison: time and CPU of each.
+/// The measurements of one operation: the time and the CPU time of each client.
 class comparison {
  public:
   explicit comparison(std::string title) : title_(std::move(title)) {
@@ -210,7 +210,7 @@ awaitable<void> compare(const std::string& url, peer& javascript, peer& python, 
   co_await env.close();
 }
 
-/// A request on a connection that stays open, by nothing but the system's own calls.
+/// A connection that stays open and uses system calls only. Its times are the floor that no client can go below.
 class raw_connection {
  public:
   explicit raw_connection(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -227,7 +227,7 @@ class raw_connection {
   raw_connection& operator=(const raw_connection&) = delete;
   ~raw_connection() { ::close(fd_); }
 
-  /// \return  the body of the answer, which has a Content-Length.
+  /// Sends a request. \return the body of the reply, which must have a Content-Length.
   std::string ask(const std::string& request, std::string_view content = {}) {
     for (std::string_view part : {std::string_view(request), content}) {
       while (!part.empty()) {
@@ -293,7 +293,7 @@ awaitable<void> overhead(const gateway_process& gateway, int rounds) {
   }
   cofferdam_bench::print("A request, interleaved", rows);
 
-  // The kernel's own cost of an upload on the client's side: no client can be faster.
+  // Uploads the same bytes over a bare socket. The kernel's cost of the upload is the floor for each client.
   const bytes content(size, std::byte{'x'});
   const std::string upload = "POST /files?path=floor&username=user HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: " +
                              std::string("application/octet-stream\r\nContent-Length: ") + std::to_string(size) +

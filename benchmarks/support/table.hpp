@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
-// Rows of one comparison, measured in turn (a, b, c, a, b, c, …) so that a machine whose speed drifts moves all of
-// them. The first row is the floor; what counts is the ratio to it.
+// A table of measurements. The rows of a comparison are measured in turn (a, b, c, a, b, c, …), so that a change of the
+// machine's speed affects all of them. The first row is the floor: its ratio is 1, and the other ratios are relative to
+// it.
 
 namespace cofferdam_bench {
 
