@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The parsers of Connect streams and errors on any bytes. The first byte sets how the stream is cut; the result must
-// not depend on it.
+// Fuzz target: the parsers of Connect streams and errors get any bytes. (Connect is the RPC protocol of E2B's service
+// in the sandbox.) The first byte sets the size of the pieces, which must not change the result.
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/connect_envelope.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Untrusted input of the gateway before it reaches an environment: forms in any pieces, routes, paths, queries. The
-// first byte sets how a form is cut.
+// Fuzz target: the parsers of the gateway's requests get any bytes: forms, routes, paths and queries. The first byte
+// sets the size of the pieces in which a form arrives.
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp>
@@ -30,7 +30,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-/// Returns the parts of a form, read in pieces of `size`.
+/// Returns the parts of a form that arrives in pieces of `size` bytes, as one text.
 std::string parts_of(std::string_view text, std::size_t size) {
   multipart_reader reader("XY");
   std::string said;
@@ -91,7 +91,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = parts_of(text, text.size() + 1);
   const std::string pieces = parts_of(text, data[0] % 16 + 1U);
-  // The parts before an error in a malformed form depend on the pieces.
+  // If the form is malformed, the number of parts before the error depends on the pieces, so only well-formed results
+  // are compared.
   if (whole.back() != 'm' && pieces.back() != 'm')
     require(whole == pieces, "the pieces say something else than the whole");
   std::vector<std::string_view> lines;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The input of an MCP server on any bytes: lines, messages, HTTP fields, URIs, sealed states. The first byte sets how
-// the stream is cut; the result must not depend on it.
+// Fuzz target: the parsers of an MCP server's input get any bytes: lines, messages, HTTP fields, URIs and sealed
+// states. The first byte sets the size of the pieces, which must not change the result.
 
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// For any output, in any pieces, under any cap: the collector keeps the right parts of the whole stream, and the shown
-// text is valid UTF-8, controls no terminal, and forges no field. Input: one byte for the cap, one for the size of the
-// pieces, one for the limit on what is shown, then the output.
+// Fuzz target: the collector of a command's output gets any output, in any pieces, with any limit on what is kept. It
+// must keep the right parts of the whole stream. The text that is shown to a model must be valid UTF-8, must not
+// contain terminal controls, and must not imitate a field of the result.
+// Input: one byte for the limit, one for the size of the pieces, one for the limit on the shown text, then the output.
 
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/detail/core/output_collector.hpp>

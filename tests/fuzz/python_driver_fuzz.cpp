@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// For any output of a driver, or of a run through it, in any pieces: frames do not depend on the cuts, and invalid
-// input leads to an error or to a result with an error. Input: one byte for the size of the pieces, one for the
-// operation, then the output.
+// Fuzz target: the reader of the Python driver's output gets any bytes. (The driver is the program in the sandbox that
+// runs Python code.) The frames must not depend on the size of the pieces. Invalid input must lead to an error, or to a
+// result with an error.
+// Input: one byte for the size of the pieces, one for the operation, then the output.
 
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_report.hpp>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Any bytes as a tar archive: entries or a refusal, the same wherever it is cut; no name that is let pass leads out,
-// not even through links; and what was read can be written and read again. Input: one byte for the size of the pieces
-// and the form of the rest. Even: blocks of an archive, their checksums put right, an end added. Odd: lines, each of
-// which becomes an entry: its type, then name, link, size and data, between tabs.
+// Fuzz target: the tar reader gets any bytes. It must return the same entries, or the same refusal, however the archive
+// is cut. No accepted name may lead out of the workspace, not even through symbolic links. The returned entries must
+// survive being written and read again.
+// Input: one byte for the size of the pieces and for the form of the rest. If the byte is even, the rest is the blocks
+// of an archive; the target corrects their checksums and appends the end. If it is odd, each line of the rest becomes
+// an entry: the type, then name, link, size and data, separated by tabs.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -105,7 +107,7 @@ std::string from_lines(std::string_view lines) {
       one = text;
       line.remove_prefix(std::min(line.size(), text.size() + 1));
     }
-    // In a pax header the records are between bars, without their lengths.
+    // The data of a pax header is a list of records. In the input they are separated by bars and have no lengths.
     if (flag == 'x' || flag == 'g') {
       std::string records;
       for (std::string_view rest = part[3]; !rest.empty();) {
@@ -125,11 +127,12 @@ std::string from_lines(std::string_view lines) {
   return archive + cofferdam_test::tar_end();
 }
 
-// ---- a file system of names, which follows links as a kernel does --------------------------------------------------
+//  ---- a simulated file system, whose links are followed as a kernel does
+// ------------------------------------------------
 
 using world = std::map<std::string, tar_entry>;
 
-/// Follows a name, starting in the folder `at`; aborts if it leads above the root.
+/// Follows `name`, starting in the folder `at`. Aborts if the path leads above the root.
 void walk(const world& files, std::vector<std::string>& at, std::string_view name, int& hops) {
   require(!name.starts_with('/'));
   for (const std::string_view part : cofferdam::detail::path_components(name)) {
@@ -166,7 +169,7 @@ void expect_inside(const tar_files& files) {
     const tar_type type = one.head.type();
     require(type == tar_type::regular || type == tar_type::directory || type == tar_type::symlink ||
             type == tar_type::hard_link);
-    // Nothing replaces anything, and nothing is made through a link or a file.
+    // An entry must not replace another one, and its path must not lead through a link or a file.
     const auto taken = made.find(clean);
     require(taken == made.end() || (type == tar_type::directory && taken->second.type() == tar_type::directory));
     for (std::size_t slash = clean.find('/'); slash != std::string::npos; slash = clean.find('/', slash + 1)) {

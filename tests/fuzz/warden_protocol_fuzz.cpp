@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Any bytes as a warden's stream: frames or a refusal, the same however the stream is cut, and what stands in them
-// is read or refused, and never beyond its end.
-// Input: one byte for the longest payload, one for the size of the pieces, then the stream.
+// Fuzz target: the host's decoder of the warden's frames gets any bytes. (The warden is the helper program in each
+// sandbox.) The decoder must return the same frames, or the same refusal, however the stream is cut. Reading the values
+// of a frame must succeed or throw, and must not read beyond the end of the frame.
+// Input: one byte for the longest payload that is allowed, one byte for the size of the pieces, then the stream.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -35,7 +36,7 @@ struct decoded {
   bool operator==(const decoded&) const = default;
 };
 
-/// Reads the values of a frame, in each possible way.
+/// Reads a frame as each kind of frame that has values. A frame of another kind must be refused.
 void read_values(const wire::frame& one) {
   try {
     const wire::hello hello(one);
@@ -110,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const decoded whole = decode(stream, most, stream.size());
   require(decode(stream, most, piece) == whole);
   require(decode(stream, most, 1) == whole);
-  // Every byte is in a frame, or waits for the rest of one, or is behind what was refused.
+  // Each byte is in a frame, or belongs to an incomplete frame, or follows the refused position.
   std::size_t bytes = whole.pending;
   for (const std::string& one : whole.frames)
     bytes += wire::header_size + one.size() - one.find('/', one.find('/') + 1) - 1;

@@ -59,7 +59,7 @@ agent_result work(scripted_model model, memory_environment env, std::string task
   });
 }
 
-/// A tool with scripted behaviour.
+/// A tool whose name, behaviour and `reads_only` the test chooses.
 class odd_tool {
  public:
   using action = std::function<tools::tool_result()>;
@@ -401,9 +401,9 @@ TEST(Session, a_conversation_that_is_too_long_is_shortened_step_by_step) {
   memory_environment env;
   env.all().files["big"] = to_bytes(std::string(3000, 'x'));
   for (int i = 0; i < 5; ++i) model.call("read_file", R"({"path":"big"})");
-  model.fail(chat_errc::context_overflow);  // old answers are cut
-  model.fail(chat_errc::context_overflow);  // no images, so the session requests a summary
-  model.fail(chat_errc::context_overflow);  // ... which is too long as well
+  model.fail(chat_errc::context_overflow);  // the session cuts old tool results
+  model.fail(chat_errc::context_overflow);  // there are no images to remove, so the session requests a summary
+  model.fail(chat_errc::context_overflow);  // ... and the request for the summary is too long as well
   model.say("The summary.").call("finish", done);
   std::vector<std::string> steps;
   agent_result result;
@@ -457,7 +457,7 @@ TEST(Session, a_context_that_fills_up_is_summarised_before_it_is_full) {
     agent_session one(who, env);
     result = co_await one.run("x");
   });
-  // Behind the first turn there is nothing worth a summary yet.
+  // No summary is requested after the first turn, because there is nothing to summarise yet.
   EXPECT_TRUE(result.finished());
   EXPECT_EQ(result.turns, 3U);
   ASSERT_EQ(model.asked().size(), 4U);
@@ -829,7 +829,7 @@ TEST(Session, a_turn_costs_less_than_a_millisecond_besides_the_model) {
   EXPECT_TRUE(result.finished());
   RecordProperty("microseconds_a_turn", static_cast<int>(each.count()));
   std::cout << "a turn: " << each.count() << " us\n";
-  // Ten times what is promised: the machine may be busy, and this build is not optimised.
+  // The limit is ten times the promised time, because the machine may be busy and this build is not optimised.
   EXPECT_LT(each, std::chrono::milliseconds(10));
 }
 

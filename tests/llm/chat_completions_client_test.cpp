@@ -37,7 +37,7 @@ static_assert(chat_model<chat_completions_client>);
 
 constexpr const char* key = "sk-secret-0123456789";
 
-/// The outcome of a request.
+/// The outcome of a request: a reply or an error, and the pieces that were streamed.
 class outcome {
  public:
   std::optional<chat_reply> reply;
@@ -63,7 +63,7 @@ awaitable<outcome> ask(chat_completions_client client, chat_request what, bool s
   co_return result;
 }
 
-/// Sends one request to a scripted server.
+/// Sends one request to a scripted server, and returns the outcome.
 outcome ask(scripted_model_server& server, bool streams = false,
             chat_request what = chat_request().add(chat_message::user("hi")),
             std::function<chat_completions_options(chat_completions_options)> change = {}) {

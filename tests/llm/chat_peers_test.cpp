@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The scripted service that stands in for OpenAI's in these tests, looked at by OpenAI's own clients, unmodified:
-// llm/peers.sh puts them into a folder, which COFFERDAM_OPENAI_PEERS names.
+// Tests the scripted service that these tests use in place of OpenAI's: OpenAI's own, unmodified clients must accept
+// its replies. llm/peers.sh installs the clients into a folder, and COFFERDAM_OPENAI_PEERS names that folder.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
@@ -41,7 +41,7 @@ scripted_answer text_answer(std::string text) {
   return turn.whole();
 }
 
-/// The turns that both scripts of llm/openai/ check, in their order.
+/// Fills the server with the turns that both scripts in llm/openai/ expect, in their order.
 void write_peers_script(scripted_model_server& server) {
   scripted_turn polite;
   polite.text = "Grüße, ☺.";
@@ -91,7 +91,7 @@ void write_peers_script(scripted_model_server& server) {
   server.say(wrong);
 }
 
-/// Plays the script to a client. Expects `count` successful checks, and `left` unused turns.
+/// Runs a client against the script. Expects `count` successful checks, and `left` unused turns.
 void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t left) {
   scripted_model_server server;
   write_peers_script(server);

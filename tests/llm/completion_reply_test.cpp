@@ -20,7 +20,7 @@ using namespace cofferdam;
 using cofferdam::detail::sse_event;
 using cofferdam::detail::sse_reader;
 
-/// The answer that these chunks, or this whole message, come to; one line a chunk.
+/// Returns the reply that is assembled from stream chunks, or from one whole message.
 chat_reply assemble(std::vector<std::string> chunks, std::size_t most = 100'000) {
   detail::completion_assembly assembly(most);
   for (const std::string& each : chunks) assembly.add(boost::json::parse(each).as_object(), {});

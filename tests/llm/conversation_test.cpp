@@ -19,7 +19,7 @@ std::vector<std::string> texts(const conversation& of) {
   return all;
 }
 
-/// A system prompt, a task, and a turn with one call.
+/// Returns a conversation with a system prompt, a task, and a turn with one tool call.
 conversation one_turn() {
   conversation made;
   made.add(chat_message::system("system"));

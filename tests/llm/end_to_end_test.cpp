@@ -125,7 +125,8 @@ TEST(EndToEnd, what_the_memory_of_a_container_has_ended_is_told_apart_from_what_
   EXPECT_EQ(results[2].term_signal(), SIGKILL);
 }
 
-// Pillow itself is no part of a bare machine: a package of its name in the workspace stands in for it.
+// Pillow is not installed on a bare machine, so the test puts a replacement package of the same name into the
+// workspace.
 TEST(EndToEnd, an_image_that_is_too_large_is_made_smaller_by_a_command_in_the_environment) {
   tools::tool_result whole;
   tools::tool_result smaller;
@@ -141,7 +142,7 @@ class open:
     def convert(self, mode): return self
     def save(self, out, kind): out.write(self.head[:16] + struct.pack(">II", *self.size))
 )py");
-      // 4000 x 8000 pixels, by its header.
+      // The header declares 4000 x 8000 pixels.
       co_await write_text(environment, "-a b'.png",
                           std::string("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\x0F\xA0\0\0\x1F\x40", 24));
       tools::view_image tool(environment);
@@ -163,8 +164,8 @@ class open:
 
 TEST(EndToEnd, S41_what_a_model_wants_computed_is_computed_in_the_environment_and_a_sum_without_end_is_ended) {
   cofferdam_test::scripted_model_server server;
-  // The way out of Python's own evaluation: from any object to any loaded module, and to this process, if it were in
-  // it.
+  // Code that escapes from an evaluation inside Python: from any object to each loaded module. If the code ran in this
+  // process, it would find this process's variables.
   server.call("run_python", cofferdam_test::json_of("code", R"py(
 import os
 found = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ == "_wrap_close"][0].__init__.__globals__["sys"]

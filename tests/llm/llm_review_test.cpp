@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace review_test {  // named: coroutine templates are made for what is here
+namespace review_test {  // named, because coroutine templates of headers are instantiated with these types
 
 using cofferdam::awaitable;
 using cofferdam::chat_message;
@@ -44,7 +44,7 @@ using cofferdam_test::fake_runner;
 using cofferdam_test::run;
 using namespace std::chrono_literals;
 
-/// The received requests, and the scripted answers.
+/// The received requests of the reviewer, and the function that returns its replies.
 class script {
  public:
   std::vector<chat_request> asked;
@@ -359,7 +359,7 @@ TEST(LlmReview, it_stands_between_guards_that_share_a_reader) {
 
 namespace review_test {
 
-/// A user's own cheap guard, which records its calls.
+/// A cheap guard, as a user could write one (a guard is a layer that may refuse code). Records its calls.
 template <cofferdam::code_runner Inner>
 class noting_layer : public cofferdam::code_layer<noting_layer<Inner>, Inner> {
  public:
@@ -392,7 +392,8 @@ class noting : public cofferdam::pipeable {
   std::shared_ptr<std::vector<std::string>> asked_;
 };
 
-/// A layer that takes Markdown's fences away, which makes it opaque: the code within is another.
+/// A layer that removes the fences of Markdown from the code. The code that it passes on differs from the code that
+/// outer guards have seen.
 template <cofferdam::code_runner Inner>
 class unfencing_layer : public cofferdam::code_layer<unfencing_layer<Inner>, Inner> {
  public:
@@ -416,7 +417,7 @@ class unfencing : public cofferdam::pipeable {
   }
 };
 
-/// Returns the verdict of one stack on one piece of code.
+/// Returns the result of `guarded` for one piece of code.
 template <class Runner>
 code_result ask(Runner& guarded, const std::string& source) {
   code_result told;

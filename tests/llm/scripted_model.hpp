@@ -23,12 +23,12 @@
 
 namespace cofferdam_test {
 
-/// A model in this process with scripted answers.
+/// A model in this process that returns scripted replies.
 class scripted_model {
  public:
   using step = std::function<cofferdam::chat_reply(const cofferdam::chat_request& asked)>;
 
-  /// The received requests and the scripted answers. Copies share them.
+  /// The received requests and the scripted replies. Copies of the model share one state.
   class state {
    public:
     std::deque<step> script;
@@ -71,7 +71,7 @@ class scripted_model {
 
   const std::vector<cofferdam::chat_request>& asked() const { return state_->asked; }
   std::size_t left() const { return state_->script.size(); }
-  /// Returns the last message of the n-th request.
+  /// Returns the text of the last message of the n-th request, counted from 0.
   std::string told(std::size_t n) const { return state_->asked.at(n).messages().back().text(); }
 
  private:
@@ -88,13 +88,14 @@ class scripted_model {
   std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
-/// An environment whose files are in memory; commands are answered by a function. Copies share the files.
+/// An environment whose files are in memory. A function of the test returns the results of commands. Copies share one
+/// state.
 class memory_environment {
  public:
   class state {
    public:
     std::map<std::string, cofferdam::bytes> files;
-    std::map<std::string, cofferdam::file_type> others;  ///< names that are no regular files
+    std::map<std::string, cofferdam::file_type> others;  ///< names that are not regular files, with their type
     std::function<cofferdam::command_result(const cofferdam::command&)> runs;
     std::vector<cofferdam::command> commands;
     bool lost = false;

@@ -28,16 +28,16 @@
 
 namespace cofferdam_test {
 
-/// One answer of a scripted service.
+/// One reply of a scripted service.
 class scripted_answer {
  public:
   int status = 200;
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> fields;
   std::string body;
-  std::size_t piece = 0;  ///< bytes a write; 0: all at once, with a length
-  bool torn = false;      ///< the connection breaks behind the body
-  bool waits = false;     ///< never answers
+  std::size_t piece = 0;  ///< bytes per write; 0: one write, with a Content-Length
+  bool torn = false;      ///< true: the connection breaks after the body
+  bool waits = false;     ///< true: never replies
 
   static scripted_answer complaint(int status, std::string message, std::string code = "") {
     boost::json::object error;
@@ -58,7 +58,7 @@ class scripted_answer {
   }
 };
 
-/// A call as a model writes it.
+/// A tool call as a model writes it: the arguments are text and need not be valid JSON.
 class scripted_call {
  public:
   std::string id;
@@ -66,7 +66,7 @@ class scripted_call {
   std::string arguments;
 };
 
-/// An assistant's turn, as either kind of answer.
+/// A turn of the assistant, which can be sent as a whole or as a stream.
 class scripted_turn {
  public:
   std::string text;
@@ -106,7 +106,8 @@ class scripted_turn {
     return answer;
   }
 
-  /// As a stream: `piece` bytes a write, and as many characters of each text in a chunk.
+  /// Returns the turn as a stream that is written `piece` bytes at a time. A chunk holds up to `piece` bytes of a text,
+  /// and ends at the end of a character.
   scripted_answer streamed(std::size_t piece = 7) const {
     scripted_answer answer;
     answer.type = "text/event-stream";
@@ -128,7 +129,8 @@ class scripted_turn {
     }
     for (std::size_t at = 0; at < text.size();) {
       std::size_t end = std::min(at + piece, text.size());
-      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;  // whole characters
+      // Continues to the end of the character.
+      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
       boost::json::object delta;
       delta["content"] = text.substr(at, end - at);
       out += event(chunk(std::move(delta)));
@@ -207,10 +209,11 @@ class scripted_turn {
   }
 };
 
-/// A service with OpenAI's protocol and scripted answers: one turn for each request, streamed if requested.
+/// A server that speaks OpenAI's protocol. Sends the scripted replies in order, one per request; a turn is streamed if
+/// the request demands a stream.
 class scripted_model_server {
  public:
-  /// An answer, or what makes one of a request.
+  /// A function that returns the reply to a request.
   using step = std::function<scripted_answer(const boost::json::object& request)>;
 
   std::deque<step> script;
@@ -241,7 +244,7 @@ class scripted_model_server {
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(place.port) + "/v1"; }
 
-  /// Serves while `body` runs.
+  /// Runs the server while `body` runs.
   cofferdam::awaitable<void> around(std::function<cofferdam::awaitable<void>()> body) {
     cofferdam::http_server_settings settings;
     const std::function<cofferdam::awaitable<void>(cofferdam::detail::http_server&)> inside =

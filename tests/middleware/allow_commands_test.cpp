@@ -27,7 +27,7 @@ using namespace std::string_literals;
 using cofferdam_test::run;
 using words = std::vector<std::string>;
 
-// Keeps the commands it is given, and does nothing with them.
+// An environment that records its commands and does not run them.
 class recording_environment {
  public:
   explicit recording_environment(std::shared_ptr<std::vector<command>> seen) : seen_(std::move(seen)) {}
@@ -163,7 +163,7 @@ TEST(AllowCommands, a_refusal_for_a_line_break_alone_names_the_pattern_that_woul
   const decision refused = decide(allow_commands("ls", "python3.*"), several_lines);
   EXPECT_NE(refused.result.advice().find("\"(?s)python3.*\""), std::string::npos) << refused.result.advice();
   EXPECT_FALSE(decide(allow_commands("ls", "(?s)python3.*"), several_lines).refused());
-  // Control: another reason, other advice.
+  // Control: a refusal for another reason does not suggest (?s).
   const decision other = decide(allow_commands("ls"), several_lines);
   EXPECT_EQ(other.result.advice().find("(?s)"), std::string::npos) << other.result.advice();
 }
@@ -309,7 +309,7 @@ TEST(AllowCommands, a_costly_match_is_a_refusal_within_50_ms) {
   for (const auto& [pattern, argument] : rows) {
     const allow_commands policy(pattern);
     const command c = shell("echo " + argument);
-    const std::clock_t start = std::clock();  // of this process: other programs do not count
+    const std::clock_t start = std::clock();  // CPU time of this process, so that other programs do not count
     const decision made = decide(policy, c);
     const double elapsed = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     slowest = std::max(slowest, elapsed);

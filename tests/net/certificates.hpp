@@ -15,11 +15,13 @@
 
 namespace cofferdam_test {
 
-/// A certificate with its key, made on the spot; signed by another, or by itself.
+/// A new certificate with its private key, signed by an authority or by itself.
 class certificate {
  public:
-  /// \param names  `DNS:localhost,IP:127.0.0.1`; empty for an authority.
-  /// \param from   seconds from now until it is valid, and `until` for how long.
+  /// \param names      the names of the server, as in `DNS:localhost,IP:127.0.0.1`. Empty makes an authority.
+  /// \param authority  the signer; null means that the certificate signs itself.
+  /// \param from       the start of the validity, in seconds from now. Default: an hour ago.
+  /// \param until      the end of the validity, in seconds from now. Default: in an hour.
   explicit certificate(const std::string& names, const certificate* authority = nullptr, long from = -3600,
                        long until = 3600)
       : key_(EVP_EC_gen("P-256"), EVP_PKEY_free), own_(X509_new(), X509_free) {
@@ -53,7 +55,7 @@ class certificate {
     return text(
         [this](BIO* to) { return PEM_write_bio_PrivateKey(to, key_.get(), nullptr, nullptr, 0, nullptr, nullptr); });
   }
-  /// Locked with a password.
+  /// Returns the private key in PEM form, encrypted with the password "password".
   std::string locked_key_pem() const {
     return text([this](BIO* to) {
       return PEM_write_bio_PrivateKey(to, key_.get(), EVP_aes_128_cbc(),

@@ -51,7 +51,7 @@ std::string from_base64(std::string_view text) {
 
 struct sample {
   const char* name;
-  const char* stream;  // base64, made by zlib 1.2.13
+  const char* stream;  // base64 of a stream that zlib 1.2.13 made
   std::uint32_t checksum;
   std::size_t size;
 };
@@ -79,7 +79,7 @@ const std::vector<sample>& samples() {
   return all;
 }
 
-/// A mebibyte of zeros.
+/// A gzip stream, in base64, of 1 MiB of zeros.
 const char* const zeros =
     "H4sIAAAAAAACA+3BMQEAAADCoPVPbQhfoAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -119,14 +119,15 @@ TEST(GzipDecoder, a_stream_that_ends_early_is_not_complete) {
     for (std::size_t size = 0; size < stream.size(); ++size) {
       const decoded all = decode(std::string_view(stream).substr(0, size), 1000);
       if (all.is_complete) {
-        EXPECT_EQ(one.name, std::string("members")) << size;  // behind the first, or the second
+        EXPECT_EQ(one.name, std::string("members")) << size;  // complete after its first member, and after its second
       }
     }
   }
 }
 
 TEST(GzipDecoder, every_flipped_bit_is_refused_or_is_one_that_says_nothing) {
-  // In the header only the time, the speed flags and the system are without effect.
+  // A flipped bit may stay unnoticed in the header only: in the time, the flags for the compressor's speed, and the
+  // operating system.
   const std::string stream = from_base64(samples()[1].stream);
   const std::string content = decode(stream, 1000).content;
   for (std::size_t bit = 0; bit < stream.size() * 8; ++bit) {

@@ -58,14 +58,14 @@ const std::string hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const std::string pieces =
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\nSum: 5\r\n\r\n";
 
-/// One turn for each answer, each after a whole head.
+/// Returns a plan for one connection: the peer sends one reply after each complete head of a request.
 conversation answers(std::initializer_list<std::string> replies) {
   conversation plan;
   for (const std::string& one : replies) plan.on("\r\n\r\n", one);
   return plan;
 }
 
-/// The thrown exception.
+/// The parts of a thrown error.
 struct thrown {
   exec_errc code{};
   std::error_code cause;
@@ -92,7 +92,7 @@ thrown failure_of(F&& make) {
   return {};
 }
 
-/// A source of pieces, then the end. Counts its calls.
+/// A source of a body: yields the given pieces, and then the end. Counts its calls.
 class piece_source {
  public:
   explicit piece_source(std::vector<std::string> texts, int* asked = nullptr)
@@ -118,10 +118,10 @@ class HttpClient : public testing::Test {
   http_client client(const http_client_settings& settings = http_client_settings()) {
     return http_client(one_executor(), peer.connector(), settings);
   }
-  /// The executor of whichever context runs now: set by the bodies below.
+  /// Returns the executor of the running context. `with_client` sets it.
   asio::any_io_executor one_executor() { return executor; }
 
-  /// Runs `body(client)` with a client of its own, which is closed at the end.
+  /// Runs `body(client)` with a new client, and closes the client afterwards.
   template <class T>
   awaitable<T> with_client(std::function<awaitable<T>(http_client&)> body,
                            http_client_settings settings = http_client_settings()) {
@@ -148,7 +148,7 @@ class HttpClient : public testing::Test {
     };
     return failure_of([&] { return with_client<http_response>(body, settings); });
   }
-  /// Runs a coroutine over a client.
+  /// Runs a coroutine with a new client.
   void use(const std::function<awaitable<void>(http_client&)>& body,
            const http_client_settings& settings = http_client_settings()) {
     run([&] { return with_client<void>(body, settings); });
@@ -236,7 +236,7 @@ TEST_F(HttpClient, a_body_of_any_length_is_read_whole_and_one_too_long_is_not) {
             co_return;
           }
           EXPECT_TRUE(came == content) << length << ": " << came.size();
-          // And the connection is where the next answer begins.
+          // The connection is still in step: the next reply is read from its beginning.
           const http_response next = co_await one.request(http_request("GET", "/"));
           EXPECT_EQ(next.text(), "hello") << length;
         });
@@ -763,8 +763,8 @@ TEST_F(HttpClient, a_default_constructed_answer_or_connector_is_refused) {
             exec_errc::invalid_argument);
 }
 
-/// The operations of the test of every step: a request with a streamed body, one over the kept connection, and an
-/// upgrade.
+/// Makes one request of each kind: with a streamed body, over the kept connection, and an upgrade. A test interrupts it
+/// at each step.
 awaitable<void> some_of_everything(http_client* one) {
   http_body body(http_body::source(piece_source(std::vector<std::string>(3, "xyz"))));
   http_request what("POST", "/");

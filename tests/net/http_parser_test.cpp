@@ -20,7 +20,8 @@ using cofferdam::detail::http_response_parser;
 using cofferdam::detail::http_step;
 using namespace std::string_literals;
 
-/// All that came of a stream, as one text: data is joined, so that the cuts leave no trace.
+/// The events of a stream as one text. Pieces of data are joined, so that the result does not depend on how the stream
+/// was cut.
 struct found {
   std::string text;
   std::string left;
@@ -38,8 +39,8 @@ void describe(found& into, const cofferdam::http_request_head& head) {
   for (const auto& one : head.fields) into.text += "[" + one.name() + "=" + one.value() + "]";
 }
 
-/// Feeds pieces, with the unconsumed rest of the last step, until the message ends; then, if it has not ended, declares
-/// the end of the stream.
+/// Feeds pieces to the parser, each after the unconsumed rest of the last one. If the message has not ended after the
+/// last piece and `ends` is true, reports the end of the stream to the parser.
 template <class Parser>
 found feed(Parser parser, const std::vector<std::string>& pieces, bool ends = true) {
   found result;
@@ -94,7 +95,8 @@ std::vector<std::string> bytewise(std::string_view text) {
   return pieces;
 }
 
-/// Whole, byte by byte, and cut in two at every byte: always the same.
+/// Feeds the text as a whole, byte by byte, and cut in two at each position. Expects the same result each time, and
+/// returns it.
 template <class Parser>
 found in_every_cut(const Parser& parser, std::string_view text) {
   const found whole = feed(parser, {std::string(text)});

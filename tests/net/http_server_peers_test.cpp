@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Our server with other implementations of HTTP: curl, and Python's http.client. Also TLS, with OpenSSL's client as the
-// peer.
+// Tests our HTTP server with clients that we did not write: curl, Python's http.client and, for TLS, OpenSSL's client.
 
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_server.hpp>
@@ -47,7 +46,7 @@ using work = std::function<awaitable<void>(http_server&)>;
 
 bool has(const std::string& program) { return std::system((program + " --version >/dev/null 2>&1").c_str()) == 0; }
 
-/// A shell command on a thread of its own, while the server runs on ours.
+/// A shell command that runs on another thread while the server runs on this one.
 class command {
  public:
   explicit command(std::string line) : thread_([this, text = std::move(line)] { read(text); }) {}

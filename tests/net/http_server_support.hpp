@@ -42,7 +42,7 @@ inline cofferdam::awaitable<void> pause(std::chrono::milliseconds time) {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-/// Looks again and again, for up to 20 s, whether something has come about.
+/// Polls `what` until it returns true. Returns false if it is still false after 20 s.
 inline cofferdam::awaitable<bool> comes_about(std::function<bool()> what) {
   for (int i = 0; i < 4000; ++i) {
     if (what()) co_return true;
@@ -51,7 +51,7 @@ inline cofferdam::awaitable<bool> comes_about(std::function<bool()> what) {
   co_return false;
 }
 
-/// A client that sends the given bytes unchanged.
+/// A client that sends bytes exactly as the test gives them, so that it can send invalid requests.
 class raw_client {
  public:
   explicit raw_client(cofferdam::byte_stream stream) : stream_(std::move(stream)) {}
@@ -65,7 +65,7 @@ class raw_client {
   cofferdam::awaitable<void> say(std::string text) { co_await stream_.write(cofferdam::as_bytes(text)); }
   cofferdam::awaitable<void> end() { return stream_.shutdown_send(); }
   void close() { stream_.close(); }
-  /// All up to the end of the stream; an abrupt end counts as one.
+  /// Reads until the stream ends, and returns all bytes. A reset of the connection counts as an end.
   cofferdam::awaitable<std::string> rest() {
     std::array<std::byte, 4096> room;
     try {
@@ -79,7 +79,7 @@ class raw_client {
     }
     co_return std::exchange(heard_, std::string());
   }
-  /// Reads up to and including `mark`; later bytes are kept.
+  /// Reads until `mark` has arrived, and returns the bytes up to and including it. Later bytes stay for the next call.
   cofferdam::awaitable<std::string> hear(std::string mark) {
     std::array<std::byte, 4096> room;
     while (heard_.find(mark) == std::string::npos) {
@@ -100,7 +100,7 @@ class raw_client {
   bool reset_ = false;
 };
 
-/// A server on a free port of this machine, and what its handlers have met.
+/// A server on a free port of the loopback interface, with counters of what happened to its handlers.
 class site {
  public:
   using handler = cofferdam::detail::http_server::handler;
@@ -113,7 +113,7 @@ class site {
 
   cofferdam::detail::connector there() const { return cofferdam::detail::tcp_connector("127.0.0.1", port); }
 
-  /// Runs `body(server)` while the server runs; then stops it and waits for both.
+  /// Runs `body(server)` while the server runs. Then stops the server and waits for its end.
   cofferdam::awaitable<void> open(handler each, cofferdam::http_server_settings settings,
                                   std::function<cofferdam::awaitable<void>(cofferdam::detail::http_server&)> body) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -145,7 +145,7 @@ class site {
     if (broke) std::rethrow_exception(broke);
   }
 
-  /// Pages for most tests.
+  /// Serves the pages that most tests use.
   cofferdam::awaitable<void> serve(cofferdam::http_call& call) {
     ++started;
     const ending mine(&ended);

@@ -65,7 +65,7 @@ class HttpServer : public testing::Test {
                     const http_server_settings& settings = http_server_settings()) {
     run([&] { return site_.open(std::move(each), settings, body); });
   }
-  /// Sends `text` over one connection, and returns everything until the server closes it.
+  /// Sends `text` over one connection, and returns everything that the server sends until it closes the connection.
   std::string talk(const std::string& text, const http_server_settings& settings = http_server_settings()) {
     std::string heard;
     const work body = [&](http_server&) -> awaitable<void> {
@@ -205,7 +205,7 @@ TEST_F(HttpServer, bad_requests_have_the_status_that_is_due) {
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 11\r\n\r\nabcdefghijk", 413},
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 11\r\nExpect: 100-continue\r\n\r\n", 413},
       {"POST /echo HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nb\r\nabcdefghijk\r\n0\r\n\r\n", 413},
-      // Requests that two readers could understand differently.
+      // Requests that two implementations could interpret differently, which would allow request smuggling.
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400},
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: +3\r\n\r\nabc", 400},
@@ -611,7 +611,8 @@ TEST_F(HttpServer, stopping_cancels_what_runs_too_long) {
   EXPECT_TRUE(site_.errors.empty());
 }
 
-/// A server with a client in the middle of a reply, for what happens to it then.
+/// Runs a server and a client that disconnects in the middle of a reply. The tests below interrupt this coroutine at
+/// each step.
 awaitable<void> a_busy_moment(site* one) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   http_server server(executor, one->pages());

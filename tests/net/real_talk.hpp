@@ -20,7 +20,7 @@
 
 namespace cofferdam_test {
 
-/// Reads until the other side ends its direction.
+/// Reads until the other side ends its sending direction, and returns all bytes.
 inline cofferdam::awaitable<std::string> read_all(cofferdam::byte_stream& stream) {
   std::string text;
   std::array<std::byte, 4096> room;
@@ -32,7 +32,7 @@ inline cofferdam::awaitable<std::string> read_all(cofferdam::byte_stream& stream
   co_return text;
 }
 
-/// Yields `count` pieces of 10,000 bytes.
+/// A source of a request body: yields `count` pieces of 10,000 bytes.
 class piece_source {
  public:
   explicit piece_source(int count) : left_(std::make_shared<int>(count)) {}
@@ -51,7 +51,7 @@ inline void http_body_of(cofferdam::http_request& request, int pieces) {
   request.body(cofferdam::http_body(cofferdam::http_body::source(piece_source(pieces))));
 }
 
-/// Exchanges requests with another implementation of HTTP, over any connector.
+/// Makes requests of each kind to tests/net/http_server.py, and checks the replies.
 inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::detail::connector there) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   cofferdam::detail::http_client client(executor, there);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A file that goes into a stream, with and without the system's short way.
+// Tests of sending a file over a stream: with sendfile(2), and by copying where sendfile cannot be used.
 
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
@@ -84,7 +84,7 @@ awaitable<connection> connected() {
   co_return both;
 }
 
-/// Reads the other side of a connection up to its end.
+/// Reads from `from` until the other side ends the stream, and appends the bytes to `into`.
 awaitable<void> read_all(byte_stream from, std::string& into) {
   std::array<std::byte, 65536> room;
   for (;;) {
@@ -116,7 +116,7 @@ TEST(SendFile, a_part_of_a_file_arrives_as_it_is_and_the_descriptor_stays_where_
 
 TEST(SendFile, a_file_that_is_too_short_and_a_peer_that_has_gone_are_errors_and_no_signal) {
   const sample file(1'000'000);
-  ::signal(SIGPIPE, SIG_DFL);  // which would end this program
+  ::signal(SIGPIPE, SIG_DFL);  // the default action would end this program
   cofferdam_test::run([&]() -> awaitable<void> {
     connection both = co_await connected();
     byte_stream& client = both.client;
@@ -156,7 +156,8 @@ TEST(SendFile, waits_for_who_does_not_read_until_it_is_cancelled) {
   EXPECT_EQ(said, "cancelled");
 }
 
-/// A server that answers with the length and the end of a body.
+/// Sends `body` to a server and then makes a second request on the same client. Returns the reply, the body that the
+/// server received, and the body of the second request.
 std::string talk(const http_body& body, bool with_tls) {
   std::string said;
   const cofferdam_test::certificate authority("");
@@ -187,7 +188,7 @@ std::string talk(const http_body& body, bool with_tls) {
     } catch (const error& reason) {
       said = std::string("error: ") + reason.what();
     }
-    // After any outcome, the next request succeeds.
+    // The client stays usable after each outcome, so a next request must succeed.
     const http_response next = co_await client.request(http_request("POST", "/").body(http_body("next")));
     said += " " + heard;
     co_await server.stop();

@@ -17,7 +17,7 @@ using namespace cofferdam;
 using cofferdam::detail::sse_event;
 using cofferdam::detail::sse_reader;
 
-/// Reads `text` in pieces of `size`: `type:data|` for each event.
+/// Reads `text` in pieces of `size` bytes. Returns `type:data|` for each event.
 std::string read(std::string_view text, std::size_t size = 1000) {
   sse_reader reader;
   std::string all;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// tar_reader and tar_writer against GNU tar, bsdtar and Python's tarfile, in both directions and in every format of
-// theirs. Files of all kinds lie in a folder; what they pack we read, what we pack they unpack.
+// Tests tar_reader and tar_writer with GNU tar, bsdtar and Python's tarfile, in each format that these programs
+// support. We read archives that they write, and they extract archives that we write.
 
 #include <cofferdam/detail/net/tar_reader.hpp>
 #include <cofferdam/detail/net/tar_writer.hpp>
@@ -48,7 +48,7 @@ bool has(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-/// Runs a line of shell in the folder; it has to succeed. What it printed.
+/// Runs a shell line in the folder, and returns its output. Fails the test if the line does not succeed.
 std::string shell(const temporary_folder& place, const std::string& line) {
   const std::string log = (place / "log").string();
   const std::string whole = "export LC_ALL=C.UTF-8; cd '" + place.path().string() + "' && (" + line + ") >log 2>&1";
@@ -57,7 +57,7 @@ std::string shell(const temporary_folder& place, const std::string& line) {
   return temporary_folder::read_host(log);
 }
 
-/// A file as both sides should have it: what a link names, or what a file holds.
+/// A file as it must look on both sides. `content` is the target of a link, or the content of a file.
 struct thing {
   tar_type type;
   unsigned mode;
@@ -70,7 +70,7 @@ void PrintTo(const thing& one, std::ostream* to) {
 }
 using things = std::map<std::string, thing>;
 
-/// Lists the files beneath a folder. A link's mode is ignored.
+/// Returns the files below a folder. Modes of links are left out.
 things in_folder(const std::filesystem::path& root) {
   things found;
   for (const auto& one : std::filesystem::recursive_directory_iterator(root)) {
@@ -91,7 +91,8 @@ things in_folder(const std::filesystem::path& root) {
   return found;
 }
 
-/// The same of what was read from an archive of "." or "tree"; hard links resolved.
+/// Returns the entries of an archive of "tree" in the form of `in_folder`. Replaces hard links by their targets, and
+/// counts them.
 things in_archive(const std::vector<tar_file>& files, std::size_t& hard_links) {
   things found;
   for (const tar_file& one : files) {
@@ -116,7 +117,7 @@ things in_archive(const std::vector<tar_file>& files, std::size_t& hard_links) {
 
 std::string long_name(std::size_t size) { return "n" + std::string(size - 2, 'o') + "m"; }
 
-/// Files of all kinds; what the oldest format can hold, or all of it.
+/// The kinds of files in a test tree: only those that the oldest format can store, or that ustar can store, or all.
 enum class amount { short_names, ustar_names, all };
 void make_tree(const temporary_folder& place, amount how_much) {
   place.make_folder("tree/empty");
@@ -145,7 +146,7 @@ void make_tree(const temporary_folder& place, amount how_much) {
 struct packer {
   std::string name;
   std::string program;
-  std::string line;  // makes archive.tar of tree
+  std::string line;  // the shell line that packs tree into archive.tar
   amount how_much;
 };
 
@@ -194,7 +195,7 @@ TEST(TarPeers, reads_what_GNU_tar_packs) { expect_read("tar"); }
 TEST(TarPeers, reads_what_bsdtar_packs) { expect_read("bsdtar"); }
 TEST(TarPeers, reads_what_Python_packs) { expect_read("python3"); }
 
-/// Packs a folder with our writer.
+/// Packs a folder with our writer, and returns the archive.
 std::string packed(const std::filesystem::path& root) {
   std::vector<tar_file> files;
   std::map<ino_t, std::string> seen;
@@ -241,7 +242,8 @@ TEST(TarPeers, GNU_tar_unpacks_what_we_pack) { expect_unpacked("tar", "tar -C ou
 TEST(TarPeers, bsdtar_unpacks_what_we_pack) { expect_unpacked("bsdtar", "bsdtar -C out -xpf archive.tar", true); }
 TEST(TarPeers, Python_unpacks_what_we_pack) { expect_unpacked("python3", python_unpacks, true); }
 
-/// An archive whose first file is 9 GiB of nothing, most of it a hole on the disk.
+/// Writes an archive whose first file has 9 GiB of zeros. Most of the archive is a hole, which takes no space on the
+/// disk.
 void write_big_archive(const temporary_folder& place, const tar_entry& entry) {
   cofferdam::detail::tar_writer writer;
   const std::string head(as_text(writer.head(entry)));

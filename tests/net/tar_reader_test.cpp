@@ -37,7 +37,7 @@ using cofferdam_test::thrown_by;
 
 using tar_files = std::vector<tar_file>;
 
-/// The only entry of an archive of these headers, to which an end is added.
+/// Returns the only entry of an archive that consists of `blocks` and the end-of-archive blocks.
 tar_file only(const std::string& blocks) {
   const tar_files found = read_tar(blocks + tar_end());
   EXPECT_EQ(found.size(), 1U);
@@ -59,7 +59,7 @@ std::string deep(std::size_t size) {
   return name;
 }
 
-/// Every kind of header, and data of every length that could matter.
+/// Returns an archive with each kind of header, and with data of lengths around the block size.
 std::string everything() {
   std::string all = tar_header("dir/", '5').bytes();
   for (const std::size_t size : {0U, 1U, 511U, 512U, 513U, 1025U})
@@ -196,7 +196,8 @@ TEST(TarReader, reads_numbers_in_base_256) {
             std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(only(with(136, std::string_view("\xff\xff\xff\xff\x80\0\0\0\0\0\0\0", 12))).head.modified(),
             std::numeric_limits<std::int64_t>::min());
-  // Numbers that do not fit into 63 bits, positive and negative; and negative numbers in fields that do not allow them.
+  // Numbers that do not fit into 63 bits, positive and negative. Then negative numbers in fields that do not allow
+  // them.
   EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\0\x80\0\0\0\0\0\0\0", 12))), exec_errc::io_error);
   EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\1\0\0\0\0\0\0\0\0", 12))), exec_errc::io_error);
   EXPECT_EQ(refusal(with(136, "\xff\xff\xff\xff\x7f\xff\xff\xff\xff\xff\xff\xff")), exec_errc::io_error);

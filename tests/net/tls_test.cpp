@@ -54,7 +54,7 @@ awaitable<byte_stream> connect(connector there, std::chrono::milliseconds limit 
   co_return stream;
 }
 
-/// One round trip, because TLS 1.3 reports a missing client certificate only then.
+/// Makes one request. TLS 1.3 reports a missing client certificate only after the handshake, with the first reply.
 awaitable<void> exchange(connector there) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   cofferdam::detail::http_client client(executor, std::move(there));
@@ -73,7 +73,7 @@ cofferdam::error failure_of(const connector& there) {
   return cofferdam::error(exec_errc{}, "");
 }
 
-/// An authority, and servers with certificates of its.
+/// A fixture with a certificate authority, and with servers whose certificates this authority has signed.
 class Tls : public testing::Test {
  protected:
   void SetUp() override {
@@ -92,7 +92,7 @@ class Tls : public testing::Test {
   connector to(const tls_settings& settings, const std::string& host = "127.0.0.1") {
     return tls_connector(host, server->port(), settings);
   }
-  /// To a host that there is only behind a proxy.
+  /// Returns a connector for a host that only a proxy can reach.
   connector through(const std::string& proxy, const std::string& exceptions = "") {
     return tls_connector("service.test", 443,
                          tls_settings().trust(authority.pem()).through(proxy_rules(proxy, exceptions)));
@@ -228,7 +228,7 @@ TEST_F(Tls, a_peer_that_never_shakes_hands_runs_into_the_limit_or_is_given_up) {
 }
 
 TEST_F(Tls, a_connection_that_breaks_off_is_not_an_end) {
-  // The server ends TCP but not TLS, as an attacker on the network could.
+  // The server closes the TCP connection without the TLS close message. An attacker on the network could do the same.
   serve(good);
   run([&]() -> awaitable<void> {
     byte_stream stream = co_await connect(to(tls_settings().trust(authority.pem())));
@@ -284,7 +284,7 @@ TEST_F(Tls, goes_through_a_proxy_that_alone_knows_the_host) {
 }
 
 TEST_F(Tls, the_proxy_may_not_stand_in_for_the_host) {
-  serve(good);  // its certificate is for another
+  serve(good);  // the certificate is not for service.test
   const real_server proxy({"--tunnel-to", std::to_string(server->port())});
   const cofferdam::error failure = failure_of(through("http://127.0.0.1:" + std::to_string(proxy.port())));
   EXPECT_EQ(failure.cause(), net_errc::certificate_wrong_host) << failure.what();

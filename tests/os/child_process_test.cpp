@@ -58,7 +58,7 @@ using namespace std::chrono_literals;
 
 using clock = std::chrono::steady_clock;
 
-/// A shell line under a `child_process`, in a folder of its own.
+/// A shell line that a `child_process` runs in a new temporary folder.
 class under_test {
  public:
   under_test(const asio::any_io_executor& executor, const std::string& line, command_limits limits = command_limits(),
@@ -88,7 +88,8 @@ class under_test {
     co_return child->result();
   }
 
-  /// Polls the host's view while the loop goes on.
+  /// Polls a condition about the host while the event loop continues. Returns false if the condition is still false
+  /// after `limit`.
   template <class Condition>
   static awaitable<bool> until(Condition condition, std::chrono::milliseconds limit = 10s) {
     const auto end = clock::now() + limit;
@@ -119,7 +120,7 @@ command_limits lingering(std::chrono::milliseconds linger) {
   return limits;
 }
 
-/// Runs a line to its end.
+/// Runs a shell line to its end, and returns the result.
 command_result result_of(const std::string& line, command_limits limits = command_limits(),
                          std::optional<std::string> input = std::nullopt) {
   return run([&]() -> awaitable<command_result> {
@@ -215,7 +216,7 @@ TEST(ChildProcess, only_the_first_reason_to_end_it_counts) {
 TEST(ChildProcess, a_limit_that_comes_after_its_end_is_no_timeout) {
   run([]() -> awaitable<void> {
     under_test one(co_await asio::this_coro::executor, "sleep 60 & exit 5",
-                   lingering(300ms));  // no limit: the test itself calls end()
+                   lingering(300ms));  // without a limit: the test itself calls end()
     const bool dead = co_await under_test::until([&] { return !is_alive(one.pid); });
     EXPECT_TRUE(dead);
     co_await pause_for(30ms);
@@ -265,7 +266,7 @@ TEST(ChildProcess, of_a_writer_that_left_the_group_only_what_stands_in_the_pipe_
     one.folder.write("go", "");
     const bool finished = co_await under_test::until([&] { return !is_alive(one.pid); });
     EXPECT_TRUE(finished);
-    // Nothing was read so far. Once the linger time is over, the late process writes, and only then the test reads.
+    // Nothing has been read so far. The late process writes after the linger time, and the test reads only after that.
     co_await pause_for(400ms);
     one.folder.write("over", "");
     const bool wrote = co_await under_test::until([&] { return one.folder.has("late"); });
@@ -388,7 +389,7 @@ TEST(ChildProcess, is_killed_and_left_to_the_reaper_when_its_loop_is_destroyed) 
     auto one = std::make_unique<under_test>(loop.get_executor(), "trap '' TERM; sleep 60 & while :; do sleep 1; done");
     pid = one->pid;
     loop.poll();
-    one.reset();  // the handlers in the loop are the last to know it
+    one.reset();  // now only handlers in the loop own the object
     EXPECT_TRUE(is_alive(pid));
   }
   EXPECT_TRUE(eventually([&] { return !is_alive(pid); }));

@@ -31,14 +31,14 @@ constexpr command_lifecycle::amounts nothing{0, 0};
 
 time_point at(int seconds) { return time_point(std::chrono::seconds(seconds)); }
 
-/// All that is due.
+/// Takes all actions that are due, and returns them.
 actions due(command_lifecycle& life) {
   actions all;
   for (action one = life.next(); one != action::none; one = life.next()) all.push_back(one);
   return all;
 }
 
-/// A command in that state, with nothing due.
+/// Returns a command in the given state, with no action due.
 command_lifecycle in(state wanted, paced_by pace = paced_by::transport) {
   command_lifecycle life(pace);
   if (wanted == state::ending) life.kill_asked();
@@ -60,9 +60,11 @@ void end_outputs(command_lifecycle& life) {
   life.took(1, 0);
 }
 
-// ---- all orders -----------------------------------------------------------------------------------------------------
+//  ---- all orders of events
+// -------------------------------------------------------------------------------------------
 
-/// A life, and what a correct owner of it has seen so far.
+/// A state machine under test, with counters of the actions that a correct owner has taken. (The owner is the object
+/// that performs the actions.)
 class watched {
  public:
   explicit watched(paced_by pace) : life(pace) {}
@@ -71,7 +73,7 @@ class watched {
   int finishes = 0;
   int conclusions = 0;
   int closings = 0;
-  bool is_waiting = false;  // for the grace or the linger time
+  bool is_waiting = false;  // for the end of the grace time or the linger time
   end_reason reason = end_reason::none;
 
   friend auto operator<=>(const watched&, const watched&) = default;
@@ -81,7 +83,7 @@ constexpr int events = 19;
 
 using transition = std::pair<state, state>;
 
-/// As the table has them.
+/// The transitions in the table of command_lifecycle.hpp.
 const std::set<transition> transitions{
     {state::running, state::ending}, {state::running, state::exited}, {state::running, state::parted},
     {state::running, state::over},   {state::ending, state::exited},  {state::ending, state::parted},
@@ -90,7 +92,8 @@ const std::set<transition> transitions{
     {state::over, state::settled},
 };
 
-/// One thing that may happen; 0 is that the owner does what is due next. \return false if it cannot happen now.
+/// Lets one event happen. Event 0 means that the owner performs the action that is due. Stores a violated rule in
+/// `fault`. \return false if the event cannot happen now.
 bool happen(watched& it, int event, std::string& fault) {
   command_lifecycle& life = it.life;
   const state before = life.current();
@@ -153,7 +156,7 @@ bool happen(watched& it, int event, std::string& fault) {
   return true;
 }
 
-/// Every life that events in any order lead to.
+/// Returns each state that any order of events leads to.
 std::set<watched> all_lives(paced_by pace, std::set<transition>* made = nullptr) {
   std::set<watched> known{watched(pace)};
   std::deque<watched> fresh{watched(pace)};
@@ -196,7 +199,7 @@ TEST(CommandLifecycle, from_everywhere_it_settles_once_the_command_has_ended_and
       std::string fault;
       last.life.exited();
       bool concludes = pace == paced_by::transport || last.conclusions > 0;
-      for (int event : {0, 13, 16, 13, 16}) {  // an owner that does what is due, and reads to the end
+      for (int event : {0, 13, 16, 13, 16}) {  // the owner performs the due actions, and reads both outputs to the end
         while (happen(last, 0, fault)) {
         }
         happen(last, event, fault);

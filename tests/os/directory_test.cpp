@@ -52,7 +52,7 @@ exec_errc failure_of(F&& doing) {
   return exec_errc{};
 }
 
-/// Runs `body` in a child without root's privileges; true when it returned true.
+/// Runs `body` in a child without root's privileges. Returns true if `body` returned true there.
 template <class F>
 bool unprivileged(F&& body) {
   const pid_t child = ::fork();
@@ -70,7 +70,7 @@ bool unprivileged(F&& body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Every test runs with the kernel's rules and with our own walk.
+/// Each test runs twice: paths are resolved by the kernel (openat2), and by our own walk through the components.
 class Directory : public testing::TestWithParam<path_resolution> {
  protected:
   Directory() {
@@ -200,7 +200,8 @@ TEST_P(Directory, a_fifo_is_refused_without_waking_its_writer) {
   folder_.make_fifo("in/fifo");
   std::atomic<bool> woken = false;
   std::thread writer([&] {
-    const int fd = ::open((folder_ / "in/fifo").c_str(), O_WRONLY | O_CLOEXEC);  // waits for a reader
+    // Blocks until the other side opens the FIFO for reading.
+    const int fd = ::open((folder_ / "in/fifo").c_str(), O_WRONLY | O_CLOEXEC);
     woken = true;
     ::close(fd);
   });

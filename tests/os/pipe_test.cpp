@@ -33,7 +33,7 @@ using cofferdam_test::in_forked_host;
 using cofferdam_test::open_descriptors;
 using namespace std::string_literals;
 
-/// Blocks or unblocks SIGPIPE for a while, with the default action: to die.
+/// Blocks or unblocks SIGPIPE until the end of the scope, and sets its default action, which ends the process.
 class sigpipe_state {
  public:
   explicit sigpipe_state(bool blocked) {
@@ -103,7 +103,8 @@ TEST(Pipe, takes_no_standard_number_and_stays_closed_on_exec_where_those_are_fre
 }
 
 TEST(Pipe, says_what_to_do_where_no_descriptor_is_left_and_leaves_none_behind) {
-  // A sanitizer needs descriptors to look at an object whose type it has not seen yet.
+  // Creates two errors while descriptors are still available: a sanitizer needs a descriptor when it checks the first
+  // object of a type.
   const cofferdam::error seen(exec_errc::io_error, "");
   const cofferdam::error seen_too(seen);
   rlimit before{};
@@ -195,7 +196,7 @@ TEST(WriteWithoutSigpipe, leaves_a_signal_pending_that_was_not_ours) {
     const std::string answer = sigpipe_state::is_pending() ? "pending" : "lost";
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, nullptr);  // drops it
+    ::sigaction(SIGPIPE, &ignore, nullptr);  // discards the pending signal
     return answer;
   });
   EXPECT_EQ(seen, "pending");

@@ -24,7 +24,7 @@ using cofferdam_test::eventually;
 using cofferdam_test::process_of;
 using cofferdam_test::temporary_folder;
 
-/// A child that sleeps until it is killed.
+/// A child process that sleeps until it is killed.
 class sleeper {
  public:
   sleeper() : pid_(::fork()) {

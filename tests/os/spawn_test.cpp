@@ -53,7 +53,7 @@ using namespace std::string_literals;
 
 using strings = std::vector<std::string>;
 
-/// A guest that the host looks at from outside; ended and reaped with the object.
+/// A process that `spawn` has started, and that the test observes in /proc. The destructor kills and reaps it.
 class guest {
  public:
   explicit guest(strings words = {"sleep", "60"}) {
@@ -73,13 +73,14 @@ class guest {
   spawned& start() {
     if (started_) return *started_;
     started_.emplace(spawn(request));
-    // We go on as soon as the old memory is left; the kernel still has to lay out the new one.
+    // `spawn` returns as soon as the child has left our memory. The kernel may still be preparing the new program, so
+    // this waits until /proc shows it.
     if (started_->ok())
       eventually([this] { return !proc("cmdline").empty() || process_of(started_->pid()).is_zombie(); });
     return *started_;
   }
 
-  /// "exited 3" or "signal 9".
+  /// Waits for the process, and returns "exited N" or "signal N".
   std::string reap() {
     siginfo_t info{};
     if (reaped_) return "reaped before";
@@ -88,14 +89,14 @@ class guest {
     return (info.si_code == CLD_EXITED ? "exited " : "signal ") + std::to_string(info.si_status);
   }
 
-  /// A file of the guest's folder in /proc.
+  /// Returns the content of a file in /proc/PID.
   std::string proc(const std::string& name) const {
     return read_proc("/proc/" + std::to_string(started_->pid()) + "/" + name);
   }
   std::string link(const std::string& name) const {
     return std::filesystem::read_symlink("/proc/" + std::to_string(started_->pid()) + "/" + name).string();
   }
-  /// A line of /proc/…/status or limits, from its colon or name on, without the spaces.
+  /// Returns the value of a line in /proc/PID/status or /proc/PID/limits. Blanks before the value are removed.
   std::string line(const std::string& file, const std::string& name) const {
     const std::string text = proc(file);
     const std::size_t at = text.find(name);
@@ -142,7 +143,8 @@ TEST(Spawn, further_descriptors_follow_the_control_descriptor) {
   const unique_fd waits(::fcntl(ends[0], F_DUPFD_CLOEXEC, spawn_request::first_borrowable));
   const unique_fd written(ends[1]);
   ::close(ends[0]);
-  // A working directory with a low number is entered before its number is taken.
+  // The directory is opened with a low number, which the child may overwrite with another descriptor. The child must
+  // enter the directory first.
   const unique_fd folder(::open(base.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   one.request.output = output.get();
   one.request.control = control.get();
@@ -222,7 +224,7 @@ TEST(Spawn, starts_in_our_directory_where_none_is_given) {
 
 TEST(Spawn, leaves_three_descriptors_open_whatever_we_have) {
   std::vector<unique_fd> ours;
-  for (int i = 0; i < 50; ++i) ours.emplace_back(::open("/dev/zero", O_RDONLY));  // no O_CLOEXEC: on purpose
+  for (int i = 0; i < 50; ++i) ours.emplace_back(::open("/dev/zero", O_RDONLY));  // without O_CLOEXEC on purpose
   const unique_fd high(::fcntl(ours.back().get(), F_DUPFD, 900));
   guest one;
   ASSERT_TRUE(one.start().ok());
@@ -318,7 +320,8 @@ TEST(Spawn, allows_no_core_dump_neither_as_a_file_nor_to_a_helper) {
   ASSERT_TRUE(one.start().ok());
   rlimit ours{};
   ::getrlimit(RLIMIT_CORE, &ours);
-  // 1 is the kernel's value for neither; a process with a hard limit of 0 cannot get even that.
+  // A limit of 1 byte prevents both core files and core handler programs. A process whose hard limit is 0 can only set
+  // 0.
   EXPECT_EQ(one.line("limits", "Max core file size").substr(0, 2), ours.rlim_max == 0 ? "0 " : "1 ");
 }
 
@@ -433,7 +436,7 @@ TEST(Spawn, says_that_no_process_could_be_made) {
     guest one;
     rlimit full{};
     ::getrlimit(RLIMIT_NOFILE, &full);
-    full.rlim_cur = static_cast<rlim_t>(one.request.input) + 1;  // no number is left for the pidfd
+    full.rlim_cur = static_cast<rlim_t>(one.request.input) + 1;  // so that no number is left for the pidfd
     while (::open("/dev/null", O_RDONLY) >= 0 && full.rlim_cur < 200) ++full.rlim_cur;
     ::setrlimit(RLIMIT_NOFILE, &full);
     while (::open("/dev/null", O_RDONLY) >= 0) {

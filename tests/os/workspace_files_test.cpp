@@ -26,7 +26,7 @@ using cofferdam::workspace_files;
 using cofferdam_test::run;
 using cofferdam_test::temporary_folder;
 
-/// Two files, and the first one's content fails.
+/// A source of two files. Reading the first one fails.
 class failing_source final : public file_source {
  public:
   explicit failing_source(exec_errc reason) : reason_(reason) {}

@@ -45,7 +45,7 @@ std::string not_found(const std::string& id) {
   return "502 {\"sandboxId\":\"" + id + "\",\"message\":\"The sandbox was not found\",\"code\":502}";
 }
 
-// ---- the control plane ----
+//  ---- the control API: creating, listing and ending sandboxes ----
 
 TEST(E2bGateway, both_dialects_create_a_sandbox) {
   run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
@@ -66,7 +66,7 @@ TEST(E2bGateway, both_dialects_create_a_sandbox) {
     value = json_of(answer.text());
     EXPECT_FALSE(value.as_object().contains("envdAccessToken")) << "the older dialect secures only what asks for it";
     EXPECT_EQ(gateway.sandboxes(), 3U);
-    // Its default lifetime is 15 s.
+    // The default lifetime of a sandbox in this API is 15 s.
     answer = co_await client.api("GET", "/sandboxes/" + text_at(value, "sandboxID") + "-6532622b");
     EXPECT_EQ(answer.status(), 200);
     const boost::json::value detail = json_of(answer.text());
@@ -254,7 +254,7 @@ TEST(E2bGateway, a_sandbox_ends_when_its_time_is_over) {
     answer = co_await client.get(other, "/health");
     EXPECT_EQ(answer.status(), 204);
     EXPECT_EQ(answer.field("Content-Type"), "");
-    // It may be shortened, to nothing too; connect and refreshes only make it longer.
+    // `timeout` may shorten the lifetime, even to nothing. `connect` and `refreshes` can only extend it.
     answer = co_await client.api("POST", "/sandboxes/" + other.id + "/connect", R"({"timeout":1})");
     EXPECT_EQ(answer.status(), 200);
     answer = co_await client.api("POST", "/sandboxes/" + other.id + "/refreshes", R"({"duration":1})");
@@ -287,7 +287,7 @@ TEST(E2bGateway, there_are_no_more_sandboxes_than_allowed) {
       e2b_gateway::options().sandboxes(2));
 }
 
-/// Cannot be opened; its reason must not be revealed.
+/// A provider whose `open` fails. Clients must not receive the reason.
 class broken_provider {
  public:
   awaitable<local_environment> open() const {
@@ -335,7 +335,7 @@ TEST(E2bGateway, options_that_cannot_be_are_refused) {
 TEST(E2bGateway, paths_that_commands_of_a_local_workspace_print_are_understood) {
   cofferdam_test::run([]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    // Not erased, and without a layer: those do not provide the workspace's path.
+    // Uses the provider itself, without type erasure and without a layer, because these hide the path of the workspace.
     e2b_gateway::server gateway(executor, local().without_warning());
     listener where = tcp_listener(executor, "127.0.0.1", 0);
     gateway_client client(executor, where.port());
@@ -359,7 +359,7 @@ TEST(E2bGateway, paths_that_commands_of_a_local_workspace_print_are_understood) 
 
 // ---- pausing ----
 
-/// Local, and able to stand still in name.
+/// A local environment that pretends to support pausing. Records the calls of `pause`, `resume` and `close`.
 class pausing_environment {
  public:
   pausing_environment(local_environment inside, std::shared_ptr<std::string> said)
@@ -406,7 +406,7 @@ TEST(E2bGateway, what_can_stand_still_is_paused_and_resumed) {
   const auto heard = std::make_shared<std::string>();
   cofferdam_test::run([&]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    // Not erased: any_provider does not know of pausing.
+    // Uses the provider itself, because type erasure by any_provider hides that it supports pausing.
     e2b_gateway::server gateway(executor, pausing_provider(heard));
     listener where = tcp_listener(executor, "127.0.0.1", 0);
     gateway_client client(executor, where.port());
@@ -427,7 +427,7 @@ TEST(E2bGateway, what_can_stand_still_is_paused_and_resumed) {
     EXPECT_EQ(answer.status(), 409);
     answer = co_await client.api("POST", "/v2/sandboxes/" + one.id + "/connect", R"({"timeout":1})");
     EXPECT_EQ(answer.status(), 201);
-    // Its time is over again after a second: then it is paused, not killed.
+    // The resumed sandbox has a lifetime of one second. After that it is paused again, not killed.
     const std::function<bool()> paused = [&] { return *heard == "pause resume pause "; };
     const bool again = co_await comes_about(paused);
     EXPECT_TRUE(again) << *heard;
@@ -455,7 +455,7 @@ TEST(E2bGateway, the_end_of_serving_closes_every_sandbox) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-/// A gateway with a sandbox, a process and a watcher in it, which is cancelled, or destroyed, at any step.
+/// Runs a gateway on a free port, which it stores in `port`. The tests below cancel or destroy `a_life` at each step.
 awaitable<void> a_life(std::shared_ptr<std::uint16_t> port) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   e2b_gateway::server gateway(executor, local_provider());
@@ -517,7 +517,7 @@ TEST(E2bGateway, is_cancelled_at_any_step_and_leaves_nothing) {
     is_over = was_over;
     ASSERT_TRUE(failure);
     EXPECT_EQ(cofferdam_test::code_of([&] { std::rethrow_exception(failure); }), exec_errc::cancelled);
-    context.run();  // the visitor ends too: it gets no answer
+    context.run();  // the client coroutine ends too: it receives no reply
     is_over = was_over;
   }
   EXPECT_TRUE(is_over);

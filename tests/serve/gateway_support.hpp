@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A gateway on a free port of this machine, and a client that sends the requests of E2B's SDKs.
+// A gateway on a free port of the loopback interface, and a client that sends requests as E2B's SDKs do.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -52,7 +52,7 @@ struct gateway_sandbox_name {
   std::string token;
 };
 
-/// The messages of a Connect stream.
+/// The messages of a Connect stream. (Connect is the RPC protocol of E2B's service in the sandbox.)
 class gateway_stream {
  public:
   gateway_stream() = default;
@@ -60,7 +60,8 @@ class gateway_stream {
 
   int status() const noexcept { return exchange_.status(); }
   const cofferdam::http_response_head& head() const noexcept { return exchange_.head(); }
-  /// Returns the next message; no value at the end. `ending()` is then the payload of the end envelope.
+  /// Returns the next message. Returns no value at the end of the stream; `ending()` then returns the payload of the
+  /// end envelope.
   cofferdam::awaitable<std::optional<std::string>> next() {
     for (;;) {
       if (const auto envelope = reader_.next(rest_)) {
@@ -77,7 +78,7 @@ class gateway_stream {
   }
   /// Returns the payload of the end envelope; empty if there was none.
   const std::string& ending() const noexcept { return ending_; }
-  /// All of the rest: the outputs as one text each, and the end event.
+  /// Reads all remaining messages. Collects the output in `out` and `err`, and the end event.
   cofferdam::awaitable<void> finish() {
     for (;;) {
       const std::optional<std::string> message = co_await next();
@@ -85,7 +86,7 @@ class gateway_stream {
       take(*message);
     }
   }
-  /// Until a piece of output holds that.
+  /// Reads messages until the collected output contains `mark`.
   cofferdam::awaitable<void> hear(std::string mark) {
     while (out.find(mark) == std::string::npos && err.find(mark) == std::string::npos) {
       const std::optional<std::string> message = co_await next();
@@ -122,7 +123,7 @@ class gateway_stream {
   std::string ending_;
 };
 
-/// Status and text: "200 {}".
+/// Returns the status and the text of a reply, such as "200 {}".
 inline std::string said(const cofferdam::http_response& answer) {
   return std::to_string(answer.status()) + " " + std::string(answer.text());
 }
@@ -172,7 +173,7 @@ class gateway_client {
     cofferdam::http_response answer = co_await http.request(std::move(request));
     co_return answer;
   }
-  /// A unary call: `process.Process/List`.
+  /// Makes a call with one reply. `method` is for example `process.Process/List`.
   cofferdam::awaitable<cofferdam::http_response> call(gateway_sandbox_name one, std::string method,
                                                       std::string message) {
     cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), one);
@@ -182,7 +183,7 @@ class gateway_client {
     co_return answer;
   }
   using fields = std::vector<std::pair<std::string, std::string>>;
-  /// A call that is answered by a stream.
+  /// Makes a call whose reply is a stream.
   cofferdam::awaitable<gateway_stream> stream(gateway_sandbox_name one, std::string method, std::string message,
                                               fields more = {}) {
     cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), one);
@@ -193,7 +194,7 @@ class gateway_client {
     cofferdam::detail::http_exchange exchange = co_await http.send(std::move(request));
     co_return gateway_stream(std::move(exchange));
   }
-  /// `sh -c`, to its end. \param more  further members of the message, each behind a comma.
+  /// Runs a shell line in the sandbox to its end. \param more  further members of the message, each after a comma.
   cofferdam::awaitable<gateway_stream> run(gateway_sandbox_name one, std::string line, std::string more = "") {
     gateway_stream stream = co_await start(std::move(one), std::move(line), std::move(more));
     co_await stream.finish();
@@ -218,7 +219,7 @@ inline cofferdam::any_provider local_provider() {
   return cofferdam::any_provider(cofferdam::local().without_warning().kill_grace(std::chrono::milliseconds(50)));
 }
 
-/// Runs `body` while a gateway serves; stops it then, and checks that nothing is left.
+/// Runs `body` while a gateway serves. Then stops the gateway, and checks that no sandbox is left.
 inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway::options options, gateway_work body,
                                                cofferdam::any_provider provider = local_provider()) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The server's own tools, over folders of this machine.
+// Tests of the tools that the MCP server itself offers, over local folders.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -36,7 +36,7 @@ using cofferdam_test::run_with_mcp;
 using cofferdam_test::text_said;
 using value = boost::json::value;
 
-/// Counts what it opens.
+/// A provider of local environments that counts how often it is opened.
 class counted_local {
  public:
   explicit counted_local(std::shared_ptr<int> opened) : opened_(std::move(opened)) {}
@@ -261,7 +261,7 @@ TEST(McpServer, interpreters_are_made_closed_and_forgotten) {
     const std::string first = member(facts(one), "context_id");
     const std::string second = member(facts(two), "context_id");
     EXPECT_NE(first, second);
-    // A run that lasts longer than an interpreter may lie idle keeps its own.
+    // The idle limit of an interpreter does not end a run that takes longer than the limit.
     const value long_run = co_await client.call("run_python", in(first, "import time; x = 5; time.sleep(2)"));
     EXPECT_EQ(member(facts(long_run), "status"), "ok");
     const value kept = co_await client.call("run_python", in(first, "x"));
@@ -275,7 +275,7 @@ TEST(McpServer, interpreters_are_made_closed_and_forgotten) {
     EXPECT_EQ(member(facts(again), "closed"), "false");
     const value gone = co_await client.call("run_python", in(first, "x"));
     EXPECT_TRUE(result_in(gone).at("isError").as_bool());
-    // The default one may be closed, too, and begins afresh.
+    // The default interpreter can be closed too. The next run then starts a new one.
     const value set = co_await client.call("run_python", in("default", "z = 1"));
     EXPECT_EQ(member(facts(set), "status"), "ok");
     const value ended = co_await client.call("close_python_context", R"({"context_id":"default"})");
@@ -327,7 +327,7 @@ TEST(McpServer, files_come_from_one_folder_of_the_host_and_go_to_another) {
     const value handed = co_await client.call("download_file", R"({"path":"./data/c.csv","deliver":"host"})");
     EXPECT_EQ(member(facts(handed), "host_path"), (root.path() / "out/data/c.csv").string());
     EXPECT_EQ(std::filesystem::file_size(root.path() / "out/data/c.csv"), 4U);
-    // A link in the output folder leads no client out of it.
+    // A symbolic link inside the output folder must not let a client write outside that folder.
     std::filesystem::create_directory_symlink(root.path(), root.path() / "out/fresh");
     const value beyond = co_await client.call("download_file", R"({"path":"fresh/deep/b","deliver":"host"})");
     EXPECT_TRUE(result_in(beyond).at("isError").as_bool());
@@ -353,7 +353,7 @@ TEST(McpServer, without_folders_of_the_host_there_is_no_way_to_them) {
   });
 }
 
-/// An environment whose backend is lost with its second command.
+/// An environment whose second command fails because the backend is lost.
 class fragile {
  public:
   awaitable<command_result> run_command(command) { return run(++count_ > 1); }

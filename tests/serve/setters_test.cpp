@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Setters that return what they were called on: `x = std::move(x).setter(…)` moves x to itself and must lose nothing.
+// Tests of setters that return a reference to their object. `x = std::move(x).setter(…)` then assigns x to itself,
+// which must lose nothing.
 
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/code/python_reader.hpp>
@@ -25,7 +26,7 @@ namespace setters_tests {
 using namespace cofferdam;
 using namespace std::chrono_literals;
 
-// Longer than what a string holds in itself.
+// Too long for the small-string buffer, so that a wrong move empties the string.
 const std::string text(100, 't');
 const std::string other(100, 'o');
 

@@ -48,7 +48,8 @@ static_assert(code_exec_provider<fake_provider>);
 static_assert(streaming_environment<fake_environment>);
 static_assert(file_environment<fake_environment>);
 
-// ---- as a user of the library writes it: a layer that runs a failed command once more -----------------------------
+//  ---- a test as a user of the library writes it: of a layer that runs a failed command once more
+// ---------------------
 
 template <code_exec_environment Inner>
 class retry_layer : public layer<retry_layer<Inner>, Inner> {
@@ -174,7 +175,7 @@ TEST(FakeProvider, ends_a_late_reply_at_the_time_limit_of_the_command) {
   });
 }
 
-/// Runs `sleep` until `interrupts` does something, and returns the error.
+/// Runs the command `sleep`, calls `interrupts` meanwhile, and returns the error that ends the command.
 template <class Interrupts>
 error interrupted(Interrupts interrupts) {
   fake_provider fake;

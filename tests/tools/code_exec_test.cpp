@@ -27,7 +27,7 @@ static_assert(tools::tool<tools::code_exec<local_environment>>);
 static_assert(tools::tool<tools::any_tool>);
 static_assert(!tools::tool<int>);
 
-/// Calls the tool over a real local environment.
+/// Calls the tool with JSON arguments, over a local environment.
 tools::tool_result call(std::string arguments) {
   tools::tool_result answer;
   run([&]() -> awaitable<void> {

@@ -104,7 +104,7 @@ TEST(ListFiles, filters_and_goes_on_from_a_cursor) {
   EXPECT_EQ(call(tool, R"({"limit":1,"cursor":"a.csv"})").text(),
             "b.csv  1 bytes\nThere is more: call again with cursor \"b.csv\".\n");
   EXPECT_EQ(call(tool, R"({"pattern":"*.z"})").text(), "Nothing matches.\n");
-  // The facts have the cursor, too, and a name that is not plain is one all the same.
+  // The structured facts also contain the cursor. A name that must be quoted can be a cursor too.
   env.all().files["o"] = to_bytes("");
   env.all().files["=p"] = to_bytes("");
   std::string seen;
@@ -163,7 +163,7 @@ TEST(Finish, takes_regular_files_only) {
   EXPECT_FALSE(call(tool, R"({"reason":"r"})").success());
 }
 
-/// A runner with scripted answers.
+/// A runner that returns a prepared result, and records the source and the context.
 class fake_runner {
  public:
   code_result answer;

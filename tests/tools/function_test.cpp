@@ -69,7 +69,7 @@ tools::tool_result call(const tools::function& one, const std::string& arguments
   });
 }
 
-/// Calls it as a runner does.
+/// Calls the function as a code runner does, with a JSON object of arguments.
 boost::json::value call_from_code(const tools::function& one, const std::string& arguments) {
   const code_request request = code_request("").function(one);
   return run([&]() -> awaitable<boost::json::value> {

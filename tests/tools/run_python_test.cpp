@@ -21,7 +21,7 @@ using cofferdam::awaitable;
 using cofferdam::code_request;
 using cofferdam::code_result;
 
-/// Returns a result that was set before, and records the requests.
+/// A runner that returns a prepared result, and records the last request.
 class told_runner {
  public:
   awaitable<code_result> run_code(code_request request) {
@@ -34,7 +34,7 @@ class told_runner {
   code_result answer;
 };
 
-/// The same with contexts.
+/// A `told_runner` that also models runners with contexts.
 class told_context_runner : public told_runner {
  public:
   awaitable<std::vector<std::string>> contexts() { co_return std::vector<std::string>(); }

@@ -17,7 +17,8 @@
 
 #include <unistd.h>
 
-// Common tools work under the filter and at each level of Landlock.
+// Tests that common tools work under the seccomp filter, at each level of Landlock. (The warden is the helper program
+// that starts commands in each sandbox; it applies both.)
 
 namespace {
 
@@ -33,7 +34,7 @@ struct level {
   std::uint32_t flags;
 };
 
-/// The protection of a command by a kernel with Landlock 6, with Landlock 2, and without Landlock.
+/// Returns the protections that this kernel can apply: as without Landlock, as with Landlock 2, and as with Landlock 6.
 std::vector<level> levels(const wire_session& warden) {
   std::vector<level> all = {{"no Landlock", wire::spawn_filter | wire::spawn_refuse_tracing}};
   if (warden.hello().can(wire::capability_domain)) all.push_back({"domain", wire::spawn_filter | wire::spawn_domain});
@@ -58,7 +59,7 @@ wire_outcome run_at(wire_session& warden, const level& at, const temporary_folde
   return warden[1];
 }
 
-/// Runs a line at each level, in a folder of its own, and wants `wanted` as the last line.
+/// Runs a shell line at each level, in a new folder. Expects `wanted` as the last line of its output.
 void expect_at_each_level(const std::string& line, const std::string& wanted, bool traces = false) {
   wire_session warden;
   COFFERDAM_NEEDS("seccomp", warden.hello().can(wire::capability_filter), "what works under the filter");

@@ -22,7 +22,8 @@
 
 #include <sys/wait.h>
 
-// Random scripts against a small model of what a warden owes its host.
+// Runs random scripts against the warden program, and compares its frames with a small model. (The warden is the helper
+// program that starts commands in each sandbox.)
 
 namespace {
 
@@ -38,10 +39,10 @@ using namespace std::chrono_literals;
 
 enum class kind { exits, echoes, prints, sleeps, missing, leaves };
 
-/// The host's knowledge about a job.
+/// What the model knows about one job, and therefore expects.
 struct expectation {
   kind what{};
-  bool disturbed = false;  ///< killed, signalled, or out of time
+  bool disturbed = false;  ///< the test has killed or signalled it, or its time limit is short
   bool input_ended = false;
   int code = 0;
   std::string sent;
@@ -87,7 +88,7 @@ class script {
       if (pick(3) != 0)
         spawn(job);
       else
-        anything(job);  // for a job that is over
+        anything(job);  // the job has ended
       return;
     }
     expectation& one = found->second;
@@ -99,7 +100,7 @@ class script {
         break;
       case 3:
         if (one.what == kind::echoes && pick(3) == 0) {
-          warden_.end_input(job);  // once more does nothing
+          warden_.end_input(job);  // ending the input a second time has no effect
           one.input_ended = true;
         }
         break;
@@ -156,7 +157,7 @@ class script {
     }
     if (pick(4) == 0) command.flags |= wire::spawn_merge;
     if ((one.what == kind::exits || one.what == kind::leaves) && pick(6) == 0)
-      command.words.resize(20, std::string(2500, 'x'));  // too long for a single message
+      command.words.resize(20, std::string(2500, 'x'));  // too long for one message to the supervisor
     command.output_cap = one.cap;
     command.window = pick(2) == 0 ? 1'000'000 : 1 + pick(3000);
     one.out_credit = one.err_credit = command.window;
@@ -180,7 +181,7 @@ class script {
     warden_.credit(job, stream, more);
   }
 
-  /// Sends requests that change nothing, for an existing or a missing job.
+  /// Sends a request without effect, for an existing or a missing job.
   void anything(std::uint32_t job) {
     switch (pick(4)) {
       case 0: warden_.stream().send_frame(frame::ping, job, std::string(pick(65), 'p')); break;
@@ -194,7 +195,7 @@ class script {
     }
   }
 
-  /// Compares the received frames with the allowed ones, and forgets the jobs that are over.
+  /// Checks the received frames against the expectations, and removes the jobs that have ended.
   void check() {
     for (auto at = jobs_.begin(); at != jobs_.end();) {
       const expectation& one = at->second;

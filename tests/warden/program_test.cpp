@@ -43,7 +43,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The program as a host sees it: bytes in, bytes out, and what /proc shows of what it has started.
+// Tests of the warden program as its host sees it: the bytes on the stream, and the processes in /proc. (The warden is
+// the helper program that starts commands in each sandbox.)
 
 namespace {
 
@@ -89,7 +90,7 @@ std::string configure_bytes() {
 
 bool is_clean_exit(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 
-/// The living processes whose parent is `pid`.
+/// Returns the living children of a process.
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> found;
   for (const process_entry& one : process_table())
@@ -106,7 +107,7 @@ class without_sigpipe : public testing::Test {
   sighandler_t before_ = SIG_DFL;
 };
 
-/// Tests that must pass over each kind of stream.
+/// Tests that run twice: over a socket, and over two pipes.
 class WardenStream : public without_sigpipe, public testing::WithParamInterface<bool> {
  protected:
   static wire_start how() { return GetParam() ? over_pipes() : wire_start(); }
@@ -135,11 +136,12 @@ TEST_P(WardenStream, greets_with_what_it_is) {
   EXPECT_TRUE(warden.hello().can(wire::capability_adopts));
   EXPECT_GT(warden.hello().max_jobs, 0U);
   EXPECT_TRUE(warden.is_alive());
-  EXPECT_EQ(process_of(warden.stream().pid()).session, warden.stream().pid());  // a signal to our group is not for it
+  // Signals to our session do not reach the warden.
+  EXPECT_EQ(process_of(warden.stream().pid()).session, warden.stream().pid());
 }
 
 TEST_P(WardenStream, ends_with_its_stream_and_status_zero) {
-  wire_client before(how());  // before any frame
+  wire_client before(how());  // the stream ends before any frame was sent
   before.take_hello();
   before.close();
   EXPECT_TRUE(is_clean_exit(before.wait()));
@@ -163,9 +165,11 @@ TEST_P(WardenStream, a_ping_comes_back_with_what_it_held) {
   }
 }
 
-// ---- what it does not understand ------------------------------------------------------------------------------------
+//  ---- frames that are refused
+// ----------------------------------------------------------------------------------------
 
-/// Has a job alive, sends `bytes`, and expects to be refused so, with everything dead when the program has ended.
+/// Starts a job, sends `bytes`, and expects a `protocol_error` with this fault and type. The program must then end, and
+/// its processes must be dead.
 void expect_refused(const wire_start& how, std::string_view bytes, fault what, frame type,
                     const std::vector<int>& fds = {}) {
   const std::string mark = unique_sleep();
@@ -181,9 +185,9 @@ void expect_refused(const wire_start& how, std::string_view bytes, fault what, f
   EXPECT_EQ(warden.refusal()->second, type);
 }
 
-/// A payload cut everywhere, and with something behind it.
+/// Sends a payload that is cut at each position, and one with an additional byte. Expects that each is refused.
 void expect_refused_when_cut(const wire_start& how, frame type, const std::string& payload) {
-  const std::size_t step = how.over_pipes && payload.size() > 20 ? 3 : 1;  // over the socket, all of them
+  const std::size_t step = how.over_pipes && payload.size() > 20 ? 3 : 1;  // over the socket, each position is tested
   for (std::size_t size = 0; size < payload.size(); size += step) {
     SCOPED_TRACE("cut to " + std::to_string(size) + " of " + std::to_string(payload.size()));
     expect_refused(how, wire_bytes(type, 1, payload.substr(0, size)), fault::malformed, type);
@@ -255,12 +259,12 @@ TEST_F(WardenProgram, a_spawn_that_lies_is_refused) {
   };
   at(1, "\x08");                                   // an unknown flag
   at(wire::spawn_fixed_size, "\x02");              // more limits than there are
-  at(wire::spawn_fixed_size, "\xff\xff\xff\xff");  // and far more
+  at(wire::spawn_fixed_size, "\xff\xff\xff\xff");  // far more limits than there are
   const std::size_t directory = wire::spawn_fixed_size + 4 + 20;
-  at(directory, "\x02");  // the NUL is elsewhere
+  at(directory, "\x02");  // the string is longer than its NUL shows
   at(directory, "\xff\xff\xff\xff");
-  at(directory + 4, std::string_view("\0", 1));        // a NUL within
-  at(directory + 6, "\xff\xff\xff\xff");               // strings that are not there
+  at(directory + 4, std::string_view("\0", 1));        // a NUL inside the string
+  at(directory + 6, "\xff\xff\xff\xff");               // strings that do not exist
   at(directory + 6, std::string_view("\0\0\0\0", 4));  // no candidate
   wire_command no_words = with_everything();
   no_words.words.clear();
@@ -353,12 +357,12 @@ TEST_F(WardenProgram, a_host_that_had_stopped_reading_is_refused_all_the_same) {
   wire_command loud = shell("exec yes");
   loud.window = 0x7fffffff;
   warden.spawn(1, loud);
-  std::this_thread::sleep_for(100ms);  // our end is full, and a frame stands half in it
+  std::this_thread::sleep_for(100ms);  // our buffer is full, and a frame is written only in part
   std::thread refused([&] {
     std::this_thread::sleep_for(50ms);
     warden.stream().send_bytes(wire_bytes(frame{0x7f}, 0));
   });
-  // The refusal itself may or may not find room; only frames arrive, and an end.
+  // There may be no room for the refusal itself. The stream must contain whole frames only, and then end.
   const int status = warden.finish();
   refused.join();
   EXPECT_TRUE(is_clean_exit(status));
@@ -367,7 +371,7 @@ TEST_F(WardenProgram, a_host_that_had_stopped_reading_is_refused_all_the_same) {
 
 // ---- a stream cut anywhere ------------------------------------------------------------------------------------------
 
-/// A session in which every answer is known.
+/// Returns the frames of a session whose replies are all known.
 std::string whole_session() {
   std::string bytes = configure_bytes();
   wire_command cat = wire_command::of({"/bin/cat"});
@@ -402,7 +406,7 @@ void expect_whole_session(wire_session& warden) {
 
 TEST_P(WardenStream, a_session_cut_at_every_byte_gives_the_same_answers) {
   const std::string bytes = whole_session();
-  for (std::size_t cut = 0; cut < bytes.size(); cut += GetParam() ? 3 : 1) {  // the socket's are all of them
+  for (std::size_t cut = 0; cut < bytes.size(); cut += GetParam() ? 3 : 1) {  // each position is tested over the socket
     SCOPED_TRACE("cut at " + std::to_string(cut));
     wire_session warden(how(), false);
     warden.gives_credit = false;
@@ -523,7 +527,7 @@ TEST_F(WardenProgram, a_command_has_three_descriptors_and_a_session_and_no_block
     EXPECT_EQ(cofferdam_test::settled_descriptors(pid), "0,1,2");
     EXPECT_EQ(process_of(pid).session, pid);
     EXPECT_EQ(process_of(pid).group, pid);
-    EXPECT_NE(process_of(pid).parent, warden.stream().pid());  // its supervisor stands between
+    EXPECT_NE(process_of(pid).parent, warden.stream().pid());  // its supervisor is between them
     const std::string status = read_proc(proc + "/status");
     EXPECT_NE(status.find("SigBlk:\t0000000000000000"), std::string::npos) << status;
     EXPECT_NE(status.find("SigIgn:\t0000000000000000"), std::string::npos) << status;
@@ -563,7 +567,7 @@ TEST_F(WardenProgram, what_cannot_be_started_says_where_and_why) {
   const std::string orphan = file("orphan", "#!/nowhere/interpreter\n", 0755);
   exec({"/nowhere"}, ENOENT);
   exec({""}, ENOENT);
-  exec({"/etc/passwd/x"}, ENOENT);  // as a shell reports it: not found
+  exec({"/etc/passwd/x"}, ENOENT);  // reported as not found, as a shell does
   exec({closed}, EACCES);
   exec({"/"}, EACCES);
   exec({closed, "/nowhere"}, EACCES);
@@ -645,7 +649,7 @@ TEST_F(WardenProgram, five_hundred_jobs_run_at_once) {
     EXPECT_TRUE(warden[job].exited_with(static_cast<int>(job % 200))) << job << ": " << warden[job];
     EXPECT_EQ(warden[job].out, "line " + std::to_string(job) + "\n");
   }
-  // The number of its idle supervisors is bounded.
+  // The warden keeps a limited number of idle supervisors for later commands.
   EXPECT_TRUE(eventually([&] { return children_of(warden.stream().pid()).size() <= 9; }));
 }
 
@@ -724,9 +728,9 @@ TEST_F(WardenProgram, input_beyond_the_credit_is_refused) {
   deaf.flags = wire::spawn_open_input;
   warden.spawn(1, deaf);
   const std::string window(wire::input_window, 'x');
-  warden.input(1, window);  // stands in the pipe
+  warden.input(1, window);  // these bytes fill the pipe
   ASSERT_TRUE(warden.until([&] { return warden[1].credit == wire::input_window; }));
-  warden.input(1, window);  // stands in the warden
+  warden.input(1, window);  // these bytes wait in the warden
   ASSERT_TRUE(warden.is_alive());
   EXPECT_EQ(warden[1].credit, 0U);
   warden.stream().send_frame(frame::input, 1, "x");
@@ -782,7 +786,7 @@ TEST_P(WardenStream, output_without_credit_is_not_read_and_holds_up_nobody) {
   EXPECT_FALSE(warden[1].has_exited);
   warden.credit(1, 1, 5000);
   ASSERT_TRUE(warden.until([&] { return warden[1].out.size() >= 6000; }));
-  warden.credit(1, 2, 7);  // the other stream's credit is its own
+  warden.credit(1, 2, 7);  // credit for the other stream has no effect on this one
   EXPECT_TRUE(warden.is_alive());
   warden.listen(20ms);
   EXPECT_EQ(warden[1].out.size(), 6000U);
@@ -837,7 +841,7 @@ TEST_F(WardenProgram, output_beyond_its_cap_is_counted_exactly) {
   EXPECT_TRUE(one.exited_with(0));
 
   command.output_cap = 1;
-  command.window = 1;  // what is dropped needs no credit
+  command.window = 1;  // dropped output needs no credit
   warden.gives_credit = false;
   const wire_outcome two = warden.run(command);
   EXPECT_EQ(two.out.size(), 1U);
@@ -930,7 +934,7 @@ TEST_F(WardenProgram, what_is_kept_goes_on_until_it_is_killed) {
   wire_session warden;
   wire_command command = shell("setsid sleep " + mark + " >/dev/null 2>&1 & echo up");
   command.flags = wire::spawn_keep;
-  command.timeout_ms = 300;  // was the command's, and goes with it
+  command.timeout_ms = 300;  // the time limit ends with the command itself
   warden.spawn(1, command);
   ASSERT_TRUE(warden.until([&] { return warden[1].has_exited; }));
   EXPECT_TRUE(warden[1].exited_with(0)) << warden[1];
@@ -974,7 +978,7 @@ TEST_F(WardenProgram, kill_ends_a_command_with_and_without_grace) {
   const auto begin = clock::now();
   warden.kill(3, 20'000);
   ASSERT_TRUE(warden.is_alive());
-  warden.kill(3, 200);  // a shorter grace counts
+  warden.kill(3, 200);  // the shorter grace replaces the longer one
   ASSERT_TRUE(warden.until_over(3));
   EXPECT_LT(since(begin), 20s);
   EXPECT_GE(since(begin), 200ms);
@@ -1033,7 +1037,7 @@ TEST_F(WardenProgram, kill_all_ends_every_job_and_no_later_one) {
 }
 
 TEST_F(WardenProgram, a_kill_that_meets_the_end_of_its_job_touches_no_other) {
-  // The supervisor of a job that has just ended takes the next one, and may have an old order before it.
+  // The supervisor of a job that has just ended runs the next job. It may receive an order for the old job first.
   wire_session warden;
   std::uint32_t job = 0;
   for (int round = 0; round < 600; ++round) {
@@ -1119,7 +1123,7 @@ TEST_F(WardenProgram, limits_are_set) {
   command.limits = {{RLIMIT_NOFILE, 17, 18}, {RLIMIT_CPU, 100, 200}, {RLIMIT_FSIZE, 1024, 1024}};
   const wire_outcome one = warden.run(command);
   EXPECT_EQ(one.out, "17\n18\n100\n1024\n") << one;
-  EXPECT_EQ(warden.run(shell("ulimit -t")).out, "unlimited\n");  // the next one has its own
+  EXPECT_EQ(warden.run(shell("ulimit -t")).out, "unlimited\n");  // the next command does not inherit the limits
 }
 
 TEST_F(WardenProgram, a_time_of_the_processor_can_be_limited) {
@@ -1226,8 +1230,8 @@ TEST_F(WardenProgram, a_domain_lets_files_move_between_directories) {
   EXPECT_EQ(warden.run(command).out, "x\nfifo\n");
 }
 
-// A dead command whose parent is not notified, because its tracer is notified first. To its supervisor it looks like a
-// command that SIGKILL does not end.
+// The test traces the command, so the kernel notifies the tracer of the command's death before the supervisor. To the
+// supervisor the command looks as if SIGKILL did not end it.
 TEST_F(WardenProgram, a_supervisor_that_does_not_finish_in_two_seconds_is_replaced_by_the_warden) {
   wire_session warden;
   const std::string mark = unique_sleep();
@@ -1235,7 +1239,7 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_finish_in_two_seconds_is_replac
   ASSERT_TRUE(warden.until_out(1, "\n"));
   pid_t command = 0;
   ASSERT_TRUE(eventually([&] {
-    const auto found = living_with(mark);  // while the shell becomes `sleep`, it is not found
+    const auto found = living_with(mark);  // the command line changes when the shell executes `sleep`
     if (found.size() != 1) return false;
     command = found.front();
     return true;
@@ -1268,7 +1272,7 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_answer_is_replaced_by_the_warde
   warden.spawn(1, command);
   ASSERT_TRUE(warden.until_out(1, "\n"));
   const pid_t supervisor = std::atoi(warden[1].out.c_str());
-  // Neither stopped nor dead, but it does not run.
+  // A traced supervisor that is interrupted: it is neither stopped nor dead, but it does not run.
   COFFERDAM_NEEDS("root", ::ptrace(PTRACE_SEIZE, supervisor, nullptr, nullptr) == 0, "a supervisor that never runs");
   ::ptrace(PTRACE_INTERRUPT, supervisor, nullptr, nullptr);
   EXPECT_TRUE(eventually(
@@ -1287,10 +1291,11 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_answer_is_replaced_by_the_warde
   EXPECT_EQ(warden[1].reason, exit_reason::timeout);
 }
 
-// ---- descriptors on their way ---------------------------------------------------------------------------------------
+//  ---- too many descriptors in flight
+// ---------------------------------------------------------------------------------
 
-// Guests with the warden's user may have as many descriptors in flight as the warden may: then it can pass none to a
-// supervisor, and reports that.
+// The kernel limits the descriptors that all processes of one user have in flight over sockets. A command with the
+// warden's user can use up that limit. The warden can then pass no descriptor to a supervisor, and must report that.
 TEST_F(WardenProgram, a_command_whose_descriptors_cannot_be_passed_fails_by_that_and_the_next_one_does_not) {
   COFFERDAM_NEEDS("root", ::geteuid() == 0, "the limit of an ordinary user");
   COFFERDAM_NEEDS("python3", ::access("/usr/bin/python3", X_OK) == 0, "descriptors on their way");
@@ -1328,7 +1333,7 @@ TEST_F(WardenProgram, a_command_whose_descriptors_cannot_be_passed_fails_by_that
 
 // ---- commands that want to be traced --------------------------------------------------------------------------------
 
-/// Makes its parent its tracer, and goes on with `rest`.
+/// Returns a Perl script that makes its parent its tracer, and then runs `rest`.
 std::string traced(const std::string& rest) {
   return "$| = 1; syscall(" + std::to_string(SYS_ptrace) + ", 0, 0, 0, 0) == 0 or exit 99; " + rest;
 }
@@ -1338,7 +1343,8 @@ bool can_be_traced() {
          in_forked_host([] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? "yes"s : "no"s; }) == "yes";
 }
 
-// A command's parent is its supervisor, which is then notified of every signal to the command.
+// The parent of a command is its supervisor. If the command requests tracing, its supervisor is notified of each signal
+// to the command, and must let the command continue.
 TEST_F(WardenProgram, a_command_that_asks_to_be_traced_goes_on_and_its_own_end_is_told) {
   COFFERDAM_NEEDS("ptrace", can_be_traced(), "commands that ask to be traced");
   wire_session warden;
@@ -1359,7 +1365,7 @@ TEST_F(WardenProgram, a_command_that_asks_to_be_traced_goes_on_and_its_own_end_i
     EXPECT_TRUE(killed.was_killed_by(number)) << killed;
     EXPECT_EQ(killed.out, "");
   }
-  // A stopped command continues as any other does.
+  // A traced command that is stopped continues after SIGCONT, as any other command does.
   const wire_outcome stopped =
       run("my $p = $$; if (fork == 0) { select(undef, undef, undef, 0.1); kill 'CONT', $p; exit "
           "0 } " +
@@ -1391,7 +1397,7 @@ TEST_F(WardenProgram, what_asks_to_be_traced_is_ended_with_its_command) {
   }
 }
 
-// An orphan has the supervisor for its parent too, and so has each thread of a command.
+// The supervisor becomes the parent of orphans too, and each thread of a command can request tracing by its parent.
 TEST_F(WardenProgram, orphans_and_threads_that_ask_to_be_traced_go_on) {
   COFFERDAM_NEEDS("ptrace", can_be_traced(), "commands that ask to be traced");
   wire_session warden;
@@ -1476,7 +1482,7 @@ TEST_F(WardenProgram, descriptors_of_the_host_s_are_the_command_s) {
   ::close(directory);
   ASSERT_TRUE(warden.until_over(1));
   EXPECT_TRUE(warden[1].exited_with(0)) << warden[1];
-  EXPECT_EQ(out.read_all(), "in4\n");  // three, and that of ls
+  EXPECT_EQ(out.read_all(), "in4\n");  // 0, 1 and 2, and the one that `ls` opens
   EXPECT_EQ(err.read_all(), folder.path().string() + "\n");
   EXPECT_EQ(warden[1].out, "");
 }
@@ -1555,7 +1561,7 @@ TEST_F(WardenProgram, descriptors_do_not_pile_up) {
     missing.candidates = {"/nowhere"};
     warden.spawn(1, missing, {out.write_end, out.write_end});
     ASSERT_TRUE(warden.until_over(1));
-    EXPECT_TRUE(out.read_all().empty());  // which ends only when the warden has let go of it
+    EXPECT_TRUE(out.read_all().empty());  // the pipe ends only after the warden has closed its copy
     for (wire_command one : {terminal, input, shell("exit 0")}) {
       EXPECT_TRUE(warden.run(one).exited_with(0));
       one.candidates = {"/nowhere"};
@@ -1584,7 +1590,7 @@ TEST_F(WardenProgram, a_spawn_without_its_descriptors_is_refused) {
   refused(wire::spawn_directory, {});
   command.flags = wire::spawn_descriptors;
   expect_refused(over_pipes(), wire_bytes(frame::spawn, 2, command.payload()), fault::descriptors, frame::spawn);
-  // More at once than any frame takes, and more than it keeps.
+  // More descriptors than one frame may have, and more than the warden stores.
   expect_refused({}, wire_bytes(frame::ping, 0), fault::descriptors, frame{0}, std::vector<int>(9, pipe.read_end));
 }
 
@@ -1607,7 +1613,7 @@ TEST_F(WardenProgram, descriptors_come_in_the_order_of_their_frames) {
 
 // ---- the end of everything ------------------------------------------------------------------------------------------
 
-/// A shell line that does what it can to survive; "ready" when all of it stands.
+/// Returns a shell line whose processes try to survive in many ways. It prints "ready" when all of them run.
 std::string clinging(const std::string& mark) {
   return "trap '' TERM HUP INT; sleep " + mark + " & setsid sleep " + mark +
          " & (setsid sh -c \"trap '' TERM HUP; (sleep " + mark + " &) ; sleep " + mark +
@@ -1631,7 +1637,7 @@ TEST_P(WardenStream, the_end_of_the_stream_ends_everything_whatever_it_did_to_ge
     const pid_t pid = warden.stream().pid();
     if (kind == 0) warden.stream().close();
     if (kind == 1) warden.stream().finish_sending();
-    if (kind == 2) ::kill(pid, SIGKILL);  // its supervisors see that it is gone
+    if (kind == 2) ::kill(pid, SIGKILL);  // its supervisors notice that it has ended
     EXPECT_TRUE(eventually([&] { return living_with(mark).empty(); }, 2s));
     EXPECT_LT(since(begin), 20s);
     const int status = warden.stream().wait(2s);
@@ -1694,7 +1700,7 @@ TEST_F(WardenProgram, a_supervisor_stopped_by_its_guest_holds_up_no_deadline) {
     EXPECT_TRUE(living_with(mark).empty());
     return one;
   };
-  // A supervisor that is stopped goes on, and still knows how its command ended.
+  // A stopped supervisor must be continued, and must then still report how its command ended.
   for (const std::string times : {"1", "1 2 3"}) {
     const wire_outcome one =
         expect_in_time("for i in " + times + "; do kill -STOP $PPID; sleep 0.02; done; sleep " + mark, times);
@@ -1724,7 +1730,7 @@ TEST_F(WardenProgram, a_supervisor_killed_by_its_guest_is_lost_and_nothing_of_it
     EXPECT_TRUE(one.has_exited && one.is_done) << one;
     EXPECT_TRUE(living_with(mark).empty());
   }
-  warden.input(1, "still here\n");  // the others go on
+  warden.input(1, "still here\n");  // the other jobs continue
   ASSERT_TRUE(warden.until_over(1));
   EXPECT_TRUE(warden[1].exited_with(8)) << warden[1];
   EXPECT_EQ(warden[1].out, "still here\n");
@@ -1735,7 +1741,7 @@ TEST_F(WardenProgram, supervisors_killed_while_they_are_idle_are_replaced) {
   for (int round = 0; round < 5; ++round) {
     EXPECT_TRUE(eventually([&] { return warden.run(shell("exit 3")).exited_with(3); }));
     for (const pid_t child : children_of(warden.stream().pid())) ::kill(child, SIGKILL);
-    const wire_outcome one = warden.run(shell("exit 4"));  // may be handed to one that is dead already
+    const wire_outcome one = warden.run(shell("exit 4"));  // the job may be given to a supervisor that is already dead
     EXPECT_TRUE(one.exited_with(4) || one.how == exit_how::lost) << one;
   }
   EXPECT_TRUE(eventually([&] { return warden.run(shell("exit 5")).exited_with(5); }));
@@ -1768,7 +1774,7 @@ TEST_F(WardenProgram, a_lease_is_renewed_by_pings_and_by_nothing_else) {
     try {
       warden.credit(1, 1, 1);
     } catch (const std::system_error&) {
-      break;  // it has gone
+      break;  // the warden has ended
     }
     std::this_thread::sleep_for(20ms);
   }
@@ -1778,7 +1784,7 @@ TEST_F(WardenProgram, a_lease_is_renewed_by_pings_and_by_nothing_else) {
 }
 
 TEST_F(WardenProgram, a_guest_of_the_same_user_sees_nothing_of_the_warden) {
-  // The program where an unprivileged user can start it.
+  // Copies the program to a folder where an unprivileged user may execute it.
   const temporary_folder folder;
   ::chmod(folder.path().c_str(), 0755);
   const std::string program = (folder.path() / "warden").string();
@@ -1798,11 +1804,11 @@ TEST_F(WardenProgram, a_guest_of_the_same_user_sees_nothing_of_the_warden) {
             "for f in fd cwd root exe; do ls /proc/$p/$f/ >/dev/null && echo $p $f; readlink /proc/$p/$f && echo $p "
             "$f; done; "
             "done 2>/dev/null; "
-            // The control: the same of a process like itself.
+            // Control: the same files of an ordinary process are readable.
             "sleep 20 & for f in environ maps auxv fd/ cwd; do test -r /proc/$!/$f && echo own $f; done; kill -9 $!");
   const wire_outcome one = warden.run(command);
   EXPECT_EQ(one.out, "own environ\nown maps\nown auxv\nown fd/\nown cwd\n");
-  // Also as another process of that user, which could read the memory of all other processes of the user.
+  // The same for another process of that user, which can read the memory of the user's other processes.
   const pid_t stranger = ::fork();
   ASSERT_GE(stranger, 0);
   if (stranger == 0) {
@@ -1827,7 +1833,7 @@ TEST_F(WardenProgram, commands_are_the_first_that_the_kernel_ends_for_memory) {
     return in_forked_host([&] {
       const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
       if (::write(fd, ours.data(), ours.size()) < 0) return "not allowed"s;
-      // Exec, in the warden, makes it dumpable again.
+      // A process that changes its user becomes undumpable. The exec of the warden makes it dumpable again.
       if (as_user && ::geteuid() == 0 &&
           (::setgroups(0, nullptr) != 0 || ::setresgid(4242, 4242, 4242) != 0 || ::setresuid(4242, 4242, 4242) != 0))
         return "not allowed"s;
@@ -1852,8 +1858,8 @@ TEST_F(WardenProgram, commands_are_the_first_that_the_kernel_ends_for_memory) {
 
 // ---- where descriptors or calls are refused -------------------------------------------------------------------------
 
-/// A command, its child and its grandchild, each in its own session. They print a line when SIGTERM reaches them, and
-/// continue.
+/// Returns a shell line that starts a command, its child and its grandchild, each in a new session. Each prints a line
+/// when SIGTERM reaches it, and continues.
 std::string three_generations() {
   const auto says = [](const std::string& word) { return "trap \"echo " + word + "\" TERM; "; };
   const std::string goes_on = " echo up; while :; do sleep 0.05; done";
@@ -1861,7 +1867,8 @@ std::string three_generations() {
   return says("leader") + "setsid sh -c '" + says("first") + inner + goes_on + "' &" + goes_on;
 }
 
-/// Returns "yes" if SIGTERM to all of a command reaches its child and its grandchild; otherwise their output.
+/// Sends SIGTERM to all processes of a command. Returns "yes" if the signal reaches the child and the grandchild;
+/// otherwise returns their output.
 template <class Prepare>
 std::string reaches_far_descendants(Prepare prepare) {
   wire_session warden;
@@ -1889,7 +1896,7 @@ TEST_F(WardenProgram, signals_reach_far_descendants_where_the_calls_with_pidfds_
     long number;
     int error;
   };
-  // EPERM is what container engines before 2021 answer to calls that they do not know.
+  // Container engines before 2021 make calls that they do not know fail with EPERM.
   for (const refusal& one : {refusal{SYS_pidfd_open, EPERM}, refusal{SYS_pidfd_open, ENOSYS},
                              refusal{SYS_pidfd_open, ENFILE}, refusal{SYS_pidfd_send_signal, EPERM}}) {
     const std::string seen = in_forked_host([&] {
@@ -1978,9 +1985,10 @@ TEST_F(WardenProgram, while_nothing_happens_it_does_nothing) {
   EXPECT_LE(switches(), before + 2);
 }
 
-// ---- another machine's program, under an emulator -------------------------------------------------------------------
+//  ---- the program for another architecture, in an emulator ----------------------------------------------------------
 
-// The emulator has no subreapers, so processes that fork twice are lost there: process trees are not tested.
+// The emulator does not support subreapers, so processes that fork twice are lost. Process trees are therefore not
+// tested here.
 
 bool has_emulator() { return std::system("command -v qemu-aarch64 >/dev/null 2>&1") == 0; }
 

@@ -36,7 +36,7 @@ std::string raw(frame type, std::uint32_t job, std::string_view payload = {}) {
   return head.bytes() + std::string(payload);
 }
 
-/// A frame taken out of the decoder, which may forget it.
+/// A copy of a frame, which stays valid when the decoder reuses its buffer.
 struct taken {
   frame type;
   std::uint32_t job;
@@ -78,7 +78,7 @@ std::vector<taken> decode(std::string_view stream, const std::vector<std::size_t
   return found;
 }
 
-/// Frames of every kind, with payloads that look like headers too.
+/// Returns frames of each type. Some payloads look like headers.
 std::vector<taken> small_frames() {
   return {{frame::hello, 0, std::string(28, '\x01')},
           {frame::output, 1, "a"},
@@ -97,7 +97,7 @@ std::string joined(const std::vector<taken>& frames) {
   return stream;
 }
 
-/// Returns the exception of `act`; no value if there is none.
+/// Returns the error that `act` throws; no value if it throws none.
 std::optional<cofferdam::error> refusal(const std::function<void()>& act) {
   try {
     act();
@@ -173,7 +173,7 @@ TEST(WireProtocol, frames_may_be_taken_late_or_one_by_one) {
   EXPECT_EQ(found, frames);
 
   wire::frame_decoder late;
-  for (int i = 0; i < 500; ++i) put(late, stream);  // many kilobytes before the first look
+  for (int i = 0; i < 500; ++i) put(late, stream);  // many kilobytes arrive before the first frame is taken
   EXPECT_EQ(late.pending(), 500 * stream.size());
   std::vector<taken> all;
   take_all(late, all);
@@ -197,12 +197,12 @@ TEST(WireProtocol, the_longest_frame_is_taken_and_one_byte_more_is_refused) {
   EXPECT_EQ(decode(raw(frame::output, 1, longest), {}), (std::vector<taken>{{frame::output, 1, longest}}));
   for (const std::uint32_t size :
        {static_cast<std::uint32_t>(wire::max_payload + 1), 0x7fffffffU, 0x80000000U, 0xfffffff6U, 0xffffffffU}) {
-    // The header alone is enough, before any payload of that length is stored.
+    // The header alone is refused, before memory for a payload of that length is allocated.
     const std::string head = wire_payload().number(size).number(std::uint8_t{0x82}).number(std::uint32_t{1}).bytes();
     wire::frame_decoder decoder;
     put(decoder, head);
     expect_violation([&] { decoder.next(); }, std::to_string(size));
-    expect_violation([&] { decoder.next(); }, std::to_string(size));  // and stays so
+    expect_violation([&] { decoder.next(); }, std::to_string(size));  // the decoder repeats the refusal
   }
 }
 
@@ -478,7 +478,7 @@ TEST(WireProtocol, the_limit_of_a_spawn_frame_is_shortened_by_what_it_has_waited
   wire::shorten_spawn_limit(limited, 300ms);
   order.timeout_ms = 3700;
   EXPECT_EQ(limited, encoded());
-  for (const auto by : {3700ms, 100'000ms}) {  // not 0, which is no limit
+  for (const auto by : {3700ms, 100'000ms}) {  // a limit never becomes 0, because 0 means no limit
     wire::shorten_spawn_limit(limited, by);
     EXPECT_EQ(wire::spawn_limit(limited), 1ms);
   }

@@ -40,7 +40,7 @@ using cofferdam_test::far_environment;
 using cofferdam_test::far_provider;
 using cofferdam_test::pause_for;
 
-/// Coroutines that run at once, and a place to wait for all of them.
+/// A set of coroutines that run at the same time, and a function that waits for all of them.
 class group {
  public:
   explicit group(asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -87,7 +87,7 @@ TEST(WardenSession, a_write_that_cannot_be_done_is_an_error_with_its_own_reason_
     co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
       co_await env.files().make_directory("folder");
       const bytes large(900'000, std::byte{1});
-      for (int i = 0; i < 20; ++i) {  // more than may be unfinished: none is left behind
+      for (int i = 0; i < 20; ++i) {  // more requests than may be unfinished: all must end
         bool failed = false;
         try {
           co_await env.write_file("folder", large);
@@ -132,7 +132,7 @@ TEST(WardenSession, writes_that_are_cancelled_give_their_room_back_and_leave_no_
 }
 
 std::string worker_of(unsigned warden) {
-  // Its children are supervisors, in sessions of their own, and the worker.
+  // The warden's children are supervisors, which have sessions of their own, and the worker for file operations.
   for (const auto& each : std::filesystem::directory_iterator("/proc")) {
     const std::string name = each.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
@@ -169,7 +169,7 @@ TEST(WardenSession, requests_of_a_worker_that_was_killed_fail_and_the_next_ones_
         const std::string worker = worker_of(env.session().hello().pid());
         EXPECT_FALSE(worker.empty());
         if (!worker.empty()) ::kill(std::stoi(worker), SIGKILL);
-        co_await all.wait();  // every request is answered or lost: none waits for ever
+        co_await all.wait();  // each request gets a reply or an error, and none waits for ever
         EXPECT_EQ(done + static_cast<int>(all.failures().size()), 12);
         co_await env.write_file("after", small);
         bytes back = co_await env.read_file("after", 100);
@@ -188,7 +188,7 @@ TEST(WardenSession, the_kernels_limits_hold_for_every_command) {
       command_result shown = co_await env.run_command(shell("ulimit -n; ulimit -Hn"));
       EXPECT_EQ(shown.out().text(), "77\n88\n");
       command_result large = co_await env.run_command(argv("head", "-c", "2000000", "/dev/zero"));
-      EXPECT_TRUE(large.ok());  // a pipe is no file
+      EXPECT_TRUE(large.ok());  // the output of a command does not count as a file
       command_result cut = co_await env.run_command(shell("exec head -c 2000000 /dev/zero > large"));
       EXPECT_EQ(cut.term_signal(), SIGXFSZ);
     });
@@ -210,7 +210,7 @@ TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
           ++done;
         });
       }
-      int seen_between = 0;  // times that a timer came while some had been started and others had not
+      int seen_between = 0;  // how often the timer fires between the first and the last start
       while (done != 300) {
         if (begun > 0 && begun < 300) ++seen_between;
         co_await pause_for(std::chrono::milliseconds(0));
@@ -222,9 +222,9 @@ TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
   });
 }
 
-// ---- a warden that does not stop ----
+//  ---- a warden that sends without end ----
 
-/// Records the requests, so that a test can answer them as no warden would.
+/// A sink that records the last request, so that a test can send replies that no correct warden sends.
 class asked_frames final : public detail::frame_sink {
  public:
   void send(bytes frame) override { last = std::move(frame); }
@@ -288,7 +288,7 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
     const bytes whole = names.take();
     const wire::frame data(wire::frame_type::reply_data, sink->number(), bytes_view(whole).subspan(wire::header_size));
     const std::size_t before = cofferdam_test::resident_memory();
-    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(requests->arrived(data));  // some 80 MB
+    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(requests->arrived(data));  // some 80 MB in all
     const std::size_t after = cofferdam_test::resident_memory();
     EXPECT_LT(after, before + 16 * 1024 * 1024);
     const bytes fine(4);
@@ -298,7 +298,7 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
   });
 }
 
-// It waits for room that it will never get.
+// The write waits for input credit that never arrives. Losing the session must end it.
 TEST(WardenSession, a_write_to_a_command_whose_session_is_lost_ends) {
   cofferdam_test::run([]() -> awaitable<void> {
     const far_provider recipe;

@@ -54,7 +54,7 @@ using frame = wire::frame_type;
 
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-/// An entry as it comes over the wire.
+/// An entry of a directory as the warden sends it. (The warden is the helper program in each sandbox.)
 struct wire_entry {
   unsigned type = 99;
   unsigned mode = 0;
@@ -74,15 +74,15 @@ wire_entry take_entry(wire_reader& from) {
   return entry;
 }
 
-/// The answer to one request.
+/// The reply to one request, and the data that arrived before it.
 struct answer {
   int error = -1;
-  std::string rest;  ///< of the reply
+  std::string rest;  ///< the content of the reply after the error number
   std::string data;
   std::size_t pieces = 0;
 };
 
-/// A file, or why there is none.
+/// The content of a file, or the errno if it cannot be read.
 struct content {
   int error = 0;
   std::string data;
@@ -90,7 +90,7 @@ struct content {
   unsigned mode = 0;
 };
 
-/// The requests, one at a time.
+/// Sends requests for file operations, one at a time, and returns the replies.
 class file_client {
  public:
   file_client(const std::string& root, bool walks) {
@@ -109,7 +109,7 @@ class file_client {
     client_.send_frame(type, ++job_, payload);
     return job_;
   }
-  /// The next frame, which has to be a reply to `job`, or data that comes before it.
+  /// Receives frames until the reply to `job` arrives. Only data of this job may arrive before it.
   answer take(std::uint32_t job) {
     answer got;
     for (;;) {
@@ -182,7 +182,7 @@ class file_client {
   static wire_payload begin_of(std::string_view path, std::uint32_t mode = wire::keep_mode, bool exclusive = false) {
     return wire_payload().string(path).number(mode).number(static_cast<std::uint8_t>(exclusive));
   }
-  /// The first error, or 0.
+  /// Writes a file. Returns the first errno of the steps, or 0.
   int write(std::string_view path, std::string_view data, std::uint32_t mode = wire::keep_mode,
             bool exclusive = false) {
     const std::uint32_t job = send(frame::write, begin_of(path, mode, exclusive));
@@ -224,7 +224,7 @@ class file_client {
   std::uint32_t job_ = 100;
 };
 
-/// Runs `body` in a child; true when it returned true.
+/// Runs `body` in a forked child. Returns true if `body` returned true there.
 template <class F>
 bool in_a_child(F&& body) {
   const pid_t child = ::fork();
@@ -241,7 +241,7 @@ bool in_a_child(F&& body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// From here on programs that this process starts obey permission bits, root's too.
+/// Removes capabilities, so that programs which this process starts obey permission bits even if they run as root.
 bool obey_permissions() {
   if (::getuid() != 0) return true;
   constexpr unsigned long dac_override = 1;
@@ -250,7 +250,7 @@ bool obey_permissions() {
          ::prctl(PR_CAPBSET_DROP, dac_read_search, 0, 0, 0) == 0;
 }
 
-/// Folders in folders, made without long paths. Leaves a file `end` in the lowest one.
+/// Makes `depth` folders, each in the one before. Uses no long paths. The lowest folder contains a file `end`.
 void make_deep(const std::filesystem::path& top, int depth, const std::string& name = "d") {
   int at = ::open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   for (int i = 0; i < depth && at >= 0; ++i) {
@@ -273,7 +273,7 @@ std::size_t temporaries_in(const std::filesystem::path& place) {
 
 enum class resolution { kernel, component };
 
-/// Every test runs with the kernel's rules and with our own walk.
+/// Each test runs twice: the kernel resolves paths (openat2), and the warden's own walk through the components does.
 class WardenFiles : public testing::TestWithParam<resolution> {
  protected:
   WardenFiles() {
@@ -301,8 +301,8 @@ class WardenFiles : public testing::TestWithParam<resolution> {
   std::string root() { return (folder_ / "in").string(); }
   file_client& files() { return *client_; }
 
-  /// The process that does the file operations: the warden's only child in the warden's own session, once a supervisor
-  /// that has just been forked has left it.
+  /// Returns the process that performs the file operations: the warden's only child that is in the warden's session.
+  /// Waits because a new supervisor is in that session too, for a moment after its fork.
   pid_t worker() {
     std::vector<pid_t> found;
     eventually([&] {
@@ -389,7 +389,7 @@ TEST_P(WardenFiles, dot_dot_is_refused_by_every_operation) {
   }
 }
 
-// Operations with side effects are only tested within the temporary folder: a broken program must not damage the
+// Operations with side effects use only paths in the temporary folder, because a broken program must not damage the
 // machine.
 TEST_P(WardenFiles, absolute_and_empty_paths_are_refused_by_every_operation) {
   folder_.make_folder("in/d");
@@ -432,7 +432,7 @@ TEST_P(WardenFiles, long_names_and_paths_work_to_the_limit_and_are_refused_beyon
   EXPECT_EQ(files().stat(longest + "n/x"), ENAMETOOLONG);
   std::string path;
   while (path.size() + 2 <= 4095 - 1) path += "d/";
-  path += "f";  // 4095 bytes
+  path += "f";  // the path has 4095 bytes, the most that is allowed
   ASSERT_EQ(path.size(), 4095U);
   EXPECT_EQ(files().write(path, "deep"), 0);
   EXPECT_EQ(files().read(path).data, "deep");
@@ -551,7 +551,7 @@ TEST_P(WardenFiles, a_dangling_link_is_not_found_and_nothing_is_made_behind_it) 
   EXPECT_FALSE(folder_.has("in/nowhere"));
 }
 
-/// The kernel fails with ELOOP for these, and the walk, which reads them, with EXDEV.
+/// The kernel fails with ELOOP for these links. Our walk reads them, and fails with EXDEV.
 TEST_P(WardenFiles, magic_links_of_proc_are_refused) {
   COFFERDAM_NEEDS("openat2", files().has_openat2(), "that the kernel resolves paths where it can");
   file_client proc("/proc/self", walks());
@@ -825,7 +825,8 @@ TEST_P(WardenFiles, a_fifo_is_refused_without_waking_its_writer) {
   folder_.make_fifo("in/fifo");
   std::atomic<bool> woken = false;
   std::thread writer([&] {
-    const int fd = ::open((folder_ / "in/fifo").c_str(), O_WRONLY | O_CLOEXEC);  // waits for a reader
+    // Blocks until the other side opens the FIFO for reading.
+    const int fd = ::open((folder_ / "in/fifo").c_str(), O_WRONLY | O_CLOEXEC);
     woken = true;
     ::close(fd);
   });
@@ -851,7 +852,8 @@ TEST_P(WardenFiles, sockets_and_devices_are_refused) {
   EXPECT_EQ(files().read("socket").error, ENXIO);
   EXPECT_EQ(files().write("socket", "x"), ENXIO);
   const std::string device = (folder_ / "in/device").string();
-  if (::mknod(device.c_str(), S_IFCHR | 0666, makedev(1, 5)) == 0) {  // that is /dev/zero, if we may make it
+  // The device of /dev/zero, if this user may create devices.
+  if (::mknod(device.c_str(), S_IFCHR | 0666, makedev(1, 5)) == 0) {
     EXPECT_EQ(files().read("device").error, ENXIO);
     EXPECT_EQ(files().write("device", "x"), ENXIO);
   }
@@ -1221,7 +1223,7 @@ TEST_P(WardenFiles, everything_works_where_a_filter_hides_openat2) {
 
 // ---- replaced names
 
-/// Exchanges two names as fast as it can, as long as it lives.
+/// A thread that exchanges two names as fast as it can, until the destructor stops it.
 class swapper {
  public:
   swapper(std::string a, std::string b)
@@ -1297,7 +1299,7 @@ TEST_P(WardenFiles, removing_a_tree_whose_directories_are_swapped_for_links_neve
   const swapper attack(spot, apart);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   for (int i = 0; i < 2000 && std::chrono::steady_clock::now() < end; ++i) {
-    if (!folder_.has("in/tree")) {  // then nothing is swapped, and the other name has one of the two things
+    if (!folder_.has("in/tree")) {  // nothing is swapped then; `apart` is one of the two
       const bool has_link = std::filesystem::is_symlink(apart);
       folder_.make_folder("in/tree");
       if (has_link) {
@@ -1322,7 +1324,7 @@ TEST_P(WardenFiles, a_walk_on_a_moved_tree_does_not_go_on_elsewhere) {
   for (int i = 0; i < 50; ++i) half += "/d";
   std::atomic<bool> done = false;
   std::thread mover([&] {
-    while (!done) {  // out of the listed tree, and back
+    while (!done) {  // moves a part of the listed tree out of it, and back
       ::rename((folder_ / half).c_str(), (folder_ / "in/apart").c_str());
       ::rename((folder_ / "in/apart").c_str(), (folder_ / half).c_str());
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The gateway's code interpreter: with requests of E2B's SDKs, and with our own client.
+// Tests of the gateway's code interpreter: with requests as E2B's SDKs send them, and with our own client.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
@@ -99,7 +99,7 @@ http_request to_interpreter(std::string method, std::string target, const gatewa
   return request;
 }
 
-/// The received messages of a run.
+/// The status and the received messages of one run.
 struct heard_run {
   int status = 0;
   std::string text;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The limits on what one client of a gateway may take from others: memory, time, file look-ups.
+// Tests of the limits on what one client of a gateway may take from the others: memory, time and file operations.
 
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
@@ -45,7 +45,7 @@ using cofferdam_test::text_at;
 
 constexpr std::size_t kib = 1024;
 
-/// The head of a request with a body of so many bytes.
+/// Returns the head of a request whose body has `size` bytes.
 std::string head_of(const std::string& target, const std::string& fields, std::size_t size) {
   return "POST " + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + fields +
          "Content-Length: " + std::to_string(size) + "\r\n\r\n";
@@ -54,7 +54,7 @@ std::string key_field(const std::string& key) { return "X-API-KEY: " + key + "\r
 std::string sandbox_fields(const gateway_sandbox_name& one, const char* port = "49983") {
   return "E2b-Sandbox-Id: " + one.id + "\r\nE2b-Sandbox-Port: " + port + "\r\nX-Access-Token: " + one.token + "\r\n";
 }
-/// A message that is so many bytes long.
+/// Returns a JSON message that is exactly `size` bytes long.
 std::string padded(const std::string& members, std::size_t size) {
   const std::string text = "{" + members + R"(,"padding":")";
   return text + std::string(size - text.size() - 2, 'x') + "\"}";
@@ -165,7 +165,7 @@ TEST(E2bFairShare, a_wait_for_memory_ends_in_time_and_may_be_destroyed_or_cancel
 
 // ---- files ----
 
-/// Local, and its listings wait until they may go on.
+/// A local environment whose listings (and, if requested, `stat` calls) wait until the test opens the gate.
 class gated_files {
  public:
   struct gate {

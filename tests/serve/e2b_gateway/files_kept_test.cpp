@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Uploads over existing files, compressed uploads, metadata of files, and numbers of sandboxes per key.
+// Tests of uploads over existing files, of compressed uploads, of the metadata of files, and of the number of sandboxes
+// per key.
 
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
@@ -49,12 +50,12 @@ TEST(E2bUploads, a_file_that_is_there_keeps_its_mode_and_its_other_names) {
     EXPECT_EQ(said(answer), R"(200 [{"name":"run.sh","path":"/home/user/run.sh","type":"file"}])");
     ran = co_await client.run(one, "./run.sh; ./same; stat -c '%a %h' run.sh");
     EXPECT_EQ(ran.out, "second\nsecond\n755 2\n") << ran.err;
-    // The target of the link is written, not the link.
+    // An upload to a link writes the link's target, and keeps the link.
     answer = co_await client.put(one, "/files?path=link", "#!/bin/sh\necho third\n");
     EXPECT_EQ(answer.status(), 200) << answer.text();
     ran = co_await client.run(one, "readlink link; ./same");
     EXPECT_EQ(ran.out, "run.sh\nthird\n") << ran.err;
-    // Nor has a form another way.
+    // An upload as a form behaves in the same way.
     answer = co_await client.put(one, "/files",
                                  "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"same\"\r\n\r\n"
                                  "#!/bin/sh\necho fourth\n\r\n--B\r\nContent-Disposition: form-data; name=\"file\"; "
@@ -93,7 +94,7 @@ TEST(E2bUploads, a_link_that_leads_out_and_what_is_no_file_are_refused) {
   });
 }
 
-// Root may write to every file, so where we are root the gateway runs as an ordinary user.
+// Root may write to every file. If the test runs as root, the gateway therefore runs as an ordinary user.
 TEST(E2bUploads, a_file_that_its_owner_may_only_read_is_refused) {
   COFFERDAM_NEEDS("user", ::geteuid() != 0 || cofferdam_test::spare_user::instance().is_there(),
                   "that a read-only file is not overwritten (root can become no other user here)");
@@ -109,7 +110,7 @@ TEST(E2bUploads, a_file_that_its_owner_may_only_read_is_refused) {
       result += std::to_string(answer.status());
       ran = co_await client.run(one, "cat fixed");
       result += ", " + ran.out;
-      // The control: the same upload where the file may be written.
+      // Control: the same upload succeeds when the owner may write the file.
       ran = co_await client.run(one, "chmod 644 fixed");
       answer = co_await client.put(one, "/files?path=fixed", "x");
       result += std::to_string(answer.status());
@@ -146,7 +147,7 @@ TEST(E2bUploads, without_a_shell_a_file_keeps_its_mode_and_a_link_is_not_replace
 
 // ---- gzip ----
 
-// "compressed" and a new line, by gzip.
+// "compressed" and a line break, compressed by gzip, in base64.
 constexpr std::string_view compressed = "H4sIAAAAAAACA0vOzy0oSi0uTk3hAgC7bU/ICwAAAA==";
 
 TEST(E2bUploads, gzip_is_decoded_and_held_to_the_limit) {
@@ -169,7 +170,7 @@ TEST(E2bUploads, gzip_is_decoded_and_held_to_the_limit) {
         EXPECT_EQ(answer.status(), 400) << answer.text();
         answer = co_await client.get(one, "/files?path=y");
         EXPECT_EQ(answer.status(), 404);
-        // 2,000 bytes that become 2,000,000 are more than the limit of an upload.
+        // A file of about 2,000 bytes that decodes to 2,000,000 bytes, which is more than the limit of an upload.
         const char* const many = "import gzip,sys;sys.stdout.buffer.write(gzip.compress(bytes(2000000)))";
         gateway_stream made = co_await client.run(one, std::string("python3 -c '") + many + "' > bomb");
         EXPECT_EQ(made.err, "");
@@ -210,7 +211,7 @@ TEST(E2bUploads, metadata_is_kept_and_moves_with_the_file) {
     EXPECT_EQ(answer.status(), 200) << answer.text();
     answer = co_await stat("e/a");
     EXPECT_NE(answer.text().find("author"), std::string_view::npos);
-    // Each upload replaces all of it.
+    // Each upload replaces all metadata of the file.
     const gateway_client::fields none;
     answer = co_await send("e/a", none);
     EXPECT_EQ(answer.text().find("metadata"), std::string_view::npos);
@@ -250,7 +251,7 @@ TEST(E2bUploads, a_key_does_not_take_the_sandboxes_of_another) {
           EXPECT_EQ(answer.status(), wanted) << answer.text();
         }
         EXPECT_EQ(gateway.sandboxes(), 4U);
-        // A place that is given back is its key's again.
+        // A sandbox that is removed frees a slot for its own key only.
         client.key = mine;
         http_response answer = co_await client.api("DELETE", "/sandboxes/" + first.id);
         EXPECT_EQ(answer.status(), 204);

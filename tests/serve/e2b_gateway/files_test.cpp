@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The data plane: files and directories of a sandbox, and its further ports.
+// Tests of the gateway's API inside a sandbox: files and directories, and services on further ports.
 
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
@@ -165,7 +165,7 @@ TEST(E2bFiles, signatures_let_in_without_a_token) {
     EXPECT_EQ(said(answer), "200 content");
     answer = co_await client.get(bare, url("a.txt", "read", "4000000000"));
     EXPECT_EQ(said(answer), "200 content");
-    // A URL without a header for its sandbox.
+    // The request has no header that names the sandbox. The signature is enough to find it.
     http_request plain("GET", url("a.txt", "read", ""));
     answer = co_await client.http.request(std::move(plain));
     EXPECT_EQ(said(answer), "200 content");
@@ -285,7 +285,7 @@ TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
 
 // ---- further ports ----
 
-/// Answers with its sandbox, and records its end.
+/// A service on a port that replies with the facts about its sandbox, and records its end.
 class echo_service final : public e2b_gateway::port_service {
  public:
   echo_service(any_environment& environment, e2b_gateway::sandbox_facts facts, std::string* noted)

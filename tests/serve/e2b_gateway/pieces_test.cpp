@@ -206,7 +206,7 @@ TEST(GatewayWatch, tells_what_has_changed) {
 
 // ---- multipart/form-data ----
 
-/// Feeds `text` in pieces of `size`, and returns the parts.
+/// Feeds `text` to the reader in pieces of `size` bytes, and returns the parts of the form as text.
 std::string parts_of(std::string_view text, std::size_t size) {
   multipart_reader reader("XY");
   std::string said;

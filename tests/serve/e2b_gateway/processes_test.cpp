@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The data plane: the processes of a sandbox.
+// Tests of the gateway's API inside a sandbox: processes.
 
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
@@ -179,7 +179,8 @@ TEST(E2bProcesses, input_reaches_them_and_ends) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
     gateway_stream stream = co_await client.start(one, "cat; echo over", R"(,"tag":"mine","stdin":true)");
-    // URL-safe and without padding: "hé>\n?"
+    // The input in base64 for URLs and without padding: "hé>
+    // ?"
     http_response answer = co_await client.call(one, "process.Process/SendInput",
                                                 R"({"process":{"tag":"mine"},"input":{"stdin":"aMOpPgo_"}})");
     EXPECT_EQ(said(answer), "200 {}");
@@ -288,8 +289,8 @@ TEST(E2bProcesses, silence_is_filled_with_keepalives) {
 TEST(E2bProcesses, a_listener_that_does_not_read_stops_the_process) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();
-    // Writes its progress into a file that can be read without listening; by a rename, so that the file never shrinks
-    // while it is sent.
+    // The process writes its progress into a file, so that the test can observe the progress without reading the
+    // output. It replaces the file by a rename, so that the file never shrinks while it is sent.
     gateway_stream lazy = co_await client.start(
         one, "i=0; while [ $i -lt 600 ]; do head -c 65536 /dev/zero; i=$((i+1)); echo $i > new; mv new at.txt; done");
     std::string at;

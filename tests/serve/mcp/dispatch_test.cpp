@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Both eras over a stream, with tools that need no backend.
+// Tests of an MCP server over a stream, in both eras of the protocol: with a handshake (up to 2025-11-25) and without
+// (from 2026-07-28). The tools need no backend.
 
 #include <cofferdam/serve/mcp_server.hpp>
 
@@ -32,7 +33,7 @@ using mcp::answer;
 using mcp::call;
 using value = boost::json::value;
 
-/// The calls that the tools of a test have received.
+/// Counters of the calls that the tools of a test have received.
 class notes {
  public:
   int started = 0;
@@ -193,7 +194,8 @@ TEST(McpDispatch, answers_go_out_as_they_come_and_pings_pass_calls) {
       const value said = co_await client.hear();
       order += member(said, "id") + (said.as_object().contains("error") ? "!" : "") + " ";
     }
-    // The third has the id of the first, which goes on.
+    // The third message has the id of the first call, which is still running. The third is refused, and the first
+    // continues.
     EXPECT_EQ(order, "1! 3 1 1 ");
   });
 }
@@ -244,7 +246,7 @@ TEST(McpDispatch, progress_grows_and_needs_a_token_and_logs_need_their_level) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
     const value first = co_await client.call("count");
-    EXPECT_EQ(client.others.size(), 1U);  // the warning
+    EXPECT_EQ(client.others.size(), 1U);  // the log message of level warning
     EXPECT_EQ(member(client.others.at(0).at("params"), "level"), "warning");
     client.others.clear();
     const value second = co_await client.call("count", "{}", R"({"progressToken":0})");
@@ -402,7 +404,7 @@ TEST(McpDispatch, a_modern_client_needs_no_handshake_and_is_told_more) {
     EXPECT_EQ(text_said(said), R"({"a":1})");
     EXPECT_EQ(member(result_in(said), "resultType"), "complete");
     EXPECT_TRUE(result_in(said).at("_meta").as_object().contains("io.modelcontextprotocol/serverInfo"));
-    // The other era goes on beside it.
+    // Requests of the older era still work on the same stream.
     co_await client.initialize();
     const value old = co_await client.call("echo");
     EXPECT_FALSE(result_in(old).as_object().contains("resultType"));
@@ -592,7 +594,7 @@ TEST(McpDispatch, a_client_that_asks_and_does_not_read_is_not_read_either) {
       for (int i = 0; i < 50 && is_full(); ++i) co_await nap(std::chrono::milliseconds(20));
       stuck = is_full();
     }
-    // Some thousand answers wait to be read, and no more; the rest of the questions waits too.
+    // The server stops reading when some thousand replies are unread. Further requests then wait too.
     EXPECT_LT(asked, 40'000);
     client.room(std::size_t{1} << 24U);
     for (int heard = 0; heard < asked;) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A server for tests: all features that the protocol's public conformance suite tests, with tools, resources and
-// prompts on `mcp::server`. `everything_server --http 127.0.0.1:PORT`, or stdio without. The names and texts are those
-// of the suite.
+// A test server with all features that MCP's public conformance suite tests: tools, resources and prompts on
+// `mcp::server`. `everything_server --http 127.0.0.1:PORT` serves HTTP; without options it serves stdio. The suite
+// prescribes the names and texts.
 
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -53,7 +53,7 @@ std::string text_in(const boost::json::object& from, std::string_view name) {
   const boost::json::value* const found = from.if_contains({name.data(), name.size()});
   return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
-/// Returns the content of a form that the user has filled in, if any.
+/// Returns the content of the form `name` if the user has accepted it; otherwise no value.
 std::optional<boost::json::object> accepted(const call& of, std::string_view name) {
   const boost::json::value* const found = of.input_responses().if_contains({name.data(), name.size()});
   if (found == nullptr || !found->is_object() || text_in(found->get_object(), "action") != "accept")
@@ -123,7 +123,7 @@ awaitable<answer> said(Answer say, call& of) {
   co_return say(of);
 }
 
-/// Adds a tool that answers at once.
+/// Adds a tool whose result is computed at once, without waiting.
 template <class Answer>
 void add(mcp::server& to, const char* name, const char* description, Answer say, const char* schema = nullptr) {
   tools::definition what(name, description);
@@ -253,7 +253,7 @@ void add_talking(mcp::server& to) {
          [](call& of) { return ask_user(of, "Please choose", object(choices)); });
 }
 
-// ---- requests for input in the modern era ----
+//  ---- requests for input in the era without a handshake ----
 answer ask_name(call& of) {
   const auto said = accepted(of, "user_name");
   if (said && !text_in(*said, "name").empty()) return answer("Hello, " + text_in(*said, "name") + "!");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// One function, described once: a tool of an agent, a tool of an MCP server and a function in Python code.
+// Tests that one `tools::function` works in three roles: as a tool of an agent, as a tool of an MCP server, and as a
+// function in Python code.
 
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/llm/agent.hpp>
@@ -38,7 +39,7 @@ using cofferdam_test::text_said;
 using tools::argument;
 using value = boost::json::value;
 
-/// Has a captured state, so that copies share it.
+/// Returns a function with captured state. Copies of the function share that state.
 tools::function tide(std::shared_ptr<std::vector<std::string>> places) {
   const auto height_at = [places](std::string place, std::optional<double> days) -> awaitable<double> {
     places->push_back(place);
@@ -159,7 +160,7 @@ TEST(OneFunction, is_listed_and_answered_by_an_mcp_server_without_an_environment
   });
 }
 
-/// A tool of another type, and one that cannot be copied.
+/// A tool that is not a `tools::function`, and that cannot be copied.
 class echo_tool {
  public:
   echo_tool() = default;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Streamable HTTP: each check with its status, code and id. Tools that need no backend.
+// Tests of MCP over streamable HTTP: each check compares the HTTP status, the error code and the id of the reply. The
+// tools need no backend.
 
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/transport.hpp>
@@ -77,7 +78,7 @@ awaitable<mcp::content> eight_mebibytes(std::shared_ptr<notes> seen, call& of) {
   co_return mcp::content::resource(of.name(), "text/plain", text);
 }
 
-/// A server on a free port, and requests to it.
+/// The port of a server, and functions that send requests to it.
 class place {
  public:
   place(const asio::any_io_executor& executor, std::uint16_t port)
@@ -114,7 +115,7 @@ class place {
     http_response said = co_await http.request(request(std::move(method), "", more));
     co_return said;
   }
-  /// Begins a session. \return its id.
+  /// Starts a session. \return the session's id.
   awaitable<std::string> begin(std::string version = "2025-11-25") { return begin(std::move(version), fields()); }
   awaitable<std::string> begin(std::string version, fields more) {
     const http_response said =
@@ -126,7 +127,7 @@ class place {
   }
 };
 
-/// `with("Name", "value", ...)`.
+/// Makes a list of header fields: `with("Name", "value", ...)`.
 template <class... Words>
 place::fields with(const Words&... words) {
   const std::vector<std::string> all{std::string(words)...};
@@ -135,7 +136,7 @@ place::fields with(const Words&... words) {
   return made;
 }
 
-/// "400 -32600 null": status, code and id.
+/// Returns the status, the error code and the id of a reply, such as "400 -32600 null".
 std::string told(const http_response& said) {
   std::string text = std::to_string(said.status());
   boost::system::error_code broken;
@@ -191,7 +192,8 @@ std::shared_ptr<notes> run_with_http(mcp::server_options options, const body_of_
   return seen;
 }
 
-/// A server of nothing listens there.
+/// Calls `serve` on a server without an environment. Returns the message of the error that `serve` throws; empty if it
+/// throws none.
 std::string refused_by_serve(mcp::server_options options) {
   asio::io_context context(1);
   mcp::server server(context.get_executor(), std::move(options));
@@ -360,7 +362,7 @@ TEST(McpHttp, a_call_whose_stream_was_broken_off_is_finished_for_who_comes_back)
   });
 }
 
-/// The head of a request as it goes over the wire.
+/// Returns a whole POST request as text, with the given body and further fields.
 std::string wire(const std::string& body, const std::string& fields) {
   return "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, "
          "text/event-stream\r\n" +
@@ -388,7 +390,7 @@ TEST(McpHttp, a_legacy_client_whose_connection_breaks_has_not_cancelled) {
       EXPECT_EQ(pong.status(), 200);
     }
     EXPECT_EQ(there.seen->ended, 0);
-    // A client may leave: its stream then ends, without an answer.
+    // A client may disconnect. Its stream then ends, and no reply is sent.
     raw_client other = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
     std::string second = call;
     second.replace(second.find("\"id\":7"), 6, "\"id\":8");
@@ -494,7 +496,7 @@ TEST(McpHttp, what_one_token_was_given_to_give_back_is_of_no_use_to_another) {
       const http_response stolen = co_await there.post(again, as("second-token-012345"));
       EXPECT_EQ(told(stolen), "200 -32602 7");
     }
-    // Those tries have not used it up.
+    // The attempts with the wrong token have not consumed the state.
     const http_response mine = co_await there.post(again, as("first-token-0123456"));
     EXPECT_EQ(told(mine), "200 7");
     EXPECT_NE(mine.text().find("kept"), std::string_view::npos);
@@ -503,7 +505,7 @@ TEST(McpHttp, what_one_token_was_given_to_give_back_is_of_no_use_to_another) {
   });
 }
 
-/// Connections that request much and read nothing.
+/// Connections that send requests and never read the replies.
 class deaf_clients {
  public:
   awaitable<void> ask(place& there, std::string request, int count) {
@@ -532,7 +534,7 @@ std::string modern_read() {
   made.replace(made.find("tools/call"), 10, "resources/read");
   return made;
 }
-/// Returns true if a request is eventually answered with that word.
+/// Sends a request repeatedly, for about 10 s. Returns true as soon as a reply contains `wanted`.
 awaitable<bool> comes_to(place& there, std::string request, place::fields fields, std::string wanted) {
   for (int i = 0; i < 400; ++i) {
     const http_response said = co_await there.post(request, fields);
@@ -623,7 +625,7 @@ TEST(McpHttp, nothing_is_served_without_a_token_unless_that_was_said) {
   EXPECT_EQ(refused_by_serve(mcp::server_options().token("first-token-0123456")), "");
 }
 
-/// A call of the modern era. \param tool  of no arguments.
+/// Calls a tool without arguments, in the era without a handshake. \param more  further header fields.
 awaitable<http_response> call_modern(place& there, std::string tool, place::fields more) {
   more.emplace_back("MCP-Protocol-Version", "2026-07-28");
   more.emplace_back("Mcp-Method", "tools/call");
@@ -647,7 +649,7 @@ TEST(McpHttp, clients_of_the_modern_era_have_places_by_name_and_only_so_many) {
     const char* const second = "second-token-012345";
     struct row {
       const char* token;
-      std::string name;  // empty: none
+      std::string name;  // empty: no name is sent
       std::string answer;
     };
     const std::vector<row> rows{{first, "", "200 1"},
@@ -671,7 +673,7 @@ TEST(McpHttp, clients_of_the_modern_era_have_places_by_name_and_only_so_many) {
     twice.emplace_back("Cofferdam-Place", "b");
     const http_response said = co_await call_modern(there, "hello", twice);
     EXPECT_EQ(told(said), "400 -32000 null");
-    // Legacy sessions come from the same share.
+    // Sessions of the older era count towards the same limit of the token.
     const http_response session = co_await there.post(
         R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{}}})",
         with("Authorization", "Bearer " + std::string(first)));
@@ -685,7 +687,7 @@ std::string big_message(std::size_t size) {
   return R"({"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":")" + std::string(size, 'x') + "\"}}";
 }
 
-/// Announces a message of that size, and sends all of it but the last byte.
+/// Sends a message of `size` bytes except for its last byte, so that the server has to keep it in memory.
 awaitable<raw_client> hold_message(place& there, std::string more, std::size_t size) {
   raw_client client = co_await raw_client::connect(tcp_connector("127.0.0.1", there.port));
   const std::string body = big_message(size);
@@ -717,11 +719,11 @@ TEST(McpHttp, a_message_that_does_not_come_in_time_is_408_and_one_that_waits_for
   run_with_http(std::move(options), [](place& there) -> awaitable<void> {
     const std::string first = "Authorization: Bearer first-token-0123456\r\n";
     const place::fields second{{"Authorization", "Bearer second-token-012345"}};
-    // It has all of the first token's share.
+    // The first message occupies the whole memory share of the first token.
     raw_client holds = co_await hold_message(there, first, 39'000);
     co_await nap(std::chrono::milliseconds(50));
     raw_client waits = co_await hold_message(there, first, 39'000);
-    // The other token has its own.
+    // The second token has its own share.
     const std::string id = co_await there.begin("2025-11-25", second);
     place::fields mine = second;
     mine.emplace_back("Mcp-Session-Id", id);
@@ -729,7 +731,7 @@ TEST(McpHttp, a_message_that_does_not_come_in_time_is_408_and_one_that_waits_for
     EXPECT_EQ(told(said), "200 9");
     const std::string late = co_await holds.hear("\r\n");
     EXPECT_EQ(late.substr(0, 12), "HTTP/1.1 408");
-    // Now its memory is free, but there is no time left.
+    // The first message has timed out and its memory is free, but the time for the waiting message is over too.
     const std::string waited = co_await waits.hear("\r\n");
     EXPECT_TRUE(waited.starts_with("HTTP/1.1 503") || waited.starts_with("HTTP/1.1 408")) << waited;
   });

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A server and a client at the two ends of a stream in memory, and the messages of the client.
+// A server and a client that are connected by a stream in memory, and functions for the client's messages.
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -45,7 +45,7 @@
 
 namespace cofferdam_test {
 
-/// One direction of a stream in memory. `most` bytes fit in.
+/// One direction of a stream in memory. Holds at most `most` unread bytes.
 class memory_pipe {
  public:
   explicit memory_pipe(const asio::any_io_executor& executor, std::size_t most = std::size_t{1} << 20U)
@@ -112,7 +112,7 @@ inline std::string member(const boost::json::value& object, std::string_view nam
   if (found == nullptr) return "(none)";
   return found->is_string() ? std::string(found->get_string()) : boost::json::serialize(*found);
 }
-/// "-32602", or "(none)" for a result.
+/// Returns the error code of a reply, such as "-32602". Returns "(none)" if the reply is a result.
 inline std::string error_code_in(const boost::json::value& answer) {
   const boost::json::object* const inside = answer.if_object();
   if (inside == nullptr || !inside->contains("error")) return "(none)";
@@ -124,7 +124,7 @@ inline const boost::json::value& result_in(const boost::json::value& answer) {
     throw std::runtime_error("no result: " + boost::json::serialize(answer));
   return inside->at("result");
 }
-/// The first text of a tool's answer.
+/// Returns the first text in the result of a tool.
 inline std::string text_said(const boost::json::value& answer) {
   return std::string(result_in(answer).at("content").at(0).at("text").as_string());
 }
@@ -141,9 +141,9 @@ class mcp_client {
     line += '\n';
     co_await stream_.write(cofferdam::as_bytes(line));
   }
-  /// A piece of a message.
+  /// Sends a part of a message.
   cofferdam::awaitable<void> say_part(std::string part) { co_await stream_.write(cofferdam::as_bytes(part)); }
-  /// The next message.
+  /// Returns the next message.
   cofferdam::awaitable<boost::json::value> hear() {
     std::vector<std::byte> room(16 * 1024);
     for (;;) {
@@ -158,7 +158,7 @@ class mcp_client {
       heard_ += cofferdam::as_text(cofferdam::bytes_view(room).first(count));
     }
   }
-  /// The answer to the request of this id; what comes before goes to `others`.
+  /// Returns the reply to the request with this id. Messages that arrive before it go to `others`.
   cofferdam::awaitable<boost::json::value> hear_answer(std::string id) {
     for (;;) {
       boost::json::value one = co_await hear();
@@ -166,7 +166,7 @@ class mcp_client {
       others.push_back(std::move(one));
     }
   }
-  /// Sends a request and waits.
+  /// Sends a request, and returns the reply.
   /// \param params  JSON, with its braces.
   cofferdam::awaitable<boost::json::value> ask(std::string method, std::string params = "{}") {
     const std::string id = std::to_string(++last_);
@@ -210,7 +210,7 @@ inline cofferdam::awaitable<void> nap(std::chrono::milliseconds time) {
   asio::steady_timer timer(executor, time);
   co_await timer.async_wait(asio::use_awaitable);
 }
-/// Looks again and again, for up to 20 s, whether something has come about.
+/// Polls `what` until it returns true. Returns false if it is still false after 20 s.
 inline cofferdam::awaitable<bool> comes_true(std::function<bool()> what) {
   for (int i = 0; i < 4000; ++i) {
     if (what()) co_return true;
@@ -222,7 +222,7 @@ inline cofferdam::awaitable<bool> comes_true(std::function<bool()> what) {
 using mcp_setup = std::function<std::unique_ptr<cofferdam::mcp::server>(const asio::any_io_executor&)>;
 using mcp_body = std::function<cofferdam::awaitable<void>(mcp_client&)>;
 
-/// Clients of one server, each over a stream of its own; then waits for the ends of all.
+/// Runs a server with several clients, each on its own stream. Returns when all of them have ended.
 inline void run_with_mcp(const mcp_setup& make, const std::vector<mcp_body>& bodies) {
   const watchdog guard(std::chrono::seconds(120));
   asio::io_context context(1);
