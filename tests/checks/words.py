@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""No path of one machine, no TODO without an issue, no stray bytes, in any text file of the tree."""
+"""Finds paths of one machine, TODOs without an issue number, and stray bytes in all text files of the tree."""
 import os
 import re
 
 from _harness import main
 
 LEAVE_OUT = {".git", "build", "__pycache__"}
-# /home/user is a guest's home in E2B's images, not a person's.
+# /home/user is the home directory in E2B's images, not that of a developer.
 MACHINE_PATH = re.compile(r"(?<![\w/.~*$}-])/(work(?![\w-])|root/\w|home/(?!user\b)[A-Za-z0-9_-]{2,})")
 TODO = re.compile(r"(?<!`)\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 BINARY = {".png", ".jpg", ".gif", ".gz", ".zip", ".bin"}
@@ -19,7 +19,7 @@ def text_files(root):
         folders[:] = sorted(name for name in folders if name not in LEAVE_OUT)
         for name in sorted(names):
             path = os.path.join(folder, name)
-            # A fuzzer's corpus is bytes, not text; this file names what it looks for.
+            # The inputs for fuzzers are not text, and this file contains the patterns themselves.
             if "/fuzz/corpus/" in path or os.path.splitext(name)[1] in BINARY or path.endswith("checks/words.py"):
                 continue
             yield path
