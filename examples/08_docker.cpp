@@ -18,7 +18,7 @@ awaitable<void> look_around() {
       std::cout << result.out_text();
     });
   } catch (const error& failure) {
-    if (failure.code() == exec_errc::cancelled) throw;  // no daemon, or no image: the sentence says which
+    if (failure.code() == exec_errc::cancelled) throw;  // a cancellation is not a failure of Docker
     std::cout << "no container: " << failure.what() << "\n";
   }
 }

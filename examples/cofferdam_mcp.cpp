@@ -438,7 +438,7 @@ std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, 
   if (!wanted.allow.empty()) provider = any_provider(std::move(provider) | allow_commands(wanted.allow));
   auto made = std::make_unique<mcp::server>(executor, std::move(provider), std::move(options));
   if (!wanted.python_wanted.value_or(wanted.allow.empty())) return made;
-  static_cast<void>(guarded(any_runner_provider(pyodide()), wanted.guards));  // reports wrong guards now
+  static_cast<void>(guarded(any_runner_provider(pyodide()), wanted.guards));  // fails now if a guard is unknown
   made->runner([program = wanted.python, guards = wanted.guards](any_environment& inside) {
     return guarded(any_runner_provider(environment_ref<any_environment>(inside) | python().interpreter(program)),
                    guards);
@@ -446,7 +446,7 @@ std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, 
   return made;
 }
 
-//  ---- doctor: the report of what this machine can enforce ----
+// ---- doctor: the report of what this machine can enforce ----
 std::string without_end(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;

@@ -127,8 +127,7 @@ std::string from_lines(std::string_view lines) {
   return archive + cofferdam_test::tar_end();
 }
 
-//  ---- a simulated file system, whose links are followed as a kernel does
-// ------------------------------------------------
+// ---- a simulated file system, whose links are followed as a kernel does ---------------------------------------------
 
 using world = std::map<std::string, tar_entry>;
 

@@ -60,8 +60,7 @@ void end_outputs(command_lifecycle& life) {
   life.took(1, 0);
 }
 
-//  ---- all orders of events
-// -------------------------------------------------------------------------------------------
+// ---- all orders of events -------------------------------------------------------------------------------------------
 
 /// A state machine under test, with counters of the actions that a correct owner has taken. (The owner is the object
 /// that performs the actions.)

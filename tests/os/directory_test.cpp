@@ -491,7 +491,7 @@ TEST_P(Directory, moving_an_unfinished_file_moves_the_duty_to_discard_it) {
   EXPECT_EQ(folder_.read("in/a"), "12");
 }
 
-// ---- looking and listing
+// ---- stat and list
 
 TEST_P(Directory, stat_tells_the_four_kinds_apart) {
   folder_.write("in/file", "12345", 0640);
@@ -690,7 +690,7 @@ TEST_P(Directory, work_leaves_no_descriptor_open) {
   EXPECT_EQ(cofferdam_test::open_descriptors(), before);
 }
 
-// ---- changing
+// ---- make, rename, remove
 
 TEST_P(Directory, make_directory_makes_parents_and_does_not_mind_what_is_there) {
   in_.make_directory("a/b/c");

@@ -45,7 +45,7 @@ std::string not_found(const std::string& id) {
   return "502 {\"sandboxId\":\"" + id + "\",\"message\":\"The sandbox was not found\",\"code\":502}";
 }
 
-//  ---- the control API: creating, listing and ending sandboxes ----
+// ---- the control API: creating, listing and ending sandboxes ----
 
 TEST(E2bGateway, both_dialects_create_a_sandbox) {
   run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
@@ -441,7 +441,7 @@ TEST(E2bGateway, what_can_stand_still_is_paused_and_resumed) {
   });
 }
 
-// ---- the end ----
+// ---- the end of serving ----
 
 TEST(E2bGateway, the_end_of_serving_closes_every_sandbox) {
   std::string folder;

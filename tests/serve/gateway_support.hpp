@@ -41,12 +41,14 @@ namespace cofferdam_test {
 inline boost::json::value json_of(std::string_view text) {
   return boost::json::parse(boost::json::string_view(text.data(), text.size()));
 }
+/// Returns the text member `name` of a JSON object; empty if there is no such text.
 inline std::string text_at(const boost::json::value& object, const char* name) {
   const boost::json::value* const found = object.as_object().if_contains(name);
   if (found == nullptr || !found->is_string()) return {};
   return {found->get_string().data(), found->get_string().size()};
 }
 
+/// The id of a sandbox, and the token for requests to it.
 struct gateway_sandbox_name {
   std::string id;
   std::string token;
@@ -128,6 +130,7 @@ inline std::string said(const cofferdam::http_response& answer) {
   return std::to_string(answer.status()) + " " + std::string(answer.text());
 }
 
+/// A client of the gateway that sends requests as E2B's SDKs do. Tests see the raw replies.
 class gateway_client {
  public:
   gateway_client(const asio::any_io_executor& executor, std::uint16_t port)
@@ -252,6 +255,7 @@ inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway::options o
   if (failure) std::rethrow_exception(failure);
 }
 
+/// Runs `with_gateway` on a new event loop.
 inline void run_with_gateway(const gateway_work& body,
                              cofferdam::e2b_gateway::options options = cofferdam::e2b_gateway::options(),
                              cofferdam::any_provider provider = local_provider()) {

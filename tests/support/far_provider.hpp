@@ -52,6 +52,7 @@ class session_folder {
   std::filesystem::path path_;
 };
 
+/// An environment whose commands and files go through a `warden_session` over a byte stream.
 class far_environment {
  public:
   far_environment(warden_session session, std::shared_ptr<session_folder> folder, unique_fd warden)
@@ -102,6 +103,7 @@ class far_environment {
   unique_fd warden_;
 };
 
+/// A provider of `far_environment`s. `open` starts a warden and connects to it over a socket.
 class far_provider {
  public:
   far_provider() = default;

@@ -36,8 +36,7 @@
 
 namespace cofferdam_test {
 
-//  ---- observation from outside
-// ----------------------------------------------------------------------------------------
+// ---- observation from outside ---------------------------------------------------------------------------------------
 
 /// Returns a unique number of seconds for `sleep`. The number marks the processes of one attack: it stays in their
 /// command lines when they change their parent or their environment.
@@ -78,6 +77,7 @@ inline std::string shown(const std::vector<process_entry>& processes) {
   return text.str();
 }
 
+/// Returns the id of the only process in the list; 0 if there is none, or more than one.
 inline pid_t only(const std::vector<process_entry>& processes) {
   return processes.size() == 1 ? processes.front().pid : 0;
 }
@@ -265,11 +265,11 @@ class forked_program {
   int words_ = -1;
 };
 
-//  ---- help for hostile commands
-// --------------------------------------------------------------------------------------
+// ---- help for hostile commands --------------------------------------------------------------------------------------
 
 inline bool has_perl() { return ::access("/usr/bin/perl", X_OK) == 0; }
 
+/// Replaces each word `M` in a shell line by the marker.
 inline std::string with_marker(std::string line, const std::string& marker) {
   for (std::size_t at = 0; (at = line.find('M', at)) != std::string::npos; at += marker.size()) {
     const bool whole = (at == 0 || std::isalpha(static_cast<unsigned char>(line[at - 1])) == 0) &&

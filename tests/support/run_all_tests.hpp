@@ -22,6 +22,7 @@ struct skipped_test {
   std::string why;
 };
 
+/// Records the skipped tests of a run, and the reasons.
 class skip_account : public testing::EmptyTestEventListener {
  public:
   const std::vector<skipped_test>& skipped() const noexcept { return skipped_; }

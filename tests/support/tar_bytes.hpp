@@ -151,8 +151,10 @@ class tar_header {
   std::string block_;
 };
 
+/// Returns the two blocks of zeros that end an archive.
 inline std::string tar_end() { return std::string(1024, '\0'); }
 
+/// Returns one record of a pax header: its length, a blank, and `key=value` with a line break.
 inline std::string pax_line(const std::string& key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;
   std::size_t size = rest + 1;
@@ -160,10 +162,12 @@ inline std::string pax_line(const std::string& key, std::string_view value) {
   return std::to_string(size) + " " + key + "=" + std::string(value) + "\n";
 }
 
+/// Returns a special entry, whose content describes the next entry.
 inline std::string tar_extension(char flag, const std::string& content) {
   return tar_header("././@Extension", flag, content.size()).with(content);
 }
 inline std::string pax_header(const std::string& records) { return tar_extension('x', records); }
+/// Returns the entry that GNU tar writes before an entry with a long name (flag L) or a long link (flag K).
 inline std::string gnu_long(char flag, const std::string& text) {
   return tar_extension(flag, text + std::string(1, '\0'));
 }

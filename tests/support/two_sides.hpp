@@ -34,6 +34,7 @@ class in_one_trip {
     return cofferdam::local().workspace(workspace).without_warning();
   }
 };
+/// The kind of environment that transfers one file at a time, because it has only the four required members.
 class one_by_one {
  public:
   static plain_provider<cofferdam::local> provider(const std::filesystem::path& workspace) {

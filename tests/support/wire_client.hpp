@@ -104,6 +104,7 @@ class wire_reader {
   std::string_view bytes_;
 };
 
+/// A received frame: the header's fields and the content.
 struct wire_frame {
   cofferdam::detail::wire::frame_type type{};
   std::uint32_t job = 0;

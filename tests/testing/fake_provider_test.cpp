@@ -48,8 +48,7 @@ static_assert(code_exec_provider<fake_provider>);
 static_assert(streaming_environment<fake_environment>);
 static_assert(file_environment<fake_environment>);
 
-//  ---- a test as a user of the library writes it: of a layer that runs a failed command once more
-// ---------------------
+// ---- a test as a user of the library writes it: of a layer that runs a failed command once more ---------------------
 
 template <code_exec_environment Inner>
 class retry_layer : public layer<retry_layer<Inner>, Inner> {
@@ -94,7 +93,7 @@ TEST(FakeProvider, shows_what_a_layer_under_test_asked) {
   EXPECT_EQ(fake.closed(), 1U);
 }
 
-// ---- the fake itself --------------------------------------------------------------------------------------------
+// ---- the fake itself ------------------------------------------------------------------------------------------------
 
 template <class Work>
 awaitable<std::optional<error>> failure_of(Work work) {

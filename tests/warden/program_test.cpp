@@ -165,8 +165,7 @@ TEST_P(WardenStream, a_ping_comes_back_with_what_it_held) {
   }
 }
 
-//  ---- frames that are refused
-// ----------------------------------------------------------------------------------------
+// ---- frames that are refused ----------------------------------------------------------------------------------------
 
 /// Starts a job, sends `bytes`, and expects a `protocol_error` with this fault and type. The program must then end, and
 /// its processes must be dead.
@@ -369,7 +368,7 @@ TEST_F(WardenProgram, a_host_that_had_stopped_reading_is_refused_all_the_same) {
   EXPECT_GT(warden[1].out.size(), 0U);
 }
 
-// ---- a stream cut anywhere ------------------------------------------------------------------------------------------
+// ---- a stream that ends anywhere ------------------------------------------------------------------------------------
 
 /// Returns the frames of a session whose replies are all known.
 std::string whole_session() {
@@ -1113,7 +1112,7 @@ TEST_F(WardenProgram, what_leaves_its_terminal_is_killed_too) {
   EXPECT_TRUE(living_with(mark).empty());
 }
 
-// ---- the user of a command -----------------------------------------------------------------------------------------
+// ---- the user of a command ------------------------------------------------------------------------------------------
 
 TEST_F(WardenProgram, limits_are_set) {
   wire_session warden;
@@ -1291,8 +1290,7 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_answer_is_replaced_by_the_warde
   EXPECT_EQ(warden[1].reason, exit_reason::timeout);
 }
 
-//  ---- too many descriptors in flight
-// ---------------------------------------------------------------------------------
+// ---- too many descriptors in flight ---------------------------------------------------------------------------------
 
 // The kernel limits the descriptors that all processes of one user have in flight over sockets. A command with the
 // warden's user can use up that limit. The warden can then pass no descriptor to a supervisor, and must report that.
@@ -1331,7 +1329,7 @@ TEST_F(WardenProgram, a_command_whose_descriptors_cannot_be_passed_fails_by_that
   EXPECT_EQ(seen, "");
 }
 
-// ---- commands that want to be traced --------------------------------------------------------------------------------
+// ---- commands that request to be traced -----------------------------------------------------------------------------
 
 /// Returns a Perl script that makes its parent its tracer, and then runs `rest`.
 std::string traced(const std::string& rest) {
@@ -1434,7 +1432,7 @@ TEST_F(WardenProgram, orphans_and_threads_that_ask_to_be_traced_go_on) {
   EXPECT_NE(threaded.out.find("on"), std::string::npos) << threaded;
 }
 
-// ---- descriptors that come with the frame ---------------------------------------------------------------------------
+// ---- descriptors that are sent with a frame -------------------------------------------------------------------------
 
 struct pipe_pair {
   int read_end = -1;
@@ -1856,7 +1854,7 @@ TEST_F(WardenProgram, commands_are_the_first_that_the_kernel_ends_for_memory) {
   }
 }
 
-// ---- where descriptors or calls are refused -------------------------------------------------------------------------
+// ---- the kernel refuses descriptors or system calls -----------------------------------------------------------------
 
 /// Returns a shell line that starts a command, its child and its grandchild, each in a new session. Each prints a line
 /// when SIGTERM reaches it, and continues.
@@ -1985,7 +1983,7 @@ TEST_F(WardenProgram, while_nothing_happens_it_does_nothing) {
   EXPECT_LE(switches(), before + 2);
 }
 
-//  ---- the program for another architecture, in an emulator ----------------------------------------------------------
+// ---- the program for another architecture, in an emulator -----------------------------------------------------------
 
 // The emulator does not support subreapers, so processes that fork twice are lost. Process trees are therefore not
 // tested here.

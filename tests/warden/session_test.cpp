@@ -222,7 +222,7 @@ TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
   });
 }
 
-//  ---- a warden that sends without end ----
+// ---- a warden that sends without end ----
 
 /// A sink that records the last request, so that a test can send replies that no correct warden sends.
 class asked_frames final : public detail::frame_sink {

@@ -1221,7 +1221,7 @@ TEST_P(WardenFiles, everything_works_where_a_filter_hides_openat2) {
   }
 }
 
-// ---- replaced names
+// ---- names that are replaced meanwhile
 
 /// A thread that exchanges two names as fast as it can, until the destructor stops it.
 class swapper {
@@ -1453,7 +1453,7 @@ TEST_P(WardenFiles, a_frame_may_come_byte_by_byte) {
   EXPECT_EQ(files().take(9).data, "text");
 }
 
-// ---- the root, and the process
+// ---- the root, and the worker process
 
 TEST_P(WardenFiles, without_a_root_every_operation_is_refused) {
   file_client none("", walks());

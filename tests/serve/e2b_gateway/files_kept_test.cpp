@@ -36,7 +36,7 @@ using cofferdam_test::run_with_gateway;
 using cofferdam_test::said;
 using cofferdam_test::text_at;
 
-// ---- over files that are there ----
+// ---- uploads over existing files ----
 
 TEST(E2bUploads, a_file_that_is_there_keeps_its_mode_and_its_other_names) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
@@ -233,7 +233,7 @@ TEST(E2bUploads, metadata_is_kept_and_moves_with_the_file) {
   });
 }
 
-// ---- shares ----
+// ---- sandboxes per key ----
 
 TEST(E2bUploads, a_key_does_not_take_the_sandboxes_of_another) {
   const std::string second = "e2b_fedcba9876543210";

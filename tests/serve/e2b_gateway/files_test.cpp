@@ -283,7 +283,7 @@ TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
       e2b_gateway::options().watchers(2).watch_interval(10ms));
 }
 
-// ---- further ports ----
+// ---- services on further ports ----
 
 /// A service on a port that replies with the facts about its sandbox, and records its end.
 class echo_service final : public e2b_gateway::port_service {

@@ -253,7 +253,7 @@ void add_talking(mcp::server& to) {
          [](call& of) { return ask_user(of, "Please choose", object(choices)); });
 }
 
-//  ---- requests for input in the era without a handshake ----
+// ---- requests for input in the era without a handshake ----
 answer ask_name(call& of) {
   const auto said = accepted(of, "user_name");
   if (said && !text_in(*said, "name").empty()) return answer("Hello, " + text_in(*said, "name") + "!");

@@ -681,7 +681,7 @@ TEST(McpHttp, clients_of_the_modern_era_have_places_by_name_and_only_so_many) {
   });
 }
 
-// ---- how much arrives at once ----
+// ---- limits on the memory of messages ----
 
 std::string big_message(std::size_t size) {
   return R"({"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":")" + std::string(size, 'x') + "\"}}";

@@ -65,6 +65,7 @@ class memory_pipe {
   }
 };
 
+/// One end of a connection in memory: reads from one pipe, and writes to the other.
 class memory_stream final : public cofferdam::byte_stream::implementation {
  public:
   memory_stream(std::shared_ptr<memory_pipe> in, std::shared_ptr<memory_pipe> out)
@@ -106,6 +107,8 @@ class memory_stream final : public cofferdam::byte_stream::implementation {
   std::shared_ptr<memory_pipe> out_;
 };
 
+/// Returns a member of a JSON object: a string as it is, and any other value as JSON. Returns "(none)" if the member is
+/// absent.
 inline std::string member(const boost::json::value& object, std::string_view name) {
   const boost::json::object* const inside = object.if_object();
   const boost::json::value* const found = inside == nullptr ? nullptr : inside->if_contains({name.data(), name.size()});
@@ -132,6 +135,7 @@ inline std::string text_said(const boost::json::value& answer) {
 inline constexpr std::string_view modern_meta =
     R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}})";
 
+/// An MCP client that sends raw messages, so that a test can also send invalid ones.
 class mcp_client {
  public:
   mcp_client(cofferdam::byte_stream stream, std::shared_ptr<memory_pipe> from, std::shared_ptr<memory_pipe> to)
@@ -250,6 +254,7 @@ inline void run_with_mcp(const mcp_setup& make, const std::vector<mcp_body>& bod
   clients.clear();
   if (failure) std::rethrow_exception(failure);
 }
+/// Runs a server with one client.
 inline void run_with_mcp(const mcp_setup& make, const mcp_body& body) {
   run_with_mcp(make, std::vector<mcp_body>{body});
 }
