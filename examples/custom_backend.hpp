@@ -28,8 +28,8 @@ class folder_environment {
     cofferdam::command_result result = co_await children_.run(std::move(c), std::move(request));
     co_return result;
   }
-  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t most) {
-    return files().read_file(std::move(path), most);
+  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t max_bytes) {
+    return files().read_file(std::move(path), max_bytes);
   }
   cofferdam::awaitable<void> write_file(std::string path, cofferdam::bytes_view content) {
     return files().write_file(std::move(path), content);

@@ -119,8 +119,8 @@ int main(int count, char** words) try {
   if (name.kind() == "local" && !allows_host_paths) throw error(exec_errc::invalid_argument, host_paths);
   if (arguments.size() > 1 && !allows_host_paths)
     throw error(exec_errc::invalid_argument, "\"" + one_line(arguments[1]) + "\" is one word too many; see --help");
-  const char* const wanted = std::getenv("PORT");
-  const auto port = static_cast<std::uint16_t>(wanted == nullptr ? 3000 : std::stoi(wanted));
+  const char* const port_text = std::getenv("PORT");
+  const auto port = static_cast<std::uint16_t>(port_text == nullptr ? 3000 : std::stoi(port_text));
 
   asio::io_context context(1);
   const std::string key = new_key();

@@ -91,21 +91,21 @@ pipe_stream connect(const asio::any_io_executor& executor, const std::string& li
 awaitable<void> work(std::filesystem::path warden) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   pipe_stream stream = connect(executor, "exec " + warden.string());
-  warden_session there = co_await warden_session::open(std::move(stream));
+  warden_session session = co_await warden_session::open(std::move(stream));
 
   const std::vector<std::string> variables{"PATH=/usr/bin:/bin"};
   const command count = shell("seq 1 100000 | tail -n 1; (setsid sleep 1000 &)");
-  command_result counted = co_await there.run(count, request_for(count, "/bin/sh", variables));
+  command_result counted = co_await session.run(count, request_for(count, "/bin/sh", variables));
   std::cout << "counted to " << counted.out().text();
 
   const command upper = argv("tr", "a-z", "A-Z").input("one stream, many commands\n");
-  command_result shouted = co_await there.run(upper, request_for(upper, "/bin/sh", variables));
+  command_result shouted = co_await session.run(upper, request_for(upper, "/bin/sh", variables));
   std::cout << shouted.out().text();
 
   const command slow = shell("echo begun; sleep 1000").timeout(std::chrono::milliseconds(300));
-  command_result ended = co_await there.run(slow, request_for(slow, "/bin/sh", variables));
+  command_result ended = co_await session.run(slow, request_for(slow, "/bin/sh", variables));
   std::cout << ended.out().text() << to_string(ended.kind()) << "\n";
-  co_await there.close();
+  co_await session.close();
 }
 
 }  // namespace

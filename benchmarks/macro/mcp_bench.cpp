@@ -49,10 +49,10 @@ memory memory_of(pid_t pid) {
 }
 
 std::vector<pid_t> children_of(pid_t pid) {
-  std::vector<pid_t> all;
+  std::vector<pid_t> children;
   std::ifstream words("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
-  for (pid_t child = 0; words >> child;) all.push_back(child);
-  return all;
+  for (pid_t child = 0; words >> child;) children.push_back(child);
+  return children;
 }
 
 /// Returns the memory of a process and of all its descendants.
@@ -118,13 +118,13 @@ class server {
   nanoseconds call(const std::string& tool, const std::string& arguments) {
     const std::string params = R"({"name":")" + tool + R"(","arguments":)" + arguments + "}";
     std::string answer;
-    const nanoseconds taken = cofferdam_bench::timed([&] { answer = ask("tools/call", params); });
+    const nanoseconds elapsed = cofferdam_bench::timed([&] { answer = ask("tools/call", params); });
     const boost::json::value parsed = boost::json::parse(answer);
     const boost::json::object* const result =
         parsed.as_object().if_contains("result") ? &parsed.as_object().at("result").as_object() : nullptr;
     if (result == nullptr || (result->contains("isError") && result->at("isError").as_bool()))
       throw std::runtime_error(name_ + " said " + answer);
-    return taken;
+    return elapsed;
   }
 
  private:
@@ -177,20 +177,20 @@ void run_shell() {
 
 /// Calls the same tool of several servers in turn, and prints the times. The first server must be ours.
 /// \param floor  a function that is measured beside the servers; null means none.
-void compare(const char* title, const std::vector<contestant>& all, const std::string& arguments, int rounds,
+void compare(const char* title, const std::vector<contestant>& contestants, const std::string& arguments, int rounds,
              void (*floor)() = nullptr) {
   std::vector<row> rows;
   if (floor != nullptr) rows.emplace_back("bash -c true, without a server");
   const std::size_t first = rows.size();
-  for (const contestant& one : all) rows.emplace_back(one.who->name());
+  for (const contestant& contender : contestants) rows.emplace_back(contender.who->name());
   for (int i = -10; i < rounds; ++i) {
     if (floor != nullptr) {
-      const nanoseconds taken = cofferdam_bench::timed(floor);
-      if (i >= 0) rows[0].add(taken);
+      const nanoseconds elapsed = cofferdam_bench::timed(floor);
+      if (i >= 0) rows[0].add(elapsed);
     }
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      const nanoseconds taken = all[k].who->call(all[k].tool, arguments);
-      if (i >= 0) rows[first + k].add(taken);
+    for (std::size_t k = 0; k < contestants.size(); ++k) {
+      const nanoseconds elapsed = contestants[k].who->call(contestants[k].tool, arguments);
+      if (i >= 0) rows[first + k].add(elapsed);
     }
   }
   cofferdam_bench::print(title, rows);
@@ -200,12 +200,12 @@ void compare(const char* title, const std::vector<contestant>& all, const std::s
   std::printf("\n");
 }
 
-void print_memory(const char* title, const std::vector<server*>& all) {
+void print_memory(const char* title, const std::vector<server*>& servers) {
   std::printf("%s\n%-58s %10s %10s %14s %14s\n", title, "", "RSS KiB", "PSS KiB", "with children", "");
-  for (const server* one : all) {
-    const memory alone = memory_of(one->pid());
-    const memory tree = memory_of_tree(one->pid());
-    std::printf("%-58s %10ld %10ld %10ld RSS %10ld PSS\n", one->name().c_str(), alone.rss, alone.pss, tree.rss,
+  for (const server* measured : servers) {
+    const memory alone = memory_of(measured->pid());
+    const memory tree = memory_of_tree(measured->pid());
+    std::printf("%-58s %10ld %10ld %10ld RSS %10ld PSS\n", measured->name().c_str(), alone.rss, alone.pss, tree.rss,
                 tree.pss);
   }
   std::printf("\n");
@@ -233,8 +233,8 @@ void run(const std::string& folder, int rounds) {
 
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 300;
-  const char* const there = std::getenv("COFFERDAM_MCP_PEERS");
-  const std::string folder = count > 2 ? arguments[2] : there == nullptr ? "" : there;
+  const char* const default_folder = std::getenv("COFFERDAM_MCP_PEERS");
+  const std::string folder = count > 2 ? arguments[2] : default_folder == nullptr ? "" : default_folder;
   if (folder.empty()) {
     std::printf(
         "not run: COFFERDAM_MCP_PEERS names no folder with MCP's packages (tests/serve/mcp/peers.sh makes one)\n");

@@ -65,9 +65,9 @@ template <class Runner>
 awaitable<nanoseconds> run_warm(Runner& runner, std::string code) {
   const auto begin = std::chrono::steady_clock::now();
   code_result result = co_await runner.run_code(code_request(std::move(code)));
-  const nanoseconds taken = std::chrono::steady_clock::now() - begin;
+  const nanoseconds elapsed = std::chrono::steady_clock::now() - begin;
   if (!result.success()) throw std::runtime_error("a run failed: " + result.reason() + result.err().text());
-  co_return taken;
+  co_return elapsed;
 }
 
 /// Returns the time that the peer itself measured. It excludes the communication between the peer and this program.
@@ -80,8 +80,8 @@ awaitable<void> plain(std::string interpreter, int rounds) {
   rows.emplace_back("1+1 in a warm runner, a fork for each run");
   rows.emplace_back("PYTHON -c 1+1");
   std::optional<cofferdam_bench::peer> kodeagent;
-  if (const char* const there = std::getenv("COFFERDAM_KODEAGENT_PEER")) {
-    const std::string program = std::string(there) + "/python/bin/python";
+  if (const char* const peer_folder = std::getenv("COFFERDAM_KODEAGENT_PEER")) {
+    const std::string program = std::string(peer_folder) + "/python/bin/python";
     kodeagent.emplace(std::vector<std::string>{program, COFFERDAM_PEERS "/kodeagent_peer.py", interpreter});
     rows.emplace_back("1+1 in kodeagent's runner on the host");
   } else {

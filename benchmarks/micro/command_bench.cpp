@@ -49,7 +49,7 @@ using cofferdam_bench::timed;
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> all;
-  for (std::string& one : strings) all.push_back(one.data());
+  for (std::string& text : strings) all.push_back(text.data());
   all.push_back(nullptr);
   return all;
 }
@@ -122,11 +122,11 @@ awaitable<void> compare_strands(int rounds) {
   rows.emplace_back("opened on an asio::strand: stays there");
   rows.emplace_back("opened on the loop: has a strand of its own");
   for (int i = -20; i < rounds; ++i) {
-    const std::chrono::nanoseconds there =
+    const std::chrono::nanoseconds on_strand =
         co_await asio::co_spawn(strand, timed_run(*stays, shell("true")), asio::use_awaitable);
     const std::chrono::nanoseconds here = co_await timed_run(*hops, shell("true"));
     if (i < 0) continue;  // warm-up
-    rows[0].add(there);
+    rows[0].add(on_strand);
     rows[1].add(here);
   }
   cofferdam_bench::print("run_command(shell(\"true\")) on a loop with one thread, interleaved", rows);

@@ -37,10 +37,10 @@ class row {
 
 inline void print(const char* title, const std::vector<row>& rows) {
   std::printf("%s\n%-58s %10s %10s %10s %8s\n", title, "", "p50 us", "p95 us", "p99 us", "ratio");
-  for (const row& one : rows)
-    std::printf("%-58s %10.1f %10.1f %10.1f %8.2f\n", one.name().c_str(), one.percentile(0.5) / 1000,
-                one.percentile(0.95) / 1000, one.percentile(0.99) / 1000,
-                one.percentile(0.5) / rows.front().percentile(0.5));
+  for (const row& entry : rows)
+    std::printf("%-58s %10.1f %10.1f %10.1f %8.2f\n", entry.name().c_str(), entry.percentile(0.5) / 1000,
+                entry.percentile(0.95) / 1000, entry.percentile(0.99) / 1000,
+                entry.percentile(0.5) / rows.front().percentile(0.5));
   std::printf("\n");
 }
 

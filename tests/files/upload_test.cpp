@@ -469,8 +469,8 @@ TYPED_TEST(Upload, cancelled_at_any_step_is_a_typed_error_and_leaves_whole_files
         EXPECT_EQ(reason.code(), asio::error::operation_aborted);
       }
     }
-    for (const std::string& one : tree(this->work_))
-      EXPECT_TRUE(one == "dir/" || one.size() == 600000 + 6) << one.substr(0, 50);
+    for (const std::string& entry : tree(this->work_))
+      EXPECT_TRUE(entry == "dir/" || entry.size() == 600000 + 6) << entry.substr(0, 50);
     std::filesystem::remove_all(this->work_ / "dir");
   }
   EXPECT_TRUE(ended);
@@ -478,10 +478,10 @@ TYPED_TEST(Upload, cancelled_at_any_step_is_a_typed_error_and_leaves_whole_files
 
 // A function template instead of a generic lambda inside another one, which clang 16 does not instantiate completely.
 template <class Environment>
-cofferdam::awaitable<void> there_and_back(Environment& there, std::string from, std::string to) {
-  transfer_result sent = co_await cofferdam::upload(there, files(from));
-  transfer_result fetched = co_await cofferdam::download(there, files("**"), to);
-  transfer_result copied = co_await cofferdam::copy_files(there, there, files("dir").into("again"));
+cofferdam::awaitable<void> there_and_back(Environment& environment, std::string from, std::string to) {
+  transfer_result sent = co_await cofferdam::upload(environment, files(from));
+  transfer_result fetched = co_await cofferdam::download(environment, files("**"), to);
+  transfer_result copied = co_await cofferdam::copy_files(environment, environment, files("dir").into("again"));
   EXPECT_TRUE(sent.ok() && fetched.ok() && copied.ok());
 }
 

@@ -74,8 +74,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string complaint;
   const std::optional<boost::json::value> arguments = detail::read_tool_arguments(text, "tool", complaint);
   require(arguments ? arguments->is_object() : !complaint.empty());
-  const detail::service_complaint said = detail::service_complaint::read(text);
-  detail::classify(100 + data[0] * 2, said);
+  const detail::service_complaint parsed = detail::service_complaint::read(text);
+  detail::classify(100 + data[0] * 2, parsed);
   http_fields fields;
   if (detail::is_field_text(text)) fields.append("Retry-After", std::string(text));
   if (const auto wait = detail::asked_wait(fields, 0)) require(wait->count() > 0);

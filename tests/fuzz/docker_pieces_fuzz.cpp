@@ -47,9 +47,9 @@ std::string read_frames(std::string_view text, std::size_t size) {
   std::string end = "whole";
   try {
     cut(text, size, [&](std::string_view piece) {
-      while (const std::optional<stream_piece> one = stream.next(piece)) {
-        require(!one->content().empty());
-        channels[static_cast<std::size_t>(one->channel())] += one->content();
+      while (const std::optional<stream_piece> found = stream.next(piece)) {
+        require(!found->content().empty());
+        channels[static_cast<std::size_t>(found->channel())] += found->content();
       }
       require(piece.empty());
     });
@@ -57,28 +57,28 @@ std::string read_frames(std::string_view text, std::size_t size) {
   } catch (const error& failure) {
     end = failure.what();
   }
-  std::string all = end;
-  for (const std::string& one : channels) all += "|" + one;
-  return all;
+  std::string description = end;
+  for (const std::string& channel : channels) description += "|" + channel;
+  return description;
 }
 
 std::string read_progress(std::string_view text, std::size_t size) {
   progress_stream stream(256);
-  std::string all;
+  std::string events;
   try {
     cut(text, size, [&](std::string_view piece) {
       stream.feed(piece);
       while (const std::optional<progress_event> event = stream.next())
-        all += std::to_string(static_cast<int>(event->what())) + event->id() + event->text() +
-               std::to_string(event->current()) + "\n";
+        events += std::to_string(static_cast<int>(event->what())) + event->id() + event->text() +
+                  std::to_string(event->current()) + "\n";
     });
     stream.finish();
-    all += "whole";
+    events += "whole";
   } catch (const error& failure) {
     // The events before a refusal depend on the pieces; the refusal itself does not.
-    all = "refused";
+    events = "refused";
   }
-  return all;
+  return events;
 }
 
 void read_image(std::string_view text) {

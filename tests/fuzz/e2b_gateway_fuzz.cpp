@@ -33,25 +33,25 @@ void require(bool holds, const char* what) {
 /// Returns the parts of a form that arrives in pieces of `size` bytes, as one text.
 std::string parts_of(std::string_view text, std::size_t size) {
   multipart_reader reader("XY");
-  std::string said;
+  std::string parts;
   try {
-    const std::size_t most = 4 * text.size() + 100;
+    const std::size_t limit = 4 * text.size() + 100;
     for (std::size_t steps = 0;; ++steps) {
-      require(steps < most, "the reader does not come to an end");
+      require(steps < limit, "the reader does not come to an end");
       const auto event = reader.next();
-      if (event == multipart_reader::event::end) return said + "e";
+      if (event == multipart_reader::event::end) return parts + "e";
       if (event == multipart_reader::event::part)
-        said += "[" + reader.name() + "|" + reader.file_name().value_or("-") + "]";
-      if (event == multipart_reader::event::content) said += reader.content();
-      if (event == multipart_reader::event::part_end) said += "$";
+        parts += "[" + reader.name() + "|" + reader.file_name().value_or("-") + "]";
+      if (event == multipart_reader::event::content) parts += reader.content();
+      if (event == multipart_reader::event::part_end) parts += "$";
       if (event != multipart_reader::event::more) continue;
-      if (text.empty()) return said + "c";
+      if (text.empty()) return parts + "c";
       reader.feed(text.substr(0, size));
       text.remove_prefix(std::min(size, text.size()));
     }
   } catch (const error& failure) {
     require(failure.code() == exec_errc::io_error, "a form fails with another error");
-    return said + "m";
+    return parts + "m";
   }
 }
 

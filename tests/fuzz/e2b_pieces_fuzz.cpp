@@ -62,9 +62,9 @@ void read_event(std::string_view text) {
 
 void read_url(std::string_view text) {
   try {
-    const endpoint there = endpoint::parse(text, "x");
-    require(endpoint::parse(there.text(), "x").text() == there.text());
-    require(there.port() != 0 && !there.host().empty());
+    const endpoint address = endpoint::parse(text, "x");
+    require(endpoint::parse(address.text(), "x").text() == address.text());
+    require(address.port() != 0 && !address.host().empty());
   } catch (const error& failure) {
     require(failure.code() == exec_errc::invalid_argument);
   }

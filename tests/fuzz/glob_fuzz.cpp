@@ -79,18 +79,18 @@ bool path_matches(const std::vector<std::string>& pattern, std::size_t at, const
   if (at == pattern.size()) return in == path.size();
   if (pattern[at] == "**") {
     const std::size_t least = at + 1 == pattern.size() ? 1 : 0;
-    for (std::size_t taken = 0; in + taken <= path.size(); ++taken) {
-      if (taken > 0 && path[in + taken - 1].starts_with('.')) break;
-      if (taken >= least && path_matches(pattern, at + 1, path, in + taken)) return true;
+    for (std::size_t skipped = 0; in + skipped <= path.size(); ++skipped) {
+      if (skipped > 0 && path[in + skipped - 1].starts_with('.')) break;
+      if (skipped >= least && path_matches(pattern, at + 1, path, in + skipped)) return true;
     }
     return false;
   }
   return in < path.size() && one_name(pattern[at], path[in]) && path_matches(pattern, at + 1, path, in + 1);
 }
 
-std::string limited(std::string_view text, std::string_view alphabet, std::size_t most) {
+std::string limited(std::string_view text, std::string_view alphabet, std::size_t limit) {
   std::string out;
-  for (const char c : text.substr(0, most)) out += alphabet[static_cast<unsigned char>(c) % alphabet.size()];
+  for (const char c : text.substr(0, limit)) out += alphabet[static_cast<unsigned char>(c) % alphabet.size()];
   return out;
 }
 
@@ -121,9 +121,9 @@ void compare(const std::string& pattern, const std::string& path) {
 }
 
 template <std::size_t Count>
-std::string drawn(std::mt19937& random, const std::array<std::string_view, Count>& parts, std::size_t most) {
+std::string drawn(std::mt19937& random, const std::array<std::string_view, Count>& parts, std::size_t limit) {
   std::string out;
-  for (std::size_t i = random() % (most + 1); i > 0; --i) out += parts[random() % Count];
+  for (std::size_t i = random() % (limit + 1); i > 0; --i) out += parts[random() % Count];
   return out;
 }
 

@@ -66,7 +66,8 @@ found feed(Parser parser, std::string_view stream, std::size_t piece) {
       waiting += stream.substr(0, piece);
       stream.remove_prefix(std::min(piece, stream.size()));
     }
-    for (const cofferdam::http_field& one : parser.trailers()) result.heads += one.name() + "=" + one.value() + "\n";
+    for (const cofferdam::http_field& field : parser.trailers())
+      result.heads += field.name() + "=" + field.value() + "\n";
   } catch (const cofferdam::error& failure) {
     require(failure.code() == cofferdam::exec_errc::io_error && failure.cause());
     // The amount of data before a refusal depends on the pieces, so only the cause of the refusal is compared.

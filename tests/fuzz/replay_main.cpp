@@ -86,7 +86,7 @@ void feed(const std::string& text) {
 
 int main() {
   std::size_t runs = 20'000;
-  if (const char* wanted = std::getenv("COFFERDAM_FUZZ_RUNS")) runs = std::strtoull(wanted, nullptr, 10);
+  if (const char* runs_text = std::getenv("COFFERDAM_FUZZ_RUNS")) runs = std::strtoull(runs_text, nullptr, 10);
 
   std::vector<std::filesystem::path> files;
   if (std::filesystem::is_directory(COFFERDAM_FUZZ_CORPUS))

@@ -55,11 +55,11 @@ class input {
     rest_ = rest_.subspan(1);
     return first;
   }
-  bytes some(std::size_t most) {
-    const std::span<const std::uint8_t> taken = rest_.first(std::min(most, rest_.size()));
-    rest_ = rest_.subspan(taken.size());
-    const auto* at = reinterpret_cast<const std::byte*>(taken.data());
-    return bytes(at, at + taken.size());
+  bytes some(std::size_t limit) {
+    const std::span<const std::uint8_t> piece = rest_.first(std::min(limit, rest_.size()));
+    rest_ = rest_.subspan(piece.size());
+    const auto* at = reinterpret_cast<const std::byte*>(piece.data());
+    return bytes(at, at + piece.size());
   }
 
  private:

@@ -367,13 +367,13 @@ TEST(ChatCompletionsOptions, a_wrong_url_or_key_is_found_at_once_and_not_shown) 
     return "";
   };
   for (const std::string url : {"localhost:80", "ftp://h/", "http://u:hunter2@h/v1", "http://h/?q", "http:///v1"}) {
-    const std::string said = sentence(chat_completions_options("m").base_url(url));
-    EXPECT_NE(said.find("base URL"), std::string::npos) << url;
-    EXPECT_EQ(said.find("hunter2"), std::string::npos);
+    const std::string text = sentence(chat_completions_options("m").base_url(url));
+    EXPECT_NE(text.find("base URL"), std::string::npos) << url;
+    EXPECT_EQ(text.find("hunter2"), std::string::npos);
   }
-  const std::string said = sentence(chat_completions_options("m").base_url("http://h/v1").api_key("a\nb-hunter2"));
-  EXPECT_NE(said, "");
-  EXPECT_EQ(said.find("hunter2"), std::string::npos);
+  const std::string text = sentence(chat_completions_options("m").base_url("http://h/v1").api_key("a\nb-hunter2"));
+  EXPECT_NE(text, "");
+  EXPECT_EQ(text.find("hunter2"), std::string::npos);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void write_peers_script(scripted_model_server& server) {
 void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t left) {
   scripted_model_server server;
   write_peers_script(server);
-  std::string said;
+  std::string output;
   cofferdam_test::run([&]() -> awaitable<void> {
     co_await server.around([&]() -> awaitable<void> {
       words.push_back(server.url());
@@ -103,13 +103,13 @@ void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t
         command line = argv(words);
         line.timeout(std::chrono::seconds(100));
         const command_result result = co_await environment.run_command(std::move(line));
-        said = result.out().text() + result.err().text() + result.reason();
+        output = result.out().text() + result.err().text() + result.reason();
       });
     });
   });
   std::size_t good = 0;
   std::string last;
-  for (std::string_view rest = said; !rest.empty();) {
+  for (std::string_view rest = output; !rest.empty();) {
     const std::string line(rest.substr(0, rest.find('\n')));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.starts_with("ok ")) {
@@ -119,7 +119,7 @@ void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t
     }
     last = line;
   }
-  EXPECT_EQ(good, count) << said;
+  EXPECT_EQ(good, count) << output;
   EXPECT_EQ(last, "all passed");
   EXPECT_EQ(server.script.size(), left);
 }

@@ -60,10 +60,10 @@ print("charted", len(means), "years", flush=True)
 
 inline std::string json_of(const char* key, const std::string& value, const char* key2 = nullptr,
                            const std::string& value2 = "") {
-  boost::json::object made;
-  made[key] = value;
-  if (key2 != nullptr) made[key2] = value2;
-  return boost::json::serialize(made);
+  boost::json::object result;
+  result[key] = value;
+  if (key2 != nullptr) result[key2] = value2;
+  return boost::json::serialize(result);
 }
 
 /// Fills the server with the replies of the test. Among them are the faults that the client must survive.
@@ -97,7 +97,7 @@ inline void play_end_to_end(const cofferdam::any_provider& provider, bool stream
   write_script(server);
   agent_result result;
   std::string chart;
-  std::string said;
+  std::string spoken;
   std::string printed;
   run([&]() -> awaitable<void> {
     co_await server.around([&]() -> awaitable<void> {
@@ -112,7 +112,7 @@ inline void play_end_to_end(const cofferdam::any_provider& provider, bool stream
         session.input_files(files(source_path("examples/data/mauna_loa_co2.csv"))).output_dir(folder.path() / "out");
         if (streams)
           session.on_event([&](const agent_event& what) {
-            if (what.kind() == agent_event_kind::text) said += what.text();
+            if (what.kind() == agent_event_kind::text) spoken += what.text();
             if (what.kind() == agent_event_kind::tool_output) printed += what.text();
           });
         result = co_await session.run("Chart the CO2 of the years.");
@@ -130,7 +130,7 @@ inline void play_end_to_end(const cofferdam::any_provider& provider, bool stream
   ASSERT_FALSE(chart.empty());
   EXPECT_EQ(content_of(folder.path() / "out/chart.png"), chart);
   EXPECT_NE(content_of(folder.path() / "out/report.md").find("CO2 rose from"), std::string::npos);
-  EXPECT_EQ(said, streams ? "Two looks at once." : "");
+  EXPECT_EQ(spoken, streams ? "Two looks at once." : "");
   EXPECT_EQ(printed.find("charted") != std::string::npos, streams) << printed;
   // A user message contains the picture itself.
   const std::string shown = boost::json::serialize(server.requests.at(server.requests.size() - 2).at("messages"));

@@ -56,9 +56,9 @@ class raw_client {
  public:
   explicit raw_client(cofferdam::byte_stream stream) : stream_(std::move(stream)) {}
 
-  static cofferdam::awaitable<raw_client> connect(cofferdam::detail::connector there) {
+  static cofferdam::awaitable<raw_client> connect(cofferdam::detail::connector target) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    cofferdam::byte_stream stream = co_await there.connect(executor, std::chrono::seconds(20));
+    cofferdam::byte_stream stream = co_await target.connect(executor, std::chrono::seconds(20));
     co_return raw_client(std::move(stream));
   }
 
@@ -123,11 +123,11 @@ class site {
     cofferdam::listener where = cofferdam::tcp_listener(executor, "127.0.0.1", 0);
     port = where.port();
     server.listen(std::move(where));
-    bool ended = false;
+    bool has_ended = false;
     std::exception_ptr failure;
     const auto done = [&](std::exception_ptr reason) {
       failure = std::move(reason);
-      ended = true;
+      has_ended = true;
     };
     asio::co_spawn(executor, server.run(), done);
     std::exception_ptr broke;
@@ -138,7 +138,7 @@ class site {
     }
     co_await server.stop();
     EXPECT_EQ(server.connections(), 0U);
-    const std::function<bool()> is_over = [&] { return ended; };
+    const std::function<bool()> is_over = [&] { return has_ended; };
     const bool over = co_await comes_about(is_over);
     EXPECT_TRUE(over);
     if (failure) std::rethrow_exception(failure);
@@ -156,7 +156,7 @@ class site {
       const cofferdam::bytes body = co_await call.read_all();
       cofferdam::http_reply answer(200);
       answer.body(body);
-      for (const cofferdam::http_field& one : call.trailers()) answer.field("X-" + one.name(), one.value());
+      for (const cofferdam::http_field& field : call.trailers()) answer.field("X-" + field.name(), field.value());
       co_await call.reply(std::move(answer));
     } else if (path == "/stream") {
       co_await call.begin(cofferdam::http_reply(200).field("Content-Type", "text/plain"));

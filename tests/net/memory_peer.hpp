@@ -51,10 +51,10 @@ class conversation {
     last = how;
     return std::move(*this);
   }
-  /// Limits the bytes that the peer accepts to `most`. A further write fails with EPIPE if `fails` is true, and
+  /// Limits the bytes that the peer accepts to `limit`. A further write fails with EPIPE if `fails` is true, and
   /// otherwise waits.
-  conversation&& takes(std::size_t most, bool fails) && {
-    room = most;
+  conversation&& takes(std::size_t limit, bool fails) && {
+    room = limit;
     writes_fail = fails;
     return std::move(*this);
   }

@@ -32,7 +32,7 @@ class real_server {
     std::vector<std::string> words{"python3", source_path("tests/net/http_server.py")};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> raw;
-    for (std::string& one : words) raw.push_back(one.data());
+    for (std::string& word : words) raw.push_back(word.data());
     raw.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);

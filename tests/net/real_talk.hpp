@@ -52,9 +52,9 @@ inline void http_body_of(cofferdam::http_request& request, int pieces) {
 }
 
 /// Makes requests of each kind to tests/net/http_server.py, and checks the replies.
-inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::detail::connector there) {
+inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::detail::connector target) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  cofferdam::detail::http_client client(executor, there);
+  cofferdam::detail::http_client client(executor, target);
   cofferdam::http_response answer = co_await client.request(cofferdam::http_request("GET", "/hello"));
   EXPECT_EQ(answer.text(), "hello");
   answer = co_await client.request(cofferdam::http_request("HEAD", "/hello"));
@@ -68,7 +68,7 @@ inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::detail::conn
   EXPECT_EQ(answer.status(), 404);
   EXPECT_EQ(answer.text(), "{\"message\":\"no such page\"}");
   answer = co_await client.request(cofferdam::http_request("GET", "/host"));
-  EXPECT_EQ(answer.text(), there.host());
+  EXPECT_EQ(answer.text(), target.host());
   answer = co_await client.request(cofferdam::http_request("GET", "/until-close"));
   EXPECT_EQ(answer.body().size(), 100'000U);
 

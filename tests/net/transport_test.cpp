@@ -91,9 +91,9 @@ class unix_listener {
   int fd_;
 };
 
-awaitable<byte_stream> connect(connector there, std::chrono::milliseconds limit = 10s) {
+awaitable<byte_stream> connect(connector target, std::chrono::milliseconds limit = 10s) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  byte_stream stream = co_await there.connect(executor, limit);
+  byte_stream stream = co_await target.connect(executor, limit);
   co_return stream;
 }
 TEST(UnixConnector, a_path_that_no_socket_can_have_is_refused) {
@@ -142,8 +142,8 @@ TEST(UnixConnector, a_server_that_is_too_busy_is_waited_for_until_the_limit) {
     std::exception_ptr failure;
     while (!failure && held.size() < 100) {
       try {
-        byte_stream one = co_await connect(cofferdam::detail::unix_connector(path), 30ms);
-        held.push_back(std::move(one));
+        byte_stream idle = co_await connect(cofferdam::detail::unix_connector(path), 30ms);
+        held.push_back(std::move(idle));
       } catch (...) {
         failure = std::current_exception();
       }

@@ -481,9 +481,9 @@ TEST_P(Directory, a_file_size_limit_is_a_typed_error_and_leaves_the_old_file) {
 }
 
 TEST_P(Directory, moving_an_unfinished_file_moves_the_duty_to_discard_it) {
-  cofferdam::detail::atomic_file one = in_.create_file("a");
-  one.write(as_bytes("1"));
-  cofferdam::detail::atomic_file two = std::move(one);
+  cofferdam::detail::atomic_file file = in_.create_file("a");
+  file.write(as_bytes("1"));
+  cofferdam::detail::atomic_file two = std::move(file);
   two.write(as_bytes("2"));
   cofferdam::detail::atomic_file three;
   three = std::move(two);
@@ -544,7 +544,7 @@ TEST_P(Directory, list_enters_no_link) {
   folder_.make_link("in/dangling", "nowhere");
   const std::vector<directory_entry> found = in_.list(".");
   EXPECT_EQ(found.size(), 3U);
-  for (const directory_entry& one : found) EXPECT_EQ(one.type(), file_type::symlink) << one.path();
+  for (const directory_entry& entry : found) EXPECT_EQ(entry.type(), file_type::symlink) << entry.path();
 }
 
 TEST_P(Directory, list_of_what_is_no_directory_says_so) {
@@ -558,9 +558,9 @@ TEST_P(Directory, list_keeps_every_byte_of_a_name) {
                                        "trailing.", " "};
   for (const std::string& name : names) write(name, name);
   std::vector<std::string> found;
-  for (const directory_entry& one : in_.list(".")) {
-    found.push_back(one.path());
-    EXPECT_EQ(read(one.path()), one.path());
+  for (const directory_entry& entry : in_.list(".")) {
+    found.push_back(entry.path());
+    EXPECT_EQ(read(entry.path()), entry.path());
   }
   std::vector<std::string> sorted = names;
   std::sort(sorted.begin(), sorted.end());

@@ -54,7 +54,7 @@ std::uint32_t answer_of(std::span<const filter_instruction> program, const call_
   std::uint32_t word = 0;
   for (std::size_t at = 0; at < program.size(); ++at) {
     const filter_instruction& step = program[at];
-    bool taken = false;
+    bool jumps = false;
     switch (step.code) {
       case BPF_LD | BPF_W | BPF_ABS:
         if (step.value % 4 != 0 || step.value / 4 >= words.size()) return 0;
@@ -62,13 +62,13 @@ std::uint32_t answer_of(std::span<const filter_instruction> program, const call_
         continue;
       case BPF_ALU | BPF_AND | BPF_K: word &= step.value; continue;
       case BPF_RET | BPF_K: return step.value;
-      case BPF_JMP | BPF_JEQ | BPF_K: taken = word == step.value; break;
-      case BPF_JMP | BPF_JGT | BPF_K: taken = word > step.value; break;
-      case BPF_JMP | BPF_JGE | BPF_K: taken = word >= step.value; break;
-      case BPF_JMP | BPF_JSET | BPF_K: taken = (word & step.value) != 0; break;
+      case BPF_JMP | BPF_JEQ | BPF_K: jumps = word == step.value; break;
+      case BPF_JMP | BPF_JGT | BPF_K: jumps = word > step.value; break;
+      case BPF_JMP | BPF_JGE | BPF_K: jumps = word >= step.value; break;
+      case BPF_JMP | BPF_JSET | BPF_K: jumps = (word & step.value) != 0; break;
       default: return 0;
     }
-    at += taken ? step.if_true : step.if_false;
+    at += jumps ? step.if_true : step.if_false;
   }
   return 0;
 }

@@ -159,27 +159,27 @@ class gateway_client {
     co_return name;
   }
 
-  static cofferdam::http_request to_sandbox(std::string method, std::string target, const gateway_sandbox_name& one) {
+  static cofferdam::http_request to_sandbox(std::string method, std::string target, const gateway_sandbox_name& box) {
     cofferdam::http_request request(std::move(method), std::move(target));
-    request.field("E2b-Sandbox-Id", one.id).field("E2b-Sandbox-Port", "49983");
-    if (!one.token.empty()) request.field("X-Access-Token", one.token);
+    request.field("E2b-Sandbox-Id", box.id).field("E2b-Sandbox-Port", "49983");
+    if (!box.token.empty()) request.field("X-Access-Token", box.token);
     return request;
   }
-  cofferdam::awaitable<cofferdam::http_response> get(gateway_sandbox_name one, std::string target) {
-    cofferdam::http_response answer = co_await http.request(to_sandbox("GET", std::move(target), one));
+  cofferdam::awaitable<cofferdam::http_response> get(gateway_sandbox_name box, std::string target) {
+    cofferdam::http_response answer = co_await http.request(to_sandbox("GET", std::move(target), box));
     co_return answer;
   }
-  cofferdam::awaitable<cofferdam::http_response> put(gateway_sandbox_name one, std::string target, std::string content,
+  cofferdam::awaitable<cofferdam::http_response> put(gateway_sandbox_name box, std::string target, std::string content,
                                                      std::string type = "application/octet-stream") {
-    cofferdam::http_request request = to_sandbox("POST", std::move(target), one);
+    cofferdam::http_request request = to_sandbox("POST", std::move(target), box);
     request.content(std::move(type), content);
     cofferdam::http_response answer = co_await http.request(std::move(request));
     co_return answer;
   }
   /// Makes a call with one reply. `method` is for example `process.Process/List`.
-  cofferdam::awaitable<cofferdam::http_response> call(gateway_sandbox_name one, std::string method,
+  cofferdam::awaitable<cofferdam::http_response> call(gateway_sandbox_name box, std::string method,
                                                       std::string message) {
-    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), one);
+    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), box);
     request.field("Connect-Protocol-Version", "1");
     request.content("application/json", message);
     cofferdam::http_response answer = co_await http.request(std::move(request));
@@ -187,9 +187,9 @@ class gateway_client {
   }
   using fields = std::vector<std::pair<std::string, std::string>>;
   /// Makes a call whose reply is a stream.
-  cofferdam::awaitable<gateway_stream> stream(gateway_sandbox_name one, std::string method, std::string message,
+  cofferdam::awaitable<gateway_stream> stream(gateway_sandbox_name box, std::string method, std::string message,
                                               fields more = {}) {
-    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), one);
+    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), box);
     request.field("Connect-Protocol-Version", "1");
     for (auto& [name, value] : more) request.field(name, value);
     const std::string body = cofferdam::detail::connect_message(message);
@@ -198,18 +198,18 @@ class gateway_client {
     co_return gateway_stream(std::move(exchange));
   }
   /// Runs a shell line in the sandbox to its end. \param more  further members of the message, each after a comma.
-  cofferdam::awaitable<gateway_stream> run(gateway_sandbox_name one, std::string line, std::string more = "") {
-    gateway_stream stream = co_await start(std::move(one), std::move(line), std::move(more));
+  cofferdam::awaitable<gateway_stream> run(gateway_sandbox_name box, std::string line, std::string more = "") {
+    gateway_stream stream = co_await start(std::move(box), std::move(line), std::move(more));
     co_await stream.finish();
     co_return stream;
   }
-  cofferdam::awaitable<gateway_stream> start(gateway_sandbox_name one, std::string line, std::string more = "",
+  cofferdam::awaitable<gateway_stream> start(gateway_sandbox_name box, std::string line, std::string more = "",
                                              fields named = {}) {
     boost::json::array args{"-c"};
     args.emplace_back(line);
     const std::string message =
         R"({"process":{"cmd":"/bin/sh","args":)" + boost::json::serialize(args) + "}" + more + "}";
-    gateway_stream begun = co_await stream(std::move(one), "process.Process/Start", message, std::move(named));
+    gateway_stream begun = co_await stream(std::move(box), "process.Process/Start", message, std::move(named));
     const std::optional<std::string> first = co_await begun.next();
     if (first) begun.take(*first);
     co_return begun;

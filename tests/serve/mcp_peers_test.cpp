@@ -54,13 +54,13 @@ std::vector<std::string> printed_by(const std::string& line) {
 void run_peer(const std::string& line, std::size_t least) {
   const std::vector<std::string> lines = printed_by("timeout 300 " + line);
   std::size_t good = 0;
-  for (const std::string& one : lines) {
-    const bool is_good = one.starts_with("ok ");
+  for (const std::string& printed : lines) {
+    const bool is_good = printed.starts_with("ok ");
     if (is_good) ++good;
-    if (one.starts_with("note ")) {
-      std::printf("%s\n", one.c_str());
+    if (printed.starts_with("note ")) {
+      std::printf("%s\n", printed.c_str());
     } else {
-      EXPECT_TRUE(is_good || one == "all passed") << one;
+      EXPECT_TRUE(is_good || printed == "all passed") << printed;
     }
   }
   EXPECT_GE(good, least);

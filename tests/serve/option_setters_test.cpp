@@ -86,10 +86,10 @@ TEST(OptionSetters, an_assignment_of_a_setters_result_keeps_every_other_field) {
       "command", shell(text).working_directory(other).variable(text, other).input(text),
       [](command&& x) -> decltype(auto) { return std::move(x).timeout(1s); },
       [](const command& x) {
-        std::string all =
+        std::string fields =
             x.line() + '|' + x.working_directory() + '|' + std::to_string(x.input().value_or(bytes()).size());
-        for (const command::variable_setting& each : x.variables()) all += '|' + each.name() + '=' + each.value();
-        return all;
+        for (const command::variable_setting& each : x.variables()) fields += '|' + each.name() + '=' + each.value();
+        return fields;
       });
   expect_kept(
       "command, words", argv("printf", text, other),
@@ -152,18 +152,18 @@ TEST(OptionSetters, an_assignment_of_a_setters_result_keeps_every_other_field) {
       "file_set", file_set().add(text).exactly(other).matching(text + "*").into(other),
       [](file_set&& x) -> decltype(auto) { return std::move(x).at_most(5); },
       [](const file_set& x) {
-        std::string all = x.into().value_or("none");
-        for (const file_item& each : x.items()) all += '|' + each.text();
-        return all;
+        std::string fields = x.into().value_or("none");
+        for (const file_item& each : x.items()) fields += '|' + each.text();
+        return fields;
       });
   expect_kept(
       "http_server_settings", http_server_settings().allowed_hosts({text, other}).allowed_origins({other}),
       [](http_server_settings&& x) -> decltype(auto) { return std::move(x).connections(5); },
       [](const http_server_settings& x) {
-        std::string all;
-        for (const std::string& each : x.allowed_hosts().value()) all += each + '|';
-        for (const std::string& each : x.allowed_origins().value()) all += each + '|';
-        return all;
+        std::string fields;
+        for (const std::string& each : x.allowed_hosts().value()) fields += each + '|';
+        for (const std::string& each : x.allowed_origins().value()) fields += each + '|';
+        return fields;
       });
   expect_kept(
       "e2b_gateway::options", e2b_gateway::options().api_key(text).domain(other).templates({text}).home("/" + text),

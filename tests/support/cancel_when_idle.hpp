@@ -14,12 +14,12 @@ namespace cofferdam_test {
 template <coroutine_factory F>
 std::exception_ptr cancel_when_idle(F&& make, std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);
-  driven<yield_of<F>> one(make());
-  one.context().poll();
-  if (!one.ended()) one.cancel();
-  one.run_to_end();
+  driven<yield_of<F>> coroutine(make());
+  coroutine.context().poll();
+  if (!coroutine.ended()) coroutine.cancel();
+  coroutine.run_to_end();
   try {
-    static_cast<void>(one.result());
+    static_cast<void>(coroutine.result());
   } catch (...) {
     return std::current_exception();
   }

@@ -76,15 +76,15 @@ inline bool is_alive(pid_t pid) {
 
 /// Returns all processes of this machine.
 inline std::vector<process_entry> process_table() {
-  std::vector<process_entry> all;
+  std::vector<process_entry> table;
   std::error_code ignored;  // a process can end while we read its entry
-  for (const auto& one : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = one.path().filename().string();
+  for (const auto& folder : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = folder.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const process_entry entry = process_of(static_cast<pid_t>(std::atol(name.c_str())));
-    if (entry.pid != 0) all.push_back(entry);
+    if (entry.pid != 0) table.push_back(entry);
   }
-  return all;
+  return table;
 }
 
 /// Returns true if a process is a warden or a supervisor. (A warden is the helper program of an environment; it starts
@@ -96,8 +96,8 @@ inline bool is_warden(pid_t pid) {
 /// Returns the living wardens that this program has started, without their supervisors.
 inline std::vector<process_entry> own_wardens() {
   std::vector<process_entry> found;
-  for (const process_entry& one : process_table())
-    if (one.parent == ::getpid() && !one.is_zombie() && is_warden(one.pid)) found.push_back(one);
+  for (const process_entry& entry : process_table())
+    if (entry.parent == ::getpid() && !entry.is_zombie() && is_warden(entry.pid)) found.push_back(entry);
   return found;
 }
 
@@ -106,11 +106,11 @@ inline std::vector<process_entry> own_wardens() {
 /// other than wardens count too.
 inline std::vector<process_entry> guests_of(const std::filesystem::path& folder) {
   std::vector<process_entry> found;
-  for (const process_entry& one : process_table()) {
-    if (one.pid == ::getpid() || one.is_zombie()) continue;
-    const bool ours = one.parent == ::getpid() && !is_warden(one.pid);
-    if (ours || read_proc("/proc/" + std::to_string(one.pid) + "/environ").find(folder.native()) != std::string::npos)
-      found.push_back(one);
+  for (const process_entry& entry : process_table()) {
+    if (entry.pid == ::getpid() || entry.is_zombie()) continue;
+    const bool ours = entry.parent == ::getpid() && !is_warden(entry.pid);
+    if (ours || read_proc("/proc/" + std::to_string(entry.pid) + "/environ").find(folder.native()) != std::string::npos)
+      found.push_back(entry);
   }
   return found;
 }
@@ -130,24 +130,24 @@ bool eventually(Condition condition, std::chrono::milliseconds limit = std::chro
 /// loader opens libraries after the exec, so this waits until only 0, 1 and 2 are open. Returns the open descriptors
 /// after the limit of `eventually` if others stay open.
 inline std::string settled_descriptors(pid_t pid) {
-  std::string seen;
+  std::string open_numbers;
   eventually([&] {
     std::set<std::string> names;
     std::error_code gone;
-    for (const auto& one : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone))
-      names.insert(one.path().filename().string());
-    seen.clear();
-    for (const std::string& name : names) seen += seen.empty() ? name : "," + name;
-    return seen == "0,1,2";
+    for (const auto& descriptor : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone))
+      names.insert(descriptor.path().filename().string());
+    open_numbers.clear();
+    for (const std::string& name : names) open_numbers += open_numbers.empty() ? name : "," + name;
+    return open_numbers == "0,1,2";
   });
-  return seen;
+  return open_numbers;
 }
 
 /// Kills the guests of `folder` until none is left. Cleans up after a control run, in which attacks succeed.
 inline void kill_guests_of(const std::filesystem::path& folder) {
   eventually([&] {
     const std::vector<process_entry> left = guests_of(folder);
-    for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+    for (const process_entry& entry : left) ::kill(entry.pid, SIGKILL);
     return left.empty();
   });
 }
@@ -160,8 +160,8 @@ class census {
     census now;
     now.processes = guests_of(folder).size() + own_wardens().size();
     const std::vector<process_entry> table = process_table();
-    now.zombies = static_cast<std::size_t>(std::count_if(table.begin(), table.end(), [](const process_entry& one) {
-      return one.parent == ::getpid() && one.is_zombie();
+    now.zombies = static_cast<std::size_t>(std::count_if(table.begin(), table.end(), [](const process_entry& entry) {
+      return entry.parent == ::getpid() && entry.is_zombie();
     }));
     now.descriptors = entries_of("/proc/self/fd");
     now.threads = entries_of("/proc/self/task");
@@ -171,9 +171,9 @@ class census {
 
   bool operator==(const census&) const = default;
 
-  friend std::ostream& operator<<(std::ostream& out, const census& one) {
-    return out << one.processes << " processes, " << one.zombies << " zombies, " << one.descriptors << " descriptors, "
-               << one.threads << " threads, " << one.folders << " folders";
+  friend std::ostream& operator<<(std::ostream& out, const census& resources) {
+    return out << resources.processes << " processes, " << resources.zombies << " zombies, " << resources.descriptors
+               << " descriptors, " << resources.threads << " threads, " << resources.folders << " folders";
   }
 
   std::size_t processes = 0;
@@ -185,17 +185,17 @@ class census {
  private:
   static std::size_t entries_of(const std::filesystem::path& folder) {
     std::error_code ignored;
-    const std::filesystem::directory_iterator all(folder, ignored);
-    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+    const std::filesystem::directory_iterator entries(folder, ignored);
+    return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
   }
 };
 
 /// Returns the resident memory of this program, in bytes.
 inline std::size_t resident_memory() {
   std::istringstream text(read_proc("/proc/self/statm"));
-  std::size_t all = 0;
+  std::size_t virtual_pages = 0;
   std::size_t resident = 0;
-  text >> all >> resident;
+  text >> virtual_pages >> resident;
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 

@@ -76,8 +76,8 @@ class far_environment {
     process running = co_await session_.start(std::move(c), std::move(request));
     co_return running;
   }
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    return session_.files()->read_file(std::move(path), most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return session_.files()->read_file(std::move(path), max_bytes);
   }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return session_.files()->write_file(std::move(path), content);
@@ -93,8 +93,8 @@ class far_environment {
     const std::vector<std::string> variables{"PATH=" + std::string(default_path), "HOME=" + folder_->path().string(),
                                              "TMPDIR=/tmp", "LANG=C.UTF-8", "TERM=dumb"};
     spawn_request request = request_for(c, "/bin/bash", variables);
-    const std::shared_ptr<session_files> all = session_.files();
-    request.directory_path = co_await all->directory_path(c.working_directory());
+    const std::shared_ptr<session_files> workspace = session_.files();
+    request.directory_path = co_await workspace->directory_path(c.working_directory());
     co_return request;
   }
 

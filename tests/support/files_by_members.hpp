@@ -64,11 +64,12 @@ class member_files {
       return commands_.put_files(source);
     }
   }
-  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request> wanted) {
-    if constexpr (requires { environment_.get_files(wanted); }) {
-      return environment_.get_files(std::move(wanted));
+  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(
+      std::vector<cofferdam::file_request> requests) {
+    if constexpr (requires { environment_.get_files(requests); }) {
+      return environment_.get_files(std::move(requests));
     } else {
-      return commands_.get_files(std::move(wanted));
+      return commands_.get_files(std::move(requests));
     }
   }
 

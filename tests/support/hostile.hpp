@@ -50,10 +50,10 @@ inline std::string new_marker() {
 /// Returns the living processes that have `marker` in their command line.
 inline std::vector<process_entry> marked(const std::string& marker) {
   std::vector<process_entry> found;
-  for (const process_entry& one : process_table()) {
-    if (one.pid == ::getpid() || one.is_zombie()) continue;
-    if (read_proc("/proc/" + std::to_string(one.pid) + "/cmdline").find(marker) != std::string::npos)
-      found.push_back(one);
+  for (const process_entry& entry : process_table()) {
+    if (entry.pid == ::getpid() || entry.is_zombie()) continue;
+    if (read_proc("/proc/" + std::to_string(entry.pid) + "/cmdline").find(marker) != std::string::npos)
+      found.push_back(entry);
   }
   return found;
 }
@@ -64,7 +64,7 @@ inline void kill_marked(const std::string& marker) {
   int empty_looks = 0;
   eventually([&] {
     const std::vector<process_entry> left = marked(marker);
-    for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+    for (const process_entry& entry : left) ::kill(entry.pid, SIGKILL);
     empty_looks = left.empty() ? empty_looks + 1 : 0;
     return empty_looks == 5;
   });
@@ -72,8 +72,8 @@ inline void kill_marked(const std::string& marker) {
 
 inline std::string shown(const std::vector<process_entry>& processes) {
   std::ostringstream text;
-  for (const process_entry& one : processes)
-    text << one.name << " " << one.pid << " (" << one.state << ", parent " << one.parent << ") ";
+  for (const process_entry& entry : processes)
+    text << entry.name << " " << entry.pid << " (" << entry.state << ", parent " << entry.parent << ") ";
   return text.str();
 }
 
@@ -85,8 +85,8 @@ inline pid_t only(const std::vector<process_entry>& processes) {
 /// Returns the supervisors of a warden: the children that start commands and watch them.
 inline std::vector<pid_t> supervisors_of(pid_t warden) {
   std::vector<pid_t> found;
-  for (const process_entry& one : process_table())
-    if (one.parent == warden && !one.is_zombie() && is_warden(one.pid)) found.push_back(one.pid);
+  for (const process_entry& entry : process_table())
+    if (entry.parent == warden && !entry.is_zombie() && is_warden(entry.pid)) found.push_back(entry.pid);
   return found;
 }
 
@@ -101,8 +101,8 @@ inline std::string joined(const std::vector<pid_t>& numbers) {
 class orphanage {
  public:
   orphanage() {
-    for (const process_entry& one : process_table())
-      if (one.parent == ::getpid()) before_.insert(one.pid);
+    for (const process_entry& entry : process_table())
+      if (entry.parent == ::getpid()) before_.insert(entry.pid);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   orphanage(const orphanage&) = delete;
@@ -110,7 +110,7 @@ class orphanage {
   ~orphanage() {
     eventually([&] {
       const std::vector<process_entry> left = living();
-      for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+      for (const process_entry& entry : left) ::kill(entry.pid, SIGKILL);
       return left.empty();
     });
     ::prctl(PR_SET_CHILD_SUBREAPER, 0);
@@ -122,16 +122,16 @@ class orphanage {
     std::set<pid_t> ours{::getpid()};
     for (bool grown = true; grown;) {
       grown = false;
-      for (const process_entry& one : table)
-        if (ours.contains(one.parent) && !before_.contains(one.pid)) grown = ours.insert(one.pid).second || grown;
+      for (const process_entry& entry : table)
+        if (ours.contains(entry.parent) && !before_.contains(entry.pid)) grown = ours.insert(entry.pid).second || grown;
     }
     std::vector<process_entry> found;
-    for (const process_entry& one : table) {
-      if (one.pid == ::getpid() || !ours.contains(one.pid)) continue;
-      if (!one.is_zombie())
-        found.push_back(one);
-      else if (one.parent == ::getpid())
-        ::waitpid(one.pid, nullptr, WNOHANG);
+    for (const process_entry& entry : table) {
+      if (entry.pid == ::getpid() || !ours.contains(entry.pid)) continue;
+      if (!entry.is_zombie())
+        found.push_back(entry);
+      else if (entry.parent == ::getpid())
+        ::waitpid(entry.pid, nullptr, WNOHANG);
     }
     return found;
   }
@@ -150,8 +150,8 @@ class orphanage {
 class spare_user {
  public:
   static const spare_user& instance() {
-    static const spare_user one;
-    return one;
+    static const spare_user user;
+    return user;
   }
   bool is_there() const noexcept { return uid_ != 0; }
   uid_t uid() const noexcept { return uid_; }
@@ -171,21 +171,22 @@ class spare_user {
  private:
   spare_user() {
     if (::geteuid() != 0) return;
-    std::set<uid_t> taken;
-    for (const process_entry& one : process_table()) {
+    std::set<uid_t> used;
+    for (const process_entry& entry : process_table()) {
       struct stat status {};
-      if (::stat(("/proc/" + std::to_string(one.pid)).c_str(), &status) == 0) taken.insert(status.st_uid);
+      if (::stat(("/proc/" + std::to_string(entry.pid)).c_str(), &status) == 0) used.insert(status.st_uid);
     }
     // Starts the search at a number that depends on our process id, so that two test programs which search at the same
     // time do not choose the same user id.
-    for (uid_t wanted = 40'000 + static_cast<uid_t>(::getpid()) % 20'000; wanted < 64'000; ++wanted) {
-      if (taken.contains(wanted) || ::getpwuid(wanted) != nullptr) continue;
-      const bool can = in_forked_host([wanted] {
-                         return ::setresgid(wanted, wanted, wanted) == 0 && ::setresuid(wanted, wanted, wanted) == 0
+    for (uid_t candidate = 40'000 + static_cast<uid_t>(::getpid()) % 20'000; candidate < 64'000; ++candidate) {
+      if (used.contains(candidate) || ::getpwuid(candidate) != nullptr) continue;
+      const bool can = in_forked_host([candidate] {
+                         return ::setresgid(candidate, candidate, candidate) == 0 &&
+                                        ::setresuid(candidate, candidate, candidate) == 0
                                     ? std::string("yes")
                                     : std::string("no");
                        }) == "yes";
-      if (can) uid_ = wanted;
+      if (can) uid_ = candidate;
       return;
     }
   }
@@ -245,9 +246,9 @@ class forked_program {
   std::string line(std::chrono::milliseconds limit = std::chrono::seconds(120)) {
     std::string text;
     for (;;) {
-      pollfd one{words_, POLLIN, 0};
+      pollfd ready{words_, POLLIN, 0};
       char byte = 0;
-      if (::poll(&one, 1, static_cast<int>(limit.count())) <= 0 || ::read(words_, &byte, 1) <= 0) return text;
+      if (::poll(&ready, 1, static_cast<int>(limit.count())) <= 0 || ::read(words_, &byte, 1) <= 0) return text;
       if (byte == '\n') return text;
       text += byte;
     }

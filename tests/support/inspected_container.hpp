@@ -24,8 +24,8 @@ inline boost::json::object inspected_as_asked(const boost::json::object& asked) 
   given["UsernsMode"] = "";
   given["Devices"] = nullptr;
   boost::json::array mounts;
-  for (const boost::json::value& one : host.at("Mounts").as_array()) {
-    const boost::json::object& want = one.as_object();
+  for (const boost::json::value& item : host.at("Mounts").as_array()) {
+    const boost::json::object& want = item.as_object();
     boost::json::object have;
     have["Type"] = want.at("Type");
     const boost::json::value* const source = want.if_contains("Source");  // if absent, the daemon chooses one

@@ -69,8 +69,8 @@ class naive_runner {
     const auto end = std::chrono::steady_clock::now() + limit;
     for (;;) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-      pollfd one{out_, POLLIN, 0};
-      const int ready = left.count() > 0 ? ::poll(&one, 1, static_cast<int>(left.count())) : 0;
+      pollfd readable{out_, POLLIN, 0};
+      const int ready = left.count() > 0 ? ::poll(&readable, 1, static_cast<int>(left.count())) : 0;
       if (ready < 0 && errno == EINTR) continue;
       if (ready <= 0) return false;
       char buffer[65536];

@@ -20,8 +20,8 @@ class plain_environment {
   cofferdam::awaitable<cofferdam::command_result> run_command(cofferdam::command c) {
     return inner_.run_command(std::move(c));
   }
-  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t most) {
-    return inner_.read_file(std::move(path), most);
+  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t max_bytes) {
+    return inner_.read_file(std::move(path), max_bytes);
   }
   cofferdam::awaitable<void> write_file(std::string path, cofferdam::bytes_view content) {
     return inner_.write_file(std::move(path), content);

@@ -114,9 +114,9 @@ class driven {
   bool ended() const noexcept { return ended_; }
   /// Cancels the coroutine, as the cancellation of a parent coroutine does.
   void cancel() { signal_.emit(asio::cancellation_type::terminal); }
-  /// Runs at most `most` handlers. Stops earlier if the coroutine has ended or no handler is left.
-  void run_handlers(std::size_t most) {
-    for (std::size_t i = 0; i < most && !ended_; ++i)
+  /// Runs at most `limit` handlers. Stops earlier if the coroutine has ended or no handler is left.
+  void run_handlers(std::size_t limit) {
+    for (std::size_t i = 0; i < limit && !ended_; ++i)
       if (context_->run_one() == 0) break;
   }
   /// Runs until no handler is left.
@@ -145,9 +145,9 @@ class driven {
 template <class T>
 T run(asio::awaitable<T> work, std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);
-  driven<T> one(std::move(work));
-  one.run_to_end();
-  return one.result();
+  driven<T> coroutine(std::move(work));
+  coroutine.run_to_end();
+  return coroutine.result();
 }
 
 /// Runs the coroutine that a lambda returns: `auto n = run([&]() -> awaitable<int> { … })`.
@@ -162,10 +162,10 @@ yield_of<F> run(F&& make, std::chrono::seconds limit = default_limit) {
 template <coroutine_factory F>
 bool destroy_after(std::size_t handlers, F&& make, std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);
-  driven<yield_of<F>> one(make());
-  one.run_handlers(handlers);
-  const bool ended = one.ended();
-  one.destroy();
+  driven<yield_of<F>> coroutine(make());
+  coroutine.run_handlers(handlers);
+  const bool ended = coroutine.ended();
+  coroutine.destroy();
   return ended;
 }
 
@@ -175,14 +175,14 @@ template <coroutine_factory F>
 bool cancel_after(std::size_t handlers, F&& make, std::exception_ptr& failure,
                   std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);
-  driven<yield_of<F>> one(make());
-  one.run_handlers(handlers);
-  const bool ended = one.ended();
-  if (!ended) one.cancel();
-  one.run_to_end();
+  driven<yield_of<F>> coroutine(make());
+  coroutine.run_handlers(handlers);
+  const bool ended = coroutine.ended();
+  if (!ended) coroutine.cancel();
+  coroutine.run_to_end();
   failure = nullptr;
   try {
-    static_cast<void>(one.result());
+    static_cast<void>(coroutine.result());
   } catch (...) {
     failure = std::current_exception();
   }

@@ -23,10 +23,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-inline void PrintTo(const tar_entry& one, std::ostream* to) {
-  *to << one.name() << " type " << static_cast<int>(one.type()) << " -> '" << one.link() << "' " << one.size()
-      << " bytes, mode " << std::oct << one.mode() << std::dec << ", " << one.uid() << ":" << one.gid() << ", "
-      << one.modified();
+inline void PrintTo(const tar_entry& entry, std::ostream* to) {
+  *to << entry.name() << " type " << static_cast<int>(entry.type()) << " -> '" << entry.link() << "' " << entry.size()
+      << " bytes, mode " << std::oct << entry.mode() << std::dec << ", " << entry.uid() << ":" << entry.gid() << ", "
+      << entry.modified();
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -39,9 +39,9 @@ struct tar_file {
   std::string data;
   bool operator==(const tar_file&) const = default;
 };
-inline void PrintTo(const tar_file& one, std::ostream* to) {
-  PrintTo(one.head, to);
-  *to << ", has " << one.data.size();
+inline void PrintTo(const tar_file& file, std::ostream* to) {
+  PrintTo(file.head, to);
+  *to << ", has " << file.data.size();
 }
 
 /// Feeds one more piece to `reader`, and appends the entries and data that the reader finds to `to`. `open` is true
@@ -92,10 +92,10 @@ inline std::vector<tar_file> read_tar(std::string_view archive, std::size_t piec
 inline std::string write_tar(const std::vector<tar_file>& files) {
   cofferdam::detail::tar_writer writer;
   std::string archive;
-  for (const tar_file& one : files) {
-    archive += cofferdam::as_text(writer.head(one.head));
-    archive += one.data;
-    writer.data(one.data.size());
+  for (const tar_file& file : files) {
+    archive += cofferdam::as_text(writer.head(file.head));
+    archive += file.data;
+    writer.data(file.data.size());
     archive += cofferdam::as_text(writer.padding());
   }
   archive += cofferdam::as_text(writer.end());
@@ -134,7 +134,7 @@ class tar_header {
     std::string whole = block_;
     whole.replace(148, 8, "        ");
     unsigned sum = 0;
-    for (const char one : whole) sum += static_cast<unsigned char>(one);
+    for (const char c : whole) sum += static_cast<unsigned char>(c);
     char text[8];
     std::snprintf(text, sizeof text, "%06o", sum);
     whole.replace(148, 7, std::string_view(text, 7));

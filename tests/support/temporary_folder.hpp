@@ -89,7 +89,7 @@ class temporary_folder {
 /// Returns the number of open descriptors of this process. The descriptor that the count itself uses is included.
 inline std::size_t open_descriptors() {
   std::size_t count = 0;
-  for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  for ([[maybe_unused]] const auto& descriptor : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
   return count;
 }
 

@@ -94,14 +94,14 @@ class two_sides : public testing::Test {
 /// Lists a folder in sorted order: files as `a/b=content`, directories as `a/`, links as `a->target`.
 inline std::vector<std::string> tree(const temporary_folder& folder) {
   std::vector<std::string> found;
-  for (const auto& one : std::filesystem::recursive_directory_iterator(folder.path())) {
-    const std::string name = one.path().lexically_relative(folder.path()).string();
-    if (one.is_symlink())
-      found.push_back(name + "->" + std::filesystem::read_symlink(one.path()).string());
-    else if (one.is_directory())
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+    const std::string name = entry.path().lexically_relative(folder.path()).string();
+    if (entry.is_symlink())
+      found.push_back(name + "->" + std::filesystem::read_symlink(entry.path()).string());
+    else if (entry.is_directory())
       found.push_back(name + "/");
-    else if (one.is_regular_file())
-      found.push_back(name + "=" + temporary_folder::read_host(one.path()));
+    else if (entry.is_regular_file())
+      found.push_back(name + "=" + temporary_folder::read_host(entry.path()));
     else
       found.push_back(name + "?");
   }

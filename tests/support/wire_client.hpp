@@ -56,7 +56,7 @@ class wire_payload {
   }
   wire_payload& strings(const std::vector<std::string>& list) & {
     number(static_cast<std::uint32_t>(list.size()));
-    for (const std::string& one : list) string(one);
+    for (const std::string& text : list) string(text);
     return *this;
   }
   template <class T>
@@ -96,9 +96,9 @@ class wire_reader {
  private:
   std::string_view take(std::size_t size) {
     if (size > bytes_.size()) throw std::runtime_error("a frame is cut");
-    const std::string_view taken = bytes_.substr(0, size);
+    const std::string_view piece = bytes_.substr(0, size);
     bytes_.remove_prefix(size);
-    return taken;
+    return piece;
   }
 
   std::string_view bytes_;
@@ -110,9 +110,9 @@ struct wire_frame {
   std::uint32_t job = 0;
   std::string payload;
 
-  friend std::ostream& operator<<(std::ostream& out, const wire_frame& one) {
-    return out << "frame " << static_cast<unsigned>(one.type) << " of job " << one.job << ", " << one.payload.size()
-               << " bytes";
+  friend std::ostream& operator<<(std::ostream& out, const wire_frame& frame) {
+    return out << "frame " << static_cast<unsigned>(frame.type) << " of job " << frame.job << ", "
+               << frame.payload.size() << " bytes";
   }
 };
 

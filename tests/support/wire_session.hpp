@@ -62,7 +62,7 @@ struct wire_command {
     wire_payload to;
     to.number(flags).number(uid).number(gid).number(timeout_ms).number(grace_ms).number(linger_ms).number(output_cap);
     to.number(window).number(rows).number(columns).number(static_cast<std::uint32_t>(limits.size()));
-    for (const limit& one : limits) to.number(one.resource).number(one.soft).number(one.hard);
+    for (const limit& bound : limits) to.number(bound.resource).number(bound.soft).number(bound.hard);
     to.string(directory).strings(candidates).strings(words).strings(variables);
     return to.bytes();
   }
@@ -101,21 +101,21 @@ struct wire_outcome {
   int number = 0;  ///< the errno in a `failed` frame
 
   bool is_over() const noexcept { return is_done || has_failed; }
-  bool exited_with(int wanted) const noexcept {
-    return has_exited && how == cofferdam::detail::wire::exit_how::exited && code == wanted;
+  bool exited_with(int expected) const noexcept {
+    return has_exited && how == cofferdam::detail::wire::exit_how::exited && code == expected;
   }
   bool was_killed_by(int signal) const noexcept {
     return has_exited && how == cofferdam::detail::wire::exit_how::signaled && code == signal;
   }
 };
 
-inline std::ostream& operator<<(std::ostream& to, const wire_outcome& one) {
-  to << "out '" << one.out.substr(0, 200) << "' err '" << one.err.substr(0, 200) << "'";
-  if (one.has_failed) to << " failed: stage " << static_cast<int>(one.stage) << " errno " << one.number;
-  if (one.has_exited)
-    to << " exited: how " << static_cast<int>(one.how) << " code " << one.code << " reason "
-       << static_cast<int>(one.reason) << " left " << one.left;
-  if (one.is_done) to << " done, dropped " << one.out_dropped << " and " << one.err_dropped;
+inline std::ostream& operator<<(std::ostream& to, const wire_outcome& outcome) {
+  to << "out '" << outcome.out.substr(0, 200) << "' err '" << outcome.err.substr(0, 200) << "'";
+  if (outcome.has_failed) to << " failed: stage " << static_cast<int>(outcome.stage) << " errno " << outcome.number;
+  if (outcome.has_exited)
+    to << " exited: how " << static_cast<int>(outcome.how) << " code " << outcome.code << " reason "
+       << static_cast<int>(outcome.reason) << " left " << outcome.left;
+  if (outcome.is_done) to << " done, dropped " << outcome.out_dropped << " and " << outcome.err_dropped;
   return to;
 }
 
@@ -189,13 +189,13 @@ class wire_session {
   /// early if the job ends.
   void input_all(std::uint32_t job, std::string_view bytes) {
     while (!bytes.empty()) {
-      wire_outcome& one = jobs_[job];
-      if (one.credit == 0) {
-        if (!until([&one] { return one.credit != 0 || one.is_over(); }) || one.is_over()) return;
+      wire_outcome& outcome = jobs_[job];
+      if (outcome.credit == 0) {
+        if (!until([&outcome] { return outcome.credit != 0 || outcome.is_over(); }) || outcome.is_over()) return;
         continue;
       }
       const std::size_t size =
-          std::min({bytes.size(), static_cast<std::size_t>(one.credit), cofferdam::detail::wire::max_payload});
+          std::min({bytes.size(), static_cast<std::size_t>(outcome.credit), cofferdam::detail::wire::max_payload});
       input(job, bytes.substr(0, size));
       bytes.remove_prefix(size);
     }
@@ -285,55 +285,55 @@ class wire_session {
       ADD_FAILURE() << next << ", which is over or has never been";
       return;
     }
-    wire_outcome& one = found->second;
+    wire_outcome& outcome = found->second;
     switch (next.type) {
       case frame::output:
       case frame::error_output:
         EXPECT_FALSE(next.payload.empty());
         EXPECT_LE(next.payload.size(), cofferdam::detail::wire::max_payload);
-        (next.type == frame::output ? one.out : one.err) += next.payload;
+        (next.type == frame::output ? outcome.out : outcome.err) += next.payload;
         if (gives_credit)
           credit(next.job, next.type == frame::output ? 1 : 2, static_cast<std::uint32_t>(next.payload.size()));
         break;
       case frame::exited:
-        EXPECT_FALSE(one.has_exited);
+        EXPECT_FALSE(outcome.has_exited);
         EXPECT_EQ(next.payload.size(), cofferdam::detail::wire::exited_size);
-        one.has_exited = true;
-        one.how = static_cast<cofferdam::detail::wire::exit_how>(from.number<std::uint8_t>());
-        one.code = from.number<std::int32_t>();
-        one.reason = static_cast<cofferdam::detail::wire::exit_reason>(from.number<std::uint8_t>());
-        one.wall_us = from.number<std::uint64_t>();
-        one.user_us = from.number<std::uint64_t>();
-        one.system_us = from.number<std::uint64_t>();
-        one.peak_kib = from.number<std::uint64_t>();
+        outcome.has_exited = true;
+        outcome.how = static_cast<cofferdam::detail::wire::exit_how>(from.number<std::uint8_t>());
+        outcome.code = from.number<std::int32_t>();
+        outcome.reason = static_cast<cofferdam::detail::wire::exit_reason>(from.number<std::uint8_t>());
+        outcome.wall_us = from.number<std::uint64_t>();
+        outcome.user_us = from.number<std::uint64_t>();
+        outcome.system_us = from.number<std::uint64_t>();
+        outcome.peak_kib = from.number<std::uint64_t>();
         from.number<std::uint32_t>();
-        one.left = from.number<std::uint8_t>() != 0;
+        outcome.left = from.number<std::uint8_t>() != 0;
         break;
       case frame::done:
-        EXPECT_TRUE(one.has_exited) << "done before exited";
-        one.out_dropped = from.number<std::uint64_t>();
-        one.err_dropped = from.number<std::uint64_t>();
+        EXPECT_TRUE(outcome.has_exited) << "done before exited";
+        outcome.out_dropped = from.number<std::uint64_t>();
+        outcome.err_dropped = from.number<std::uint64_t>();
         EXPECT_TRUE(from.at_end());
-        one.is_done = true;
+        outcome.is_done = true;
         break;
       case frame::failed:
-        EXPECT_FALSE(one.has_exited);
-        EXPECT_EQ(one.out + one.err, "");
-        one.stage = static_cast<cofferdam::detail::wire::fail_stage>(from.number<std::uint8_t>());
-        one.number = from.number<std::int32_t>();
+        EXPECT_FALSE(outcome.has_exited);
+        EXPECT_EQ(outcome.out + outcome.err, "");
+        outcome.stage = static_cast<cofferdam::detail::wire::fail_stage>(from.number<std::uint8_t>());
+        outcome.number = from.number<std::int32_t>();
         EXPECT_TRUE(from.at_end());
-        one.has_failed = true;
+        outcome.has_failed = true;
         break;
       case frame::input_credit: {
         const std::uint32_t more = from.number<std::uint32_t>();
         EXPECT_TRUE(from.at_end());
         EXPECT_NE(more, 0U);
-        one.credit += more;
-        one.credit_given += more;
-        EXPECT_LE(one.credit, cofferdam::detail::wire::input_window) << "more than was sent comes back";
+        outcome.credit += more;
+        outcome.credit_given += more;
+        EXPECT_LE(outcome.credit, cofferdam::detail::wire::input_window) << "more than was sent comes back";
         break;
       }
-      case frame::stuck: ++one.stuck; break;
+      case frame::stuck: ++outcome.stuck; break;
       default: ADD_FAILURE() << "unknown: " << next;
     }
   }
@@ -360,10 +360,10 @@ inline std::string unique_sleep() {
 /// Returns the ids of the living processes whose command line contains `mark`.
 inline std::vector<pid_t> living_with(std::string_view mark) {
   std::vector<pid_t> found;
-  for (const process_entry& one : process_table())
-    if (!one.is_zombie() && one.pid != ::getpid() &&
-        read_proc("/proc/" + std::to_string(one.pid) + "/cmdline").find(mark) != std::string::npos)
-      found.push_back(one.pid);
+  for (const process_entry& entry : process_table())
+    if (!entry.is_zombie() && entry.pid != ::getpid() &&
+        read_proc("/proc/" + std::to_string(entry.pid) + "/cmdline").find(mark) != std::string::npos)
+      found.push_back(entry.pid);
   return found;
 }
 

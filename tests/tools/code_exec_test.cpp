@@ -110,11 +110,11 @@ TEST(CodeExec, wrong_arguments_are_answered_and_name_the_field) {
       {R"({"cmd": ""})", "empty"},
       {R"({"cmd": "a\u0000b"})", "NUL"},
   };
-  for (const auto& [arguments, wanted] : cases) {
+  for (const auto& [arguments, expected] : cases) {
     const tools::tool_result answer = call(arguments);
     EXPECT_FALSE(answer.success()) << arguments;
     EXPECT_NE(answer.text().find("invalid_argument"), std::string::npos) << arguments << ": " << answer.text();
-    EXPECT_NE(answer.text().find(wanted), std::string::npos) << arguments << ": " << answer.text();
+    EXPECT_NE(answer.text().find(expected), std::string::npos) << arguments << ": " << answer.text();
   }
   EXPECT_TRUE(call(R"({"cmd": "true", "timeout": null})").success());
 }

@@ -107,15 +107,15 @@ TEST(ListFiles, filters_and_goes_on_from_a_cursor) {
   // The structured facts also contain the cursor. A name that must be quoted can be a cursor too.
   env.all().files["o"] = to_bytes("");
   env.all().files["=p"] = to_bytes("");
-  std::string seen;
+  std::string pages;
   std::string from;
   for (int page = 0; page < 8; ++page) {
     const tools::tool_result result = call(tool, R"({"limit":1,"recursive":true,"cursor":")" + from + "\"}");
-    seen += std::string(result.data().at("entries").at(0).at("path").as_string()) + " ";
+    pages += std::string(result.data().at("entries").at(0).at("path").as_string()) + " ";
     if (!result.data().contains("next_cursor")) break;
     from = std::string(result.data().at("next_cursor").as_string());
   }
-  EXPECT_EQ(seen, "=p a.csv b.csv d/c.csv d/e.txt n\\nl o ");
+  EXPECT_EQ(pages, "=p a.csv b.csv d/c.csv d/e.txt n\\nl o ");
 }
 
 TEST(ViewImage, goes_by_what_the_file_is_and_not_by_its_name) {

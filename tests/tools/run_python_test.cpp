@@ -63,9 +63,9 @@ TEST(RunPython, an_interpreter_that_was_started_anew_is_told) {
   contexts.answer.exit_code(0);
   EXPECT_EQ(told_by(contexts, R"({"code":"1"})").find("anew"), std::string::npos);
   contexts.answer.driver_restarted(true);
-  const std::string said = told_by(contexts, R"({"code":"1"})");
-  EXPECT_NE(said.find("<note>The interpreter had died before this and was started anew; "), std::string::npos) << said;
-  EXPECT_NE(said.find("is lost.</note>"), std::string::npos) << said;
+  const std::string text = told_by(contexts, R"({"code":"1"})");
+  EXPECT_NE(text.find("<note>The interpreter had died before this and was started anew; "), std::string::npos) << text;
+  EXPECT_NE(text.find("is lost.</note>"), std::string::npos) << text;
   told_runner forks;
   forks.answer.exit_code(0).driver_restarted(true);
   const std::string plain = told_by(forks, R"({"code":"1"})");

@@ -93,8 +93,8 @@ bool is_clean_exit(int status) { return WIFEXITED(status) && WEXITSTATUS(status)
 /// Returns the living children of a process.
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> found;
-  for (const process_entry& one : process_table())
-    if (one.parent == pid && !one.is_zombie()) found.push_back(one.pid);
+  for (const process_entry& entry : process_table())
+    if (entry.parent == pid && !entry.is_zombie()) found.push_back(entry.pid);
   return found;
 }
 
@@ -113,7 +113,7 @@ class WardenStream : public without_sigpipe, public testing::WithParamInterface<
   static wire_start how() { return GetParam() ? over_pipes() : wire_start(); }
 };
 INSTANTIATE_TEST_SUITE_P(, WardenStream, testing::Values(false, true),
-                         [](const testing::TestParamInfo<bool>& one) { return one.param ? "pipes" : "socket"; });
+                         [](const testing::TestParamInfo<bool>& info) { return info.param ? "pipes" : "socket"; });
 
 using WardenProgram = without_sigpipe;
 
@@ -551,10 +551,10 @@ TEST_F(WardenProgram, what_cannot_be_started_says_where_and_why) {
     return path;
   };
   const auto expect = [&](const wire_command& command, fail_stage stage, int number) {
-    const wire_outcome one = warden.run(command);
-    EXPECT_TRUE(one.has_failed) << one;
-    EXPECT_EQ(one.stage, stage) << one;
-    EXPECT_EQ(one.number, number) << one;
+    const wire_outcome outcome = warden.run(command);
+    EXPECT_TRUE(outcome.has_failed) << outcome;
+    EXPECT_EQ(outcome.stage, stage) << outcome;
+    EXPECT_EQ(outcome.number, number) << outcome;
   };
   const auto exec = [&](const std::vector<std::string>& candidates, int number) {
     wire_command command = wire_command::of({"x"});
@@ -590,9 +590,9 @@ TEST_F(WardenProgram, words_beyond_what_linux_takes_fail_the_exec) {
   wire_session warden;
   wire_command command = wire_command::of({"/bin/true"});
   command.words.insert(command.words.end(), 40, std::string(100'000, 'x'));
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.stage, fail_stage::exec) << one;
-  EXPECT_EQ(one.number, E2BIG) << one;
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.stage, fail_stage::exec) << outcome;
+  EXPECT_EQ(outcome.number, E2BIG) << outcome;
 }
 
 TEST_F(WardenProgram, large_commands_arrive_whole) {
@@ -605,10 +605,10 @@ TEST_F(WardenProgram, large_commands_arrive_whole) {
     expected += word;
     command.words.push_back(std::move(word));
   }
-  const wire_outcome one = warden.run(command);
-  ASSERT_TRUE(one.exited_with(0)) << one;
-  EXPECT_EQ(one.out.size(), 1'500'000U);
-  EXPECT_TRUE(one.out == expected);
+  const wire_outcome outcome = warden.run(command);
+  ASSERT_TRUE(outcome.exited_with(0)) << outcome;
+  EXPECT_EQ(outcome.out.size(), 1'500'000U);
+  EXPECT_TRUE(outcome.out == expected);
 
   wire_command many = wire_command::of({"/bin/sh", "-c", "echo $#", "sh"});
   many.words.resize(100'000, "");
@@ -620,9 +620,9 @@ TEST_F(WardenProgram, commands_around_the_size_of_an_order_arrive_whole) {
   const std::size_t around = shell("").payload().size();
   for (std::size_t size = 32 * 1024 - 3; size <= 32 * 1024 + 3; ++size) {
     const std::string line = "echo ";
-    const wire_outcome one = warden.run(shell(line + std::string(size - around - line.size(), 'x')));
-    EXPECT_EQ(one.out.size(), size - around - line.size() + 1) << size;
-    EXPECT_TRUE(one.exited_with(0)) << one;
+    const wire_outcome outcome = warden.run(shell(line + std::string(size - around - line.size(), 'x')));
+    EXPECT_EQ(outcome.out.size(), size - around - line.size() + 1) << size;
+    EXPECT_TRUE(outcome.exited_with(0)) << outcome;
   }
 }
 
@@ -654,19 +654,19 @@ TEST_F(WardenProgram, five_hundred_jobs_run_at_once) {
 
 TEST_F(WardenProgram, jobs_beyond_what_it_can_keep_fail_and_the_others_go_on) {
   wire_session warden({{"prlimit", "--nofile=200:200", cofferdam_test::warden_program(), "3"}, false});
-  const std::uint32_t most = warden.hello().max_jobs;
-  ASSERT_GT(most, 5U);
-  ASSERT_LT(most, 60U);
+  const std::uint32_t max_jobs = warden.hello().max_jobs;
+  ASSERT_GT(max_jobs, 5U);
+  ASSERT_LT(max_jobs, 60U);
   wire_command command = shell("read x; exit 3");
   command.flags = wire::spawn_open_input;
-  for (std::uint32_t job = 1; job <= most + 2; ++job) warden.spawn(job, command);
-  for (std::uint32_t job = most + 1; job <= most + 2; ++job) {
+  for (std::uint32_t job = 1; job <= max_jobs + 2; ++job) warden.spawn(job, command);
+  for (std::uint32_t job = max_jobs + 1; job <= max_jobs + 2; ++job) {
     ASSERT_TRUE(warden.until_over(job));
     EXPECT_EQ(warden[job].stage, fail_stage::limit) << warden[job];
     EXPECT_EQ(warden[job].number, EAGAIN) << warden[job];
   }
-  for (std::uint32_t job = 1; job <= most; ++job) warden.end_input(job);
-  for (std::uint32_t job = 1; job <= most; ++job) {
+  for (std::uint32_t job = 1; job <= max_jobs; ++job) warden.end_input(job);
+  for (std::uint32_t job = 1; job <= max_jobs; ++job) {
     ASSERT_TRUE(warden.until_over(job));
     EXPECT_TRUE(warden[job].exited_with(3)) << warden[job];
   }
@@ -832,12 +832,12 @@ TEST_F(WardenProgram, output_beyond_its_cap_is_counted_exactly) {
   wire_session warden;
   wire_command command = shell("head -c 123457 /dev/zero; head -c 999 /dev/zero >&2");
   command.output_cap = 1000;
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.out.size(), 1000U);
-  EXPECT_EQ(one.out_dropped, 122'457U);
-  EXPECT_EQ(one.err.size(), 999U);
-  EXPECT_EQ(one.err_dropped, 0U);
-  EXPECT_TRUE(one.exited_with(0));
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.out.size(), 1000U);
+  EXPECT_EQ(outcome.out_dropped, 122'457U);
+  EXPECT_EQ(outcome.err.size(), 999U);
+  EXPECT_EQ(outcome.err_dropped, 0U);
+  EXPECT_TRUE(outcome.exited_with(0));
 
   command.output_cap = 1;
   command.window = 1;  // dropped output needs no credit
@@ -864,10 +864,10 @@ TEST_F(WardenProgram, a_command_may_end_itself_within_the_grace) {
   command.timeout_ms = 200;
   command.grace_ms = 20'000;
   const auto begin = clock::now();
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.out, "up\nterm\n");
-  EXPECT_TRUE(one.exited_with(5)) << one;
-  EXPECT_EQ(one.reason, exit_reason::timeout);
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.out, "up\nterm\n");
+  EXPECT_TRUE(outcome.exited_with(5)) << outcome;
+  EXPECT_EQ(outcome.reason, exit_reason::timeout);
   EXPECT_GE(since(begin), 200ms);
   EXPECT_LT(since(begin), 20s);
 }
@@ -879,9 +879,9 @@ TEST_F(WardenProgram, a_command_that_does_not_is_killed_after_the_grace) {
   command.timeout_ms = 100;
   command.grace_ms = 300;
   const auto begin = clock::now();
-  const wire_outcome one = warden.run(command);
-  EXPECT_TRUE(one.was_killed_by(SIGKILL)) << one;
-  EXPECT_EQ(one.reason, exit_reason::timeout);
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_TRUE(outcome.was_killed_by(SIGKILL)) << outcome;
+  EXPECT_EQ(outcome.reason, exit_reason::timeout);
   EXPECT_GE(since(begin), 400ms);
   EXPECT_LT(since(begin), 20s);
   EXPECT_TRUE(living_with(mark).empty());
@@ -891,10 +891,10 @@ TEST_F(WardenProgram, without_a_grace_it_is_killed_at_once) {
   wire_session warden;
   wire_command command = shell("trap 'echo term' TERM; while :; do sleep 0.01; done");
   command.timeout_ms = 100;
-  const wire_outcome one = warden.run(command);
-  EXPECT_TRUE(one.was_killed_by(SIGKILL)) << one;
-  EXPECT_EQ(one.out, "");
-  EXPECT_EQ(one.reason, exit_reason::timeout);
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_TRUE(outcome.was_killed_by(SIGKILL)) << outcome;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.reason, exit_reason::timeout);
 }
 
 TEST_F(WardenProgram, a_stopped_command_takes_its_term) {
@@ -912,20 +912,20 @@ TEST_F(WardenProgram, what_a_command_leaves_behind_may_linger_and_is_then_killed
   for (const std::uint32_t linger : {0U, 400U}) {
     command.linger_ms = linger;
     const auto begin = clock::now();
-    const wire_outcome one = warden.run(command);
-    EXPECT_TRUE(one.exited_with(0)) << one;
-    EXPECT_TRUE(one.left);
-    EXPECT_EQ(one.reason, exit_reason::none);
+    const wire_outcome outcome = warden.run(command);
+    EXPECT_TRUE(outcome.exited_with(0)) << outcome;
+    EXPECT_TRUE(outcome.left);
+    EXPECT_EQ(outcome.reason, exit_reason::none);
     EXPECT_GE(since(begin), std::chrono::milliseconds(linger));
     EXPECT_LT(since(begin), std::chrono::milliseconds(linger) + 20s);
     EXPECT_TRUE(living_with(mark).empty());
   }
   wire_command quick = shell("(sleep 0.1; echo late) & exit 3");
   quick.linger_ms = 20'000;
-  const wire_outcome one = warden.run(quick);
-  EXPECT_TRUE(one.exited_with(3)) << one;
-  EXPECT_EQ(one.out, "late\n");
-  EXPECT_LT(one.wall_us, 15'000'000U);
+  const wire_outcome outcome = warden.run(quick);
+  EXPECT_TRUE(outcome.exited_with(3)) << outcome;
+  EXPECT_EQ(outcome.out, "late\n");
+  EXPECT_LT(outcome.wall_us, 15'000'000U);
 }
 
 TEST_F(WardenProgram, what_is_kept_goes_on_until_it_is_killed) {
@@ -992,17 +992,17 @@ TEST_F(WardenProgram, a_signal_goes_to_whom_it_is_for) {
                           "\" & trap 'echo leader' USR1; " + body));
     ASSERT_TRUE(warden.until([&] { return warden[1].out.size() >= 9; }));
     warden.signal(1, scope, SIGUSR1);
-    const std::size_t wanted = static_cast<std::size_t>(scope);
+    const std::size_t signalled = static_cast<std::size_t>(scope);
     EXPECT_TRUE(warden.until_out(1, "leader\n"));
-    if (wanted >= 1) {
+    if (signalled >= 1) {
       EXPECT_TRUE(warden.until_out(1, "group\n"));
     }
-    if (wanted >= 2) {
+    if (signalled >= 2) {
       EXPECT_TRUE(warden.until_out(1, "far\n"));
     }
     warden.listen(50ms);
-    EXPECT_EQ(warden[1].out.find("group") != std::string::npos, wanted >= 1) << warden[1].out;
-    EXPECT_EQ(warden[1].out.find("far") != std::string::npos, wanted >= 2) << warden[1].out;
+    EXPECT_EQ(warden[1].out.find("group") != std::string::npos, signalled >= 1) << warden[1].out;
+    EXPECT_EQ(warden[1].out.find("far") != std::string::npos, signalled >= 2) << warden[1].out;
     warden.kill(1);
     ASSERT_TRUE(warden.until_over(1));
   }
@@ -1067,11 +1067,11 @@ wire_command on_terminal(std::string line) {
 
 TEST_F(WardenProgram, a_terminal_is_one) {
   wire_session warden;
-  const wire_outcome one = warden.run(on_terminal("tty; stty size; echo err >&2; : >/dev/tty && echo own; exit 3"));
-  EXPECT_TRUE(one.exited_with(3)) << one;
-  EXPECT_NE(one.out.find("/dev/pts/"), std::string::npos) << one.out;
-  EXPECT_NE(one.out.find("\r\n33 111\r\nerr\r\nown\r\n"), std::string::npos) << one.out;
-  EXPECT_EQ(one.err, "");
+  const wire_outcome outcome = warden.run(on_terminal("tty; stty size; echo err >&2; : >/dev/tty && echo own; exit 3"));
+  EXPECT_TRUE(outcome.exited_with(3)) << outcome;
+  EXPECT_NE(outcome.out.find("/dev/pts/"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\r\n33 111\r\nerr\r\nown\r\n"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.err, "");
 }
 
 TEST_F(WardenProgram, a_terminal_can_be_resized) {
@@ -1107,8 +1107,8 @@ TEST_F(WardenProgram, a_terminal_s_input_ends) {
 TEST_F(WardenProgram, what_leaves_its_terminal_is_killed_too) {
   const std::string mark = unique_sleep();
   wire_session warden;
-  const wire_outcome one = warden.run(on_terminal("trap '' HUP; setsid sleep " + mark + " & echo up"));
-  EXPECT_TRUE(one.exited_with(0)) << one;
+  const wire_outcome outcome = warden.run(on_terminal("trap '' HUP; setsid sleep " + mark + " & echo up"));
+  EXPECT_TRUE(outcome.exited_with(0)) << outcome;
   EXPECT_TRUE(living_with(mark).empty());
 }
 
@@ -1120,8 +1120,8 @@ TEST_F(WardenProgram, limits_are_set) {
   const temporary_folder folder;
   command.variables.push_back("F=" + (folder.path() / "f").string());
   command.limits = {{RLIMIT_NOFILE, 17, 18}, {RLIMIT_CPU, 100, 200}, {RLIMIT_FSIZE, 1024, 1024}};
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.out, "17\n18\n100\n1024\n") << one;
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.out, "17\n18\n100\n1024\n") << outcome;
   EXPECT_EQ(warden.run(shell("ulimit -t")).out, "unlimited\n");  // the next command does not inherit the limits
 }
 
@@ -1129,8 +1129,8 @@ TEST_F(WardenProgram, a_time_of_the_processor_can_be_limited) {
   wire_session warden;
   wire_command command = shell("while :; do :; done");
   command.limits = {{RLIMIT_CPU, 1, 1}};
-  const wire_outcome one = warden.run(command);
-  EXPECT_TRUE(one.was_killed_by(SIGKILL) || one.was_killed_by(SIGXCPU)) << one;
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_TRUE(outcome.was_killed_by(SIGKILL) || outcome.was_killed_by(SIGXCPU)) << outcome;
 }
 
 TEST_F(WardenProgram, a_command_runs_as_whom_it_is_to_run) {
@@ -1166,10 +1166,10 @@ TEST_F(WardenProgram, an_identity_that_cannot_be_taken_fails) {
        false});
   wire_command command = shell("id -u");
   command.uid = 65534;
-  const wire_outcome one = warden.run(command);
-  EXPECT_TRUE(one.has_failed) << one;
-  EXPECT_EQ(one.stage, fail_stage::identity);
-  EXPECT_EQ(one.number, EPERM);
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_TRUE(outcome.has_failed) << outcome;
+  EXPECT_EQ(outcome.stage, fail_stage::identity);
+  EXPECT_EQ(outcome.number, EPERM);
 }
 
 TEST_F(WardenProgram, privileges_can_be_given_up_for_good) {
@@ -1297,7 +1297,7 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_answer_is_replaced_by_the_warde
 TEST_F(WardenProgram, a_command_whose_descriptors_cannot_be_passed_fails_by_that_and_the_next_one_does_not) {
   COFFERDAM_NEEDS("root", ::geteuid() == 0, "the limit of an ordinary user");
   COFFERDAM_NEEDS("python3", ::access("/usr/bin/python3", X_OK) == 0, "descriptors on their way");
-  const std::string seen = in_forked_host([] {
+  const std::string faults = in_forked_host([] {
     const rlimit few{512, 512};
     constexpr uid_t user = 61'307;
     if (::setrlimit(RLIMIT_NOFILE, &few) != 0 || ::setgroups(0, nullptr) != 0 || ::setresgid(user, user, user) != 0 ||
@@ -1326,7 +1326,7 @@ TEST_F(WardenProgram, a_command_whose_descriptors_cannot_be_passed_fails_by_that
     if (const wire_outcome after = warden.run(shell("exit 5")); !after.exited_with(5)) text << after;
     return text.str();
   });
-  EXPECT_EQ(seen, "");
+  EXPECT_EQ(faults, "");
 }
 
 // ---- commands that request to be traced -----------------------------------------------------------------------------
@@ -1457,11 +1457,11 @@ struct pipe_pair {
   }
   std::string read_all() {
     close_write();
-    std::string all;
+    std::string text;
     char piece[4096];
     for (ssize_t got = 0; (got = ::read(read_end, piece, sizeof piece)) > 0;)
-      all.append(piece, static_cast<std::size_t>(got));
-    return all;
+      text.append(piece, static_cast<std::size_t>(got));
+    return text;
   }
 };
 
@@ -1541,8 +1541,8 @@ TEST_F(WardenProgram, a_terminal_and_the_host_s_descriptors_do_not_go_together) 
 TEST_F(WardenProgram, descriptors_do_not_pile_up) {
   wire_session warden;
   const auto count = [&] {
-    const std::filesystem::directory_iterator all("/proc/" + std::to_string(warden.stream().pid()) + "/fd");
-    return std::distance(begin(all), end(all));
+    const std::filesystem::directory_iterator entries("/proc/" + std::to_string(warden.stream().pid()) + "/fd");
+    return std::distance(begin(entries), end(entries));
   };
   if (::geteuid() != 0) GTEST_SKIP() << "not proven here: that descriptors do not pile up (needs root to look)";
   wire_command command = shell("exit 0");
@@ -1560,13 +1560,13 @@ TEST_F(WardenProgram, descriptors_do_not_pile_up) {
     warden.spawn(1, missing, {out.write_end, out.write_end});
     ASSERT_TRUE(warden.until_over(1));
     EXPECT_TRUE(out.read_all().empty());  // the pipe ends only after the warden has closed its copy
-    for (wire_command one : {terminal, input, shell("exit 0")}) {
-      EXPECT_TRUE(warden.run(one).exited_with(0));
-      one.candidates = {"/nowhere"};
-      EXPECT_TRUE(warden.run(one).has_failed);
-      one.candidates = {"/bin/sh"};
-      one.words.assign(20, std::string(3000, 'x'));
-      EXPECT_TRUE(warden.run(one).has_exited);
+    for (wire_command variant : {terminal, input, shell("exit 0")}) {
+      EXPECT_TRUE(warden.run(variant).exited_with(0));
+      variant.candidates = {"/nowhere"};
+      EXPECT_TRUE(warden.run(variant).has_failed);
+      variant.candidates = {"/bin/sh"};
+      variant.words.assign(20, std::string(3000, 'x'));
+      EXPECT_TRUE(warden.run(variant).has_exited);
     }
     ASSERT_TRUE(warden.is_alive());
     if (round == 3) before = count();
@@ -1692,18 +1692,18 @@ TEST_F(WardenProgram, a_supervisor_stopped_by_its_guest_holds_up_no_deadline) {
     wire_command command = shell(line);
     command.timeout_ms = 300;
     const auto begin = clock::now();
-    wire_outcome one = warden.run(command);
+    wire_outcome outcome = warden.run(command);
     EXPECT_LT(since(begin), 20s);
-    EXPECT_TRUE(one.has_exited);
+    EXPECT_TRUE(outcome.has_exited);
     EXPECT_TRUE(living_with(mark).empty());
-    return one;
+    return outcome;
   };
   // A stopped supervisor must be continued, and must then still report how its command ended.
   for (const std::string times : {"1", "1 2 3"}) {
-    const wire_outcome one =
+    const wire_outcome outcome =
         expect_in_time("for i in " + times + "; do kill -STOP $PPID; sleep 0.02; done; sleep " + mark, times);
-    EXPECT_TRUE(one.was_killed_by(SIGKILL)) << one;
-    EXPECT_EQ(one.reason, exit_reason::timeout);
+    EXPECT_TRUE(outcome.was_killed_by(SIGKILL)) << outcome;
+    EXPECT_EQ(outcome.reason, exit_reason::timeout);
   }
   expect_in_time("while :; do kill -STOP $PPID; sleep 0.01; done; sleep " + mark, "again and again");
   expect_in_time(
@@ -1722,10 +1722,10 @@ TEST_F(WardenProgram, a_supervisor_killed_by_its_guest_is_lost_and_nothing_of_it
   other.flags = wire::spawn_open_input;
   warden.spawn(1, other);
   for (int round = 0; round < 5; ++round) {
-    const wire_outcome one = warden.run(
+    const wire_outcome outcome = warden.run(
         shell("setsid sleep " + mark + " & (sleep " + mark + " &) ; kill -9 $PPID; echo alive; exec sleep " + mark));
-    EXPECT_EQ(one.how, exit_how::lost) << one;
-    EXPECT_TRUE(one.has_exited && one.is_done) << one;
+    EXPECT_EQ(outcome.how, exit_how::lost) << outcome;
+    EXPECT_TRUE(outcome.has_exited && outcome.is_done) << outcome;
     EXPECT_TRUE(living_with(mark).empty());
   }
   warden.input(1, "still here\n");  // the other jobs continue
@@ -1739,8 +1739,9 @@ TEST_F(WardenProgram, supervisors_killed_while_they_are_idle_are_replaced) {
   for (int round = 0; round < 5; ++round) {
     EXPECT_TRUE(eventually([&] { return warden.run(shell("exit 3")).exited_with(3); }));
     for (const pid_t child : children_of(warden.stream().pid())) ::kill(child, SIGKILL);
-    const wire_outcome one = warden.run(shell("exit 4"));  // the job may be given to a supervisor that is already dead
-    EXPECT_TRUE(one.exited_with(4) || one.how == exit_how::lost) << one;
+    const wire_outcome outcome =
+        warden.run(shell("exit 4"));  // the job may be given to a supervisor that is already dead
+    EXPECT_TRUE(outcome.exited_with(4) || outcome.how == exit_how::lost) << outcome;
   }
   EXPECT_TRUE(eventually([&] { return warden.run(shell("exit 5")).exited_with(5); }));
 }
@@ -1804,8 +1805,8 @@ TEST_F(WardenProgram, a_guest_of_the_same_user_sees_nothing_of_the_warden) {
             "done 2>/dev/null; "
             // Control: the same files of an ordinary process are readable.
             "sleep 20 & for f in environ maps auxv fd/ cwd; do test -r /proc/$!/$f && echo own $f; done; kill -9 $!");
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.out, "own environ\nown maps\nown auxv\nown fd/\nown cwd\n");
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.out, "own environ\nown maps\nown auxv\nown fd/\nown cwd\n");
   // The same for another process of that user, which can read the memory of the user's other processes.
   const pid_t stranger = ::fork();
   ASSERT_GE(stranger, 0);
@@ -1895,14 +1896,14 @@ TEST_F(WardenProgram, signals_reach_far_descendants_where_the_calls_with_pidfds_
     int error;
   };
   // Container engines before 2021 make calls that they do not know fail with EPERM.
-  for (const refusal& one : {refusal{SYS_pidfd_open, EPERM}, refusal{SYS_pidfd_open, ENOSYS},
-                             refusal{SYS_pidfd_open, ENFILE}, refusal{SYS_pidfd_send_signal, EPERM}}) {
-    const std::string seen = in_forked_host([&] {
-      if (!forbid(one.number, one.error)) return "no seccomp"s;
+  for (const refusal& refused_call : {refusal{SYS_pidfd_open, EPERM}, refusal{SYS_pidfd_open, ENOSYS},
+                                      refusal{SYS_pidfd_open, ENFILE}, refusal{SYS_pidfd_send_signal, EPERM}}) {
+    const std::string reached = in_forked_host([&] {
+      if (!forbid(refused_call.number, refused_call.error)) return "no seccomp"s;
       return reaches_far_descendants(nothing);
     });
-    if (seen == "no seccomp") GTEST_SKIP() << "not proven here: signals without pidfds (needs seccomp)";
-    EXPECT_EQ(seen, "yes") << one.number << " fails with " << one.error;
+    if (reached == "no seccomp") GTEST_SKIP() << "not proven here: signals without pidfds (needs seccomp)";
+    EXPECT_EQ(reached, "yes") << refused_call.number << " fails with " << refused_call.error;
   }
 }
 
@@ -2002,10 +2003,10 @@ TEST_F(WardenProgram, that_of_aarch64_runs_commands) {
   EXPECT_EQ(warden.hello().version, wire::version);
   for (const int code : {0, 1, 7, 255})
     EXPECT_TRUE(warden.run(shell("exit " + std::to_string(code))).exited_with(code));
-  const wire_outcome one = warden.run(shell("echo out; echo err >&2; kill -9 $$"));
-  EXPECT_EQ(one.out, "out\n");
-  EXPECT_EQ(one.err, "err\n");
-  EXPECT_TRUE(one.was_killed_by(SIGKILL)) << one;
+  const wire_outcome outcome = warden.run(shell("echo out; echo err >&2; kill -9 $$"));
+  EXPECT_EQ(outcome.out, "out\n");
+  EXPECT_EQ(outcome.err, "err\n");
+  EXPECT_TRUE(outcome.was_killed_by(SIGKILL)) << outcome;
 }
 
 TEST_F(WardenProgram, that_of_aarch64_passes_bytes_both_ways) {

@@ -43,8 +43,8 @@ struct taken {
   std::string payload;
   bool operator==(const taken&) const = default;
 };
-void PrintTo(const taken& one, std::ostream* to) {
-  *to << static_cast<unsigned>(one.type) << "/" << one.job << "/" << one.payload.size() << " bytes";
+void PrintTo(const taken& received, std::ostream* to) {
+  *to << static_cast<unsigned>(received.type) << "/" << received.job << "/" << received.payload.size() << " bytes";
 }
 
 void put(wire::frame_decoder& decoder, std::string_view piece) {
@@ -93,7 +93,7 @@ std::vector<taken> small_frames() {
 
 std::string joined(const std::vector<taken>& frames) {
   std::string stream;
-  for (const taken& one : frames) stream += raw(one.type, one.job, one.payload);
+  for (const taken& received : frames) stream += raw(received.type, received.job, received.payload);
   return stream;
 }
 
@@ -175,10 +175,10 @@ TEST(WireProtocol, frames_may_be_taken_late_or_one_by_one) {
   wire::frame_decoder late;
   for (int i = 0; i < 500; ++i) put(late, stream);  // many kilobytes arrive before the first frame is taken
   EXPECT_EQ(late.pending(), 500 * stream.size());
-  std::vector<taken> all;
-  take_all(late, all);
-  ASSERT_EQ(all.size(), 500 * frames.size());
-  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], frames[i % frames.size()]);
+  std::vector<taken> frames_taken;
+  take_all(late, frames_taken);
+  ASSERT_EQ(frames_taken.size(), 500 * frames.size());
+  for (std::size_t i = 0; i < frames_taken.size(); ++i) ASSERT_EQ(frames_taken[i], frames[i % frames.size()]);
 }
 
 TEST(WireProtocol, a_part_of_a_frame_is_pending) {
@@ -241,8 +241,8 @@ TEST(WireProtocol, values_come_in_their_order) {
   payload.number(std::uint8_t{1}).number(std::uint16_t{0x203}).string("text").number(std::int32_t{-4});
   payload.string("").number(std::numeric_limits<std::uint64_t>::max());
   const std::string held = payload.bytes();
-  const wire::frame one = frame_of(frame::reply, held);
-  wire::payload_reader from(one);
+  const wire::frame received = frame_of(frame::reply, held);
+  wire::payload_reader from(received);
   EXPECT_FALSE(from.empty());
   EXPECT_EQ(from.number<std::uint8_t>(), 1U);
   EXPECT_EQ(from.number<std::uint16_t>(), 0x203U);
@@ -257,8 +257,8 @@ TEST(WireProtocol, values_come_in_their_order) {
 TEST(WireProtocol, a_number_that_is_cut_is_refused) {
   for (std::size_t size = 0; size < 8; ++size) {
     const std::string held(size, '\x01');
-    const wire::frame one = frame_of(frame::reply, held);
-    wire::payload_reader from(one);
+    const wire::frame received = frame_of(frame::reply, held);
+    wire::payload_reader from(received);
     expect_violation([&] { from.number<std::uint64_t>(); }, "type 160");
   }
 }
@@ -267,8 +267,8 @@ TEST(WireProtocol, a_text_that_is_cut_is_refused) {
   const std::string whole = wire_payload().string("hello").bytes();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::string held = whole.substr(0, size);
-    const wire::frame one = frame_of(frame::reply, held);
-    wire::payload_reader from(one);
+    const wire::frame received = frame_of(frame::reply, held);
+    wire::payload_reader from(received);
     expect_violation([&] { from.text(); });
   }
 }
@@ -276,16 +276,16 @@ TEST(WireProtocol, a_text_that_is_cut_is_refused) {
 TEST(WireProtocol, a_text_that_lies_about_its_length_is_refused) {
   for (const std::uint32_t size : {4U, 6U, 7U, 0x7fffffffU, 0xfffffffbU, 0xffffffffU}) {
     const std::string held = wire_payload().number(size).bytes() + "hello" + std::string(1, '\0');
-    const wire::frame one = frame_of(frame::reply, held);
-    wire::payload_reader from(one);
+    const wire::frame received = frame_of(frame::reply, held);
+    wire::payload_reader from(received);
     expect_violation([&] { from.text(); });
   }
 }
 
 TEST(WireProtocol, what_is_left_is_refused) {
   const std::string held(3, 'x');
-  const wire::frame one = frame_of(frame::pong, held);
-  wire::payload_reader from(one);
+  const wire::frame received = frame_of(frame::pong, held);
+  wire::payload_reader from(received);
   from.number<std::uint16_t>();
   expect_violation([&] { from.finish(); }, "type 135");
   from.number<std::uint8_t>();

@@ -66,9 +66,9 @@ class group {
 TEST(WardenSession, forty_files_are_written_and_read_at_once_beyond_the_wardens_window) {
   cofferdam_test::run([]() -> awaitable<void> {
     co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
-      group all(co_await asio::this_coro::executor);
+      group tasks(co_await asio::this_coro::executor);
       for (int i = 0; i < 40; ++i) {
-        all.add([&env, i]() -> awaitable<void> {
+        tasks.add([&env, i]() -> awaitable<void> {
           const bytes content(300'000 + static_cast<std::size_t>(i), static_cast<std::byte>(i));
           const std::string name = "f" + std::to_string(i);
           co_await env.write_file(name, content);
@@ -76,8 +76,8 @@ TEST(WardenSession, forty_files_are_written_and_read_at_once_beyond_the_wardens_
           EXPECT_EQ(back, content);
         });
       }
-      co_await all.wait();
-      EXPECT_TRUE(all.failures().empty());
+      co_await tasks.wait();
+      EXPECT_TRUE(tasks.failures().empty());
     });
   });
 }
@@ -156,10 +156,10 @@ TEST(WardenSession, requests_of_a_worker_that_was_killed_fail_and_the_next_ones_
       const bytes small(10, std::byte{1});
       co_await env.write_file("before", small);
       for (int round = 0; round < 5; ++round) {
-        group all(co_await asio::this_coro::executor);
+        group tasks(co_await asio::this_coro::executor);
         int done = 0;
         for (int i = 0; i < 12; ++i) {
-          all.add([&env, &done, i]() -> awaitable<void> {
+          tasks.add([&env, &done, i]() -> awaitable<void> {
             const bytes content(1'000'000, static_cast<std::byte>(i));
             co_await env.write_file("f" + std::to_string(i), content);
             ++done;
@@ -169,8 +169,8 @@ TEST(WardenSession, requests_of_a_worker_that_was_killed_fail_and_the_next_ones_
         const std::string worker = worker_of(env.session().hello().pid());
         EXPECT_FALSE(worker.empty());
         if (!worker.empty()) ::kill(std::stoi(worker), SIGKILL);
-        co_await all.wait();  // each request gets a reply or an error, and none waits for ever
-        EXPECT_EQ(done + static_cast<int>(all.failures().size()), 12);
+        co_await tasks.wait();  // each request gets a reply or an error, and none waits for ever
+        EXPECT_EQ(done + static_cast<int>(tasks.failures().size()), 12);
         co_await env.write_file("after", small);
         bytes back = co_await env.read_file("after", 100);
         EXPECT_EQ(back, small);
@@ -198,11 +198,11 @@ TEST(WardenSession, the_kernels_limits_hold_for_every_command) {
 TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
   cofferdam_test::run([]() -> awaitable<void> {
     co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
-      group all(co_await asio::this_coro::executor);
+      group tasks(co_await asio::this_coro::executor);
       int begun = 0;
       int done = 0;
       for (int i = 0; i < 300; ++i) {
-        all.add([&env, &begun, &done]() -> awaitable<void> {
+        tasks.add([&env, &begun, &done]() -> awaitable<void> {
           process running = co_await env.start(shell(":"));
           ++begun;
           command_result result = co_await running.wait();
@@ -216,8 +216,8 @@ TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
         co_await pause_for(std::chrono::milliseconds(0));
       }
       EXPECT_GE(seen_between, 3);
-      co_await all.wait();
-      EXPECT_TRUE(all.failures().empty());
+      co_await tasks.wait();
+      EXPECT_TRUE(tasks.failures().empty());
     });
   });
 }
@@ -249,15 +249,15 @@ TEST(WardenSession, more_of_a_file_than_was_asked_for_is_not_taken) {
     while (sink->last.empty()) co_await pause_for(std::chrono::milliseconds(1));
     const bytes piece(wire::max_payload);
     const wire::frame data(wire::frame_type::reply_data, sink->number(), piece);
-    std::size_t taken = 0;
+    std::size_t count = 0;
     std::error_code code;
     try {
-      for (; taken < 4 * wire::max_read; taken += piece.size()) requests->arrived(data);
+      for (; count < 4 * wire::max_read; count += piece.size()) requests->arrived(data);
     } catch (const error& failure) {
       code = failure.code();
     }
     EXPECT_EQ(code, exec_errc::provider_lost);
-    EXPECT_LE(taken, wire::max_read);
+    EXPECT_LE(count, wire::max_read);
     requests->lose(error(exec_errc::provider_lost, "over"));
     co_await reading.wait();
   });

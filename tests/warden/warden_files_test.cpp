@@ -154,10 +154,10 @@ class file_client {
     EXPECT_TRUE(got.rest.empty());
     wire_reader from(got.data);
     while (!from.at_end()) {
-      const wire_entry one = take_entry(from);
+      const wire_entry entry = take_entry(from);
       const std::string name = from.string();
       if (entries != nullptr) {
-        EXPECT_TRUE(entries->emplace(name, one).second) << name << " comes twice";
+        EXPECT_TRUE(entries->emplace(name, entry).second) << name << " comes twice";
       }
     }
     return got.error;
@@ -165,12 +165,12 @@ class file_client {
   std::set<std::string> names(std::string_view path, bool recursive) {
     std::map<std::string, wire_entry> entries;
     EXPECT_EQ(list(path, recursive, &entries), 0);
-    std::set<std::string> all;
-    for (const auto& [name, entry] : entries) all.insert(name);
-    return all;
+    std::set<std::string> listed;
+    for (const auto& [name, entry] : entries) listed.insert(name);
+    return listed;
   }
-  content read(std::string_view path, std::uint64_t offset = 0, std::uint64_t most = no_limit) {
-    const answer got = ask(frame::read, wire_payload().string(path).number(offset).number(most));
+  content read(std::string_view path, std::uint64_t offset = 0, std::uint64_t limit = no_limit) {
+    const answer got = ask(frame::read, wire_payload().string(path).number(offset).number(limit));
     content found{got.error, got.data};
     if (got.error != 0) return found;
     wire_reader from(got.rest);
@@ -266,8 +266,8 @@ void make_deep(const std::filesystem::path& top, int depth, const std::string& n
 
 std::size_t temporaries_in(const std::filesystem::path& place) {
   std::size_t count = 0;
-  for (const auto& one : std::filesystem::directory_iterator(place))
-    if (one.path().filename().string().starts_with(".cofferdam-")) ++count;
+  for (const auto& entry : std::filesystem::directory_iterator(place))
+    if (entry.path().filename().string().starts_with(".cofferdam-")) ++count;
   return count;
 }
 
@@ -307,9 +307,9 @@ class WardenFiles : public testing::TestWithParam<resolution> {
     std::vector<pid_t> found;
     eventually([&] {
       found.clear();
-      for (const auto& one : cofferdam_test::process_table())
-        if (one.parent == files().stream().pid() && one.session == one.parent && !one.is_zombie())
-          found.push_back(one.pid);
+      for (const auto& entry : cofferdam_test::process_table())
+        if (entry.parent == files().stream().pid() && entry.session == entry.parent && !entry.is_zombie())
+          found.push_back(entry.pid);
       return found.size() == 1;
     });
     return found.size() == 1 ? found.front() : 0;
@@ -587,8 +587,8 @@ TEST_P(WardenFiles, list_gives_every_depth_and_stops_at_links) {
   folder_.make_folder("in/a/empty");
   folder_.make_link("in/a/out", "../../outside");
   folder_.make_link("in/a/b/around", "../../a");
-  const std::set<std::string> all{"a", "a/b", "a/b/c", "a/b/c/f", "a/g", "a/empty", "a/out", "a/b/around"};
-  EXPECT_EQ(files().names(".", true), all);
+  const std::set<std::string> expected{"a", "a/b", "a/b/c", "a/b/c/f", "a/g", "a/empty", "a/out", "a/b/around"};
+  EXPECT_EQ(files().names(".", true), expected);
   EXPECT_EQ(files().names("a/b", true), (std::set<std::string>{"c", "c/f", "around"}));
 }
 
@@ -613,59 +613,59 @@ TEST_P(WardenFiles, what_cannot_be_listed_says_why) {
 }
 
 TEST_P(WardenFiles, names_of_any_bytes_go_both_ways) {
-  std::vector<std::string> all{"new\nline",
-                               "tab\there",
-                               "-rf",
-                               " leading",
-                               "trailing ",
-                               "'quoted\"",
-                               "$(id)",
-                               "CON",
-                               "dot.",
-                               "...",
-                               ".h",
-                               "\x01\x1b[31m",
-                               "\xff\xfe\x80 invalid",
-                               "e\xcc\x81",
-                               "\xc3\xa9",
-                               "back\\slash",
-                               std::string(255, '\xe4'),
-                               "*",
-                               "~"};
-  for (const std::string& name : all) {
+  std::vector<std::string> expected{"new\nline",
+                                    "tab\there",
+                                    "-rf",
+                                    " leading",
+                                    "trailing ",
+                                    "'quoted\"",
+                                    "$(id)",
+                                    "CON",
+                                    "dot.",
+                                    "...",
+                                    ".h",
+                                    "\x01\x1b[31m",
+                                    "\xff\xfe\x80 invalid",
+                                    "e\xcc\x81",
+                                    "\xc3\xa9",
+                                    "back\\slash",
+                                    std::string(255, '\xe4'),
+                                    "*",
+                                    "~"};
+  for (const std::string& name : expected) {
     EXPECT_EQ(files().write(name, "of " + name), 0) << name;
     EXPECT_EQ(folder_.read("in/" + name), "of " + name);
     EXPECT_EQ(files().read(name).data, "of " + name);
   }
-  EXPECT_EQ(files().names(".", false), std::set<std::string>(all.begin(), all.end()));
-  for (const std::string& name : all) EXPECT_EQ(files().remove(name), 0) << name;
+  EXPECT_EQ(files().names(".", false), std::set<std::string>(expected.begin(), expected.end()));
+  for (const std::string& name : expected) EXPECT_EQ(files().remove(name), 0) << name;
   EXPECT_TRUE(files().names(".", false).empty());
 }
 
 TEST_P(WardenFiles, a_wide_directory_is_listed_and_removed_whole) {
   folder_.make_folder("in/wide");
-  std::set<std::string> all;
+  std::set<std::string> expected;
   for (int i = 0; i < 5000; ++i) {
     const std::string name = "a-rather-long-name-for-a-file-" + std::to_string(i);
     const int fd = ::open((folder_ / ("in/wide/" + name)).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
     ASSERT_GE(fd, 0);
     ::close(fd);
-    all.insert(name);
+    expected.insert(name);
   }
-  EXPECT_EQ(files().names("wide", false), all);
+  EXPECT_EQ(files().names("wide", false), expected);
   EXPECT_EQ(files().remove("wide"), 0);
   EXPECT_FALSE(folder_.has("in/wide"));
 }
 
 TEST_P(WardenFiles, a_wide_directory_of_directories_is_listed_and_removed_whole) {
-  std::set<std::string> all;
+  std::set<std::string> expected;
   for (int i = 0; i < 500; ++i) {
     const std::string name = "a-rather-long-name-for-a-folder-" + std::to_string(i);
     folder_.make_folder("in/wide/" + name + "/below");
-    all.insert(name);
-    all.insert(name + "/below");
+    expected.insert(name);
+    expected.insert(name + "/below");
   }
-  EXPECT_EQ(files().names("wide", true), all);
+  EXPECT_EQ(files().names("wide", true), expected);
   EXPECT_EQ(files().remove("wide"), 0);
   EXPECT_FALSE(folder_.has("in/wide"));
 }
@@ -673,28 +673,28 @@ TEST_P(WardenFiles, a_wide_directory_of_directories_is_listed_and_removed_whole)
 TEST_P(WardenFiles, a_tree_of_two_thousand_levels_is_listed_and_removed) {
   folder_.write("in/deep/beside", "x");
   make_deep(folder_ / "in/deep", 2000);
-  std::set<std::string> all{"deep", "deep/beside"};
+  std::set<std::string> expected{"deep", "deep/beside"};
   std::string path = "deep";
-  for (int i = 0; i < 2000; ++i) all.insert(path += "/d");
-  all.insert(path + "/end");
-  EXPECT_EQ(files().names(".", true), all);
+  for (int i = 0; i < 2000; ++i) expected.insert(path += "/d");
+  expected.insert(path + "/end");
+  EXPECT_EQ(files().names(".", true), expected);
   EXPECT_EQ(files().names("deep", false), (std::set<std::string>{"d", "beside"}));
   EXPECT_EQ(files().remove("deep"), 0);
   EXPECT_FALSE(folder_.has("in/deep"));
 }
 
 TEST_P(WardenFiles, a_deep_tree_with_neighbours_at_every_level_is_listed_and_removed_whole) {
-  std::set<std::string> all;
+  std::set<std::string> expected;
   std::string path = "t";
   for (int i = 0; i < 300; ++i) {
     for (const char* name : {"/before", "/m", "/zz"}) folder_.make_folder("in/" + path + name);
     folder_.write("in/" + path + "/before/f", "x");
     folder_.write("in/" + path + "/n", "x");
     const std::string beneath = path == "t" ? "" : path.substr(2) + "/";
-    for (const char* name : {"before", "before/f", "m", "n", "zz"}) all.insert(beneath + name);
+    for (const char* name : {"before", "before/f", "m", "n", "zz"}) expected.insert(beneath + name);
     path += "/m";
   }
-  EXPECT_EQ(files().names("t", true), all);
+  EXPECT_EQ(files().names("t", true), expected);
   EXPECT_EQ(files().remove("t"), 0);
   EXPECT_FALSE(folder_.has("in/t"));
 }
@@ -744,10 +744,11 @@ TEST_P(WardenFiles, an_unreadable_directory_fails_the_list_and_is_removed_all_th
 
 TEST_P(WardenFiles, a_deep_tree_that_cannot_be_written_to_is_removed_by_its_owner) {
   make_deep(folder_ / "in", 100);
-  std::vector<std::string> all;
+  std::vector<std::string> folders;
   std::string path = "in";
-  for (int i = 0; i < 100; ++i) all.push_back(path += "/d");
-  for (auto one = all.rbegin(); one != all.rend(); ++one) ASSERT_EQ(::chmod((folder_ / *one).c_str(), 0500), 0);
+  for (int i = 0; i < 100; ++i) folders.push_back(path += "/d");
+  for (auto each = folders.rbegin(); each != folders.rend(); ++each)
+    ASSERT_EQ(::chmod((folder_ / *each).c_str(), 0500), 0);
   EXPECT_TRUE(in_a_child([&] { return obey_permissions() && file_client(root(), walks()).remove("d") == 0; }));
   EXPECT_FALSE(folder_.has("in/d"));
 }
@@ -787,16 +788,16 @@ TEST_P(WardenFiles, reads_at_most_a_mebibyte_at_once) {
   std::string big;
   for (int i = 0; i < 3 * 1024 * 1024; ++i) big += static_cast<char>(i * 31 % 251);
   folder_.write("in/big", big);
-  std::string all;
+  std::string content_read;
   for (;;) {
-    const content got = files().read("big", all.size());
+    const content got = files().read("big", content_read.size());
     ASSERT_EQ(got.error, 0);
     EXPECT_EQ(got.size, big.size());
     if (got.data.empty()) break;
-    EXPECT_EQ(got.data.size(), std::min<std::size_t>(wire::max_read, big.size() - all.size()));
-    all += got.data;
+    EXPECT_EQ(got.data.size(), std::min<std::size_t>(wire::max_read, big.size() - content_read.size()));
+    content_read += got.data;
   }
-  EXPECT_TRUE(all == big);
+  EXPECT_TRUE(content_read == big);
 }
 
 TEST_P(WardenFiles, a_sparse_terabyte_is_read_where_it_is_asked_for) {
@@ -945,10 +946,10 @@ TEST_P(WardenFiles, nothing_is_seen_under_the_name_before_the_commit) {
   ASSERT_EQ(files().ask_as(7, frame::write_data, "w").error, 0);
   EXPECT_EQ(folder_.read("in/f"), "old");
   ASSERT_EQ(temporaries_in(folder_ / "in"), 1U);
-  for (const auto& one : std::filesystem::directory_iterator(folder_ / "in")) {
-    if (one.path().filename() == "f") continue;
-    EXPECT_EQ(one.path().filename().string().size(), 11U + 16U);
-    EXPECT_EQ(folder_.mode("in/" + one.path().filename().string()), 0600U);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "in")) {
+    if (entry.path().filename() == "f") continue;
+    EXPECT_EQ(entry.path().filename().string().size(), 11U + 16U);
+    EXPECT_EQ(folder_.mode("in/" + entry.path().filename().string()), 0600U);
   }
   const answer done = files().ask_as(7, frame::write_commit);
   EXPECT_EQ(done.error, 0);
@@ -1424,14 +1425,15 @@ TEST_P(WardenFiles, random_payloads_are_answered) {
   };
   const std::vector<request> good = good_requests();
   for (int i = 0; i < 3000; ++i) {
-    request one = good[random() % good.size()];
-    if (one.type == frame::remove) one.type = frame::stat;
+    request mutated = good[random() % good.size()];
+    if (mutated.type == frame::remove) mutated.type = frame::stat;
     const std::size_t changes = random() % 4;
-    for (std::size_t k = 0; k < changes; ++k) one.payload[random() % one.payload.size()] = static_cast<char>(random());
-    if (random() % 4 == 0) one.payload.resize(random() % (one.payload.size() + 20));
-    const std::uint32_t job = files().send(one.type, one.payload);
+    for (std::size_t k = 0; k < changes; ++k)
+      mutated.payload[random() % mutated.payload.size()] = static_cast<char>(random());
+    if (random() % 4 == 0) mutated.payload.resize(random() % (mutated.payload.size() + 20));
+    const std::uint32_t job = files().send(mutated.type, mutated.payload);
     const answer got = files().take(job);
-    if (one.type == frame::write && got.error == 0) {
+    if (mutated.type == frame::write && got.error == 0) {
       EXPECT_EQ(files().ask_as(job, frame::write_abort).error, 0);
     }
   }
@@ -1445,9 +1447,9 @@ TEST_P(WardenFiles, a_frame_may_come_byte_by_byte) {
   bytes.number(static_cast<std::uint32_t>(payload.bytes().size()))
       .number(static_cast<std::uint8_t>(frame::read))
       .number(std::uint32_t{9});
-  const std::string all = bytes.bytes() + payload.bytes();
-  for (const char one : all) {
-    files().stream().send_bytes(std::string_view(&one, 1));
+  const std::string stream = bytes.bytes() + payload.bytes();
+  for (const char c : stream) {
+    files().stream().send_bytes(std::string_view(&c, 1));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(files().take(9).data, "text");
@@ -1507,8 +1509,8 @@ TEST_P(WardenFiles, the_worker_holds_few_descriptors_and_leaks_none) {
   EXPECT_EQ(files().read("f").data, "text");
   const std::string place = "/proc/" + std::to_string(worker()) + "/fd";
   const auto count = [&place] {
-    const std::filesystem::directory_iterator all(place);
-    return std::distance(begin(all), end(all));
+    const std::filesystem::directory_iterator entries(place);
+    return std::distance(begin(entries), end(entries));
   };
   const auto before = count();
   EXPECT_LT(before, 10);

@@ -18,11 +18,11 @@ rpc_input read(std::string_view text) { return read_rpc(text, rpc_limits()); }
 /// Describes the messages of an input: "request 7 ping", "notification x", "response 1", "fault -32600 id".
 std::string told(const rpc_input& input) {
   std::string text = input.is_batch ? "batch" : "";
-  const auto add = [&text](const std::string& one) { text += (text.empty() ? "" : "; ") + one; };
-  for (const rpc_message& one : input.messages) {
-    if (one.kind == rpc_kind::request) add("request " + one.id_text() + " " + one.method);
-    if (one.kind == rpc_kind::notification) add("notification " + one.method);
-    if (one.kind == rpc_kind::response) add("response " + one.id_text());
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  for (const rpc_message& message : input.messages) {
+    if (message.kind == rpc_kind::request) add("request " + message.id_text() + " " + message.method);
+    if (message.kind == rpc_kind::notification) add("notification " + message.method);
+    if (message.kind == rpc_kind::response) add("response " + message.id_text());
   }
   for (const auto& [fault, id] : input.faults)
     add("fault " + std::to_string(fault.code()) + " " + boost::json::serialize(id));
@@ -125,18 +125,18 @@ TEST(McpJsonRpc, answers_are_one_line_each) {
 /// Returns the lines and faults that the reader reports when `text` arrives in pieces of `size` bytes.
 std::string lines_of(std::string_view text, std::size_t size, std::size_t longest) {
   line_reader reader(longest);
-  std::string all;
+  std::string described;
   for (std::size_t at = 0; at < text.size(); at += size) {
     std::string_view piece = text.substr(at, size);
     for (;;) {
       std::string_view line;
       const line_reader::found found = reader.next(piece, line);
       if (found == line_reader::found::nothing) break;
-      all += found == line_reader::found::line ? "[" + std::string(line) + "]" : std::string("(long)");
+      described += found == line_reader::found::line ? "[" + std::string(line) + "]" : std::string("(long)");
     }
     EXPECT_TRUE(piece.empty());
   }
-  return all;
+  return described;
 }
 
 TEST(McpLineReader, finds_the_same_lines_however_the_stream_is_cut) {

@@ -45,13 +45,13 @@
 
 namespace cofferdam_test {
 
-/// One direction of a stream in memory. Holds at most `most` unread bytes.
+/// One direction of a stream in memory. Holds at most `capacity` unread bytes.
 class memory_pipe {
  public:
-  explicit memory_pipe(const asio::any_io_executor& executor, std::size_t most = std::size_t{1} << 20U)
-      : changed(executor, std::chrono::steady_clock::time_point::max()), most(most) {}
+  explicit memory_pipe(const asio::any_io_executor& executor, std::size_t limit = std::size_t{1} << 20U)
+      : changed(executor, std::chrono::steady_clock::time_point::max()), capacity(limit) {}
   asio::steady_timer changed;
-  std::size_t most;
+  std::size_t capacity;
   std::string data;
   bool ended = false;
 
@@ -85,9 +85,9 @@ class memory_stream final : public cofferdam::byte_stream::implementation {
     const std::shared_ptr<memory_pipe> to = out_;
     std::string_view text = cofferdam::as_text(data);
     while (!text.empty()) {
-      while (to->data.size() >= to->most && !to->ended) co_await to->change();
+      while (to->data.size() >= to->capacity && !to->ended) co_await to->change();
       if (to->ended) throw cofferdam::error(cofferdam::exec_errc::io_error, "the other end is closed");
-      const std::string_view part = text.substr(0, to->most - to->data.size());
+      const std::string_view part = text.substr(0, to->capacity - to->data.size());
       to->data += part;
       text.remove_prefix(part.size());
       to->changed.cancel();
@@ -153,9 +153,9 @@ class mcp_client {
     for (;;) {
       const std::size_t end = heard_.find('\n');
       if (end != std::string::npos) {
-        boost::json::value made = boost::json::parse(heard_.substr(0, end));
+        boost::json::value message = boost::json::parse(heard_.substr(0, end));
         heard_.erase(0, end + 1);
-        co_return made;
+        co_return message;
       }
       const std::size_t count = co_await stream_.read_some(room);
       if (count == 0) throw std::runtime_error("the server ended");
@@ -165,9 +165,9 @@ class mcp_client {
   /// Returns the reply to the request with this id. Messages that arrive before it go to `others`.
   cofferdam::awaitable<boost::json::value> hear_answer(std::string id) {
     for (;;) {
-      boost::json::value one = co_await hear();
-      if (member(one, "id") == id && !one.as_object().contains("method")) co_return one;
-      others.push_back(std::move(one));
+      boost::json::value message = co_await hear();
+      if (member(message, "id") == id && !message.as_object().contains("method")) co_return message;
+      others.push_back(std::move(message));
     }
   }
   /// Sends a request, and returns the reply.
@@ -197,7 +197,7 @@ class mcp_client {
   std::size_t unread() const { return from_->data.size(); }
   /// Returns the number of bytes that the server has not read.
   std::size_t unsaid() const { return to_->data.size(); }
-  void room(std::size_t most) { from_->most = most; }
+  void room(std::size_t limit) { from_->capacity = limit; }
 
   std::vector<boost::json::value> others;
 
