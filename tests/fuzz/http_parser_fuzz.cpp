@@ -84,7 +84,8 @@ void check(const Parser& parser, std::string_view stream, std::size_t piece) {
   require(whole.data.size() <= whole.consumed && whole.consumed <= stream.size());
 }
 
-/// Checks that a server admits the right heads of requests.
+/// Checks the admission of a request. A refusal must have an HTTP error status. A server that listens on the loopback
+/// interface must admit only requests for this machine.
 void check_admission(const cofferdam::http_parser_limits& limits, std::string_view stream) {
   cofferdam::detail::http_request_parser parser(limits);
   try {

@@ -107,7 +107,7 @@ std::string from_lines(std::string_view lines) {
       field = text;
       line.remove_prefix(std::min(line.size(), text.size() + 1));
     }
-    // The data of a pax header is a list of records. In the input they are separated by bars and have no lengths.
+    // The input separates the records of a pax header by bars, and leaves out their lengths. This adds the lengths.
     if (flag == 'x' || flag == 'g') {
       std::string records;
       for (std::string_view rest = part[3]; !rest.empty();) {

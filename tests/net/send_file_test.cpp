@@ -156,8 +156,8 @@ TEST(SendFile, waits_for_who_does_not_read_until_it_is_cancelled) {
   EXPECT_EQ(outcome, "cancelled");
 }
 
-/// Sends `body` to a server and then makes a second request on the same client. Returns the reply, the body that the
-/// server received, and the body of the second request.
+/// Sends `body` to a server, and then sends the body "next" with the same client. Returns the first reply and the body
+/// that the server received, or the message of the error; then a blank and the body of the second request.
 std::string talk(const http_body& body, bool with_tls) {
   std::string outcome;
   const cofferdam_test::certificate authority("");

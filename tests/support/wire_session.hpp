@@ -210,8 +210,8 @@ class wire_session {
   const std::optional<std::pair<cofferdam::detail::wire::fault, frame>>& refusal() const { return refusal_; }
   std::size_t frame_count() const { return frame_count_; }
 
-  /// If true, received output is granted back as credit at once. If false, the warden stops sending when its window is
-  /// used up.
+  /// If true, each received piece of output is answered by credit of the same size. (Credit is the number of bytes that
+  /// the warden may still send.) If false, the warden stops sending when its initial credit is used up.
   bool gives_credit = true;
 
   /// Receives and handles one frame. Returns false if no frame arrives within `limit`, or if the stream has ended.

@@ -496,7 +496,7 @@ TEST(McpHttp, what_one_token_was_given_to_give_back_is_of_no_use_to_another) {
       const http_response stolen = co_await target.post(again, as("second-token-012345"));
       EXPECT_EQ(told(stolen), "200 -32602 7");
     }
-    // The attempts with the wrong token have not consumed the state.
+    // The attempts with the wrong token have not consumed the `requestState`, which is valid once.
     const http_response mine = co_await target.post(again, as("first-token-0123456"));
     EXPECT_EQ(told(mine), "200 7");
     EXPECT_NE(mine.text().find("kept"), std::string_view::npos);
