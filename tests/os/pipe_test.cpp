@@ -106,7 +106,7 @@ TEST(Pipe, says_what_to_do_where_no_descriptor_is_left_and_leaves_none_behind) {
   // Creates two errors while descriptors are still available: a sanitizer needs a descriptor when it checks the first
   // object of a type.
   const cofferdam::error first(exec_errc::io_error, "");
-  const cofferdam::error seen_too(first);
+  const cofferdam::error second(first);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const std::size_t used = open_descriptors();
