@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Runs one command. Expected output: one line, printed by a shell inside the sandbox.
+// Runs one command in a sandbox. Expected output: one line, printed by a shell inside the sandbox.
 #include <cofferdam/sandbox.hpp>
 
 #include <iostream>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Runs two commands at once: `&&` waits for both; `||` waits for the first that throws nothing, and cancels the other.
-// Expected output: both results of the first pair, in the order in which they are written, and one of the second pair.
+// Runs two commands at once. `&&` waits for both results. `||` waits for the first command that throws nothing, and
+// cancels the other one. Expected output: both results of the first pair, in the order of the code, and then one result
+// of the second pair.
 #include <cofferdam/sandbox.hpp>
 
 #include <asio/experimental/awaitable_operators.hpp>
@@ -18,7 +19,7 @@ awaitable<void> race() {
     auto both = co_await (env.run_command("sleep 0.2; echo slow") && env.run_command("echo quick"));
     std::cout << "both: " << std::get<0>(both).out_text() << "both: " << std::get<1>(both).out_text();
 
-    // The loser and everything that it has started are ended before this returns.
+    // `||` returns only after `sleep` and all processes that it has started have ended.
     auto first = co_await (env.run_command("sleep 1000") || env.run_command("echo the second command"));
     if (const command_result* winner = std::get_if<1>(&first)) std::cout << "first: " << winner->out_text();
   });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Adds a layer of your own around any backend: it prints each command, and refuses `sudo` with advice. Expected output:
-// a command and its output, then a command and the advice.
+// Wraps the sandbox in a layer of your own. A layer sees each command before the backend does: this layer prints the
+// command, and refuses `sudo` with advice. Expected output: a command and its output, and then a refused command and
+// the advice.
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/sandbox.hpp>
 
@@ -16,7 +17,8 @@ class announce_layer : public layer<announce_layer<Inner>, Inner> {
  public:
   using layer<announce_layer, Inner>::layer;
 
-  // Each command comes here before it runs: change it, or return a result instead.
+  // Called for each command before it runs. A layer can change the command here, or return a result instead of running
+  // it.
   std::optional<command_result> admit(command& c) {
     std::cout << "$ " << c.line() << "\n";
     if (c.line().starts_with("sudo "))

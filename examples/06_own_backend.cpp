@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Uses a backend of your own, the class in custom_backend.hpp: layers stack on it as on every other backend, and `list`
-// works although the class has no listing. Expected output: a count of lines, the file, and a refusal.
+// Uses a backend of your own: the class in custom_backend.hpp. Layers work with it as with each backend of the library.
+// `list_directory` works too, although the class has no such function. Expected output: a count of lines, a file, and a
+// refusal.
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/sandbox.hpp>
 

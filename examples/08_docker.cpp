@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Runs a command in a container with little memory and no network. Expected output: the container's Python version and
-// its network interfaces, or one line that says why there is no container.
+// Runs a command in a container with little memory and no network. Expected output: the Python version and the network
+// interfaces of the container, or one line with the reason if no container can be started.
 #include <cofferdam/docker.hpp>
 
 #include <iostream>
@@ -18,7 +18,7 @@ awaitable<void> look_around() {
       std::cout << result.out_text();
     });
   } catch (const error& failure) {
-    if (failure.code() == exec_errc::cancelled) throw;  // no daemon, or no image: the sentence says which
+    if (failure.code() == exec_errc::cancelled) throw;  // a cancellation is not a failure of Docker
     std::cout << "no container: " << failure.what() << "\n";
   }
 }

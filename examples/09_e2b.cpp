@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Runs a command in a virtual machine at E2B. Expected output: the kernel of that machine, or one line that says that
-// there is no key.
+// Runs a command in a virtual machine at E2B, a cloud service. Expected output: the kernel of the machine, or one line
+// if the environment variable E2B_API_KEY is not set.
 #include <cofferdam/e2b.hpp>
 
 #include <chrono>

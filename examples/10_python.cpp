@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Runs Python that calls a function of this program. Expected output: the line that the code prints, the value of its
-// last expression, and the exception of the code that divides by zero.
+// Runs Python code that calls a function of this program. Expected output: a line that the code prints, the value of
+// its last expression, and the exception of code that divides by zero.
 #include <cofferdam/python.hpp>
 #include <cofferdam/sandbox.hpp>
 
@@ -11,7 +11,7 @@
 
 using namespace cofferdam;
 
-// The code chooses the arguments: their types are checked, their values are not.
+// The code in the sandbox chooses the arguments. The library checks their types; this function must check their values.
 awaitable<double> height_at(std::string place) { co_return place == "Brest" ? 6.5 : 1.5; }
 
 awaitable<void> ask() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Reads code before it runs: guards refuse it with advice for the model that wrote it. Expected output: a sentence for
-// each of three refusals, and the output of the code that is admitted.
+// Checks Python code before it runs. Guards refuse code, with advice for the model that wrote it. Expected output: a
+// sentence for each of three refusals, and the output of the code that is accepted.
 #include <cofferdam/python.hpp>
 #include <cofferdam/sandbox.hpp>
 

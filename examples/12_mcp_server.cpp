@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Serves a function of your own to MCP clients over standard input and output, beside the tools of the library for
-// commands and files. Expected output: none without a client. To try it: npx @modelcontextprotocol/inspector
+// Serves a function of your own to MCP clients over standard input and output, beside the library's tools for commands
+// and files. Expected output: none without a client. To try it with a client: npx @modelcontextprotocol/inspector
 // ./12_mcp_server
 #include <cofferdam/mcp.hpp>
 #include <cofferdam/sandbox.hpp>
@@ -11,7 +11,7 @@
 
 using namespace cofferdam;
 
-// An exception is an answer to the model, and so are arguments of a wrong type.
+// An exception becomes an error that the model reads. Arguments of a wrong type are refused in the same way.
 awaitable<double> height_at(std::string place) {
   if (place != "Brest") throw std::runtime_error("the only harbour is Brest");
   co_return 6.5;

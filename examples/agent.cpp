@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Expected output: a model of any OpenAI-compatible server works on your task with your files. You see its turns, its
-// messages, its commands with their live output, and at the end the files that it has made for you.
+// An agent: a model works on a task with your files, through any OpenAI-compatible server. Expected output: the turns
+// of the model, its messages, its commands with their output as it arrives, and finally the files that it has made for
+// you.
 #include <cofferdam/agent.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/make_provider.hpp>
@@ -68,20 +69,20 @@ awaitable<std::string> today() {
   co_return text;
 }
 
-awaitable<void> work(settings wanted) {
+awaitable<void> work(settings chosen) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
-  chat_completions_options options(wanted.model);
-  if (!wanted.base_url.empty()) options.base_url(wanted.base_url).key_from_environment();
+  chat_completions_options options(chosen.model);
+  if (!chosen.base_url.empty()) options.base_url(chosen.base_url).key_from_environment();
   agent helper(chat_completions_client(executor, options));
-  helper.max_turns(wanted.max_turns);
+  helper.max_turns(chosen.max_turns);
 
-  any_provider provider = make_provider(wanted.provider);
+  any_provider provider = make_provider(chosen.provider);
   co_await with(provider, [&](any_environment& env) -> awaitable<void> {
     agent_session session(helper, env);
-    if (!wanted.inputs.empty()) session.input_files(files(wanted.inputs));
-    session.output_dir(wanted.output).save_unfinished().on_event(show);
+    if (!chosen.inputs.empty()) session.input_files(files(chosen.inputs));
+    session.output_dir(chosen.output).save_unfinished().on_event(show);
     session.tool(tools::function("today", "Returns today's date in UTC, as YYYY-MM-DD.", today));
-    agent_result result = co_await session.run(wanted.task);
+    agent_result result = co_await session.run(chosen.task);
     std::cout << "\n"
               << (result.finished() ? "finished: " : "not finished: ") << printable_text(result.reason) << "\n"
               << result.turns << " turns, " << result.usage.input << " tokens in, " << result.usage.output << " out\n";
@@ -89,7 +90,7 @@ awaitable<void> work(settings wanted) {
 }
 
 settings parse(const std::vector<std::string>& words) {
-  settings made;
+  settings parsed;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const auto value = [&] {
@@ -97,34 +98,34 @@ settings parse(const std::vector<std::string>& words) {
       return words[i];
     };
     if (word == "--help" || word == "-h") {
-      made.help = true;
+      parsed.help = true;
     } else if (word == "--input") {
-      made.inputs.push_back(value());
+      parsed.inputs.push_back(value());
     } else if (word == "--output") {
-      made.output = value();
+      parsed.output = value();
     } else if (word == "--provider") {
-      made.provider = value();
+      parsed.provider = value();
     } else if (word == "--base-url") {
-      made.base_url = value();
+      parsed.base_url = value();
     } else if (word == "--model") {
-      made.model = value();
+      parsed.model = value();
     } else if (word == "--max-turns") {
       const std::string number = value();
-      const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), made.max_turns);
+      const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), parsed.max_turns);
       if (problem != std::errc() || end != number.data() + number.size())
         throw error(exec_errc::invalid_argument, "--max-turns takes a number, not \"" + one_line(number) + "\"");
     } else if (word.starts_with("--")) {
       throw error(exec_errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
     } else {
-      made.task += (made.task.empty() ? "" : " ") + word;
+      parsed.task += (parsed.task.empty() ? "" : " ") + word;
     }
   }
-  return made;
+  return parsed;
 }
 
 int main(int count, char** arguments) try {
-  const settings wanted = parse(std::vector<std::string>(arguments + 1, arguments + count));
-  if (!wanted.help && !wanted.task.empty()) return cofferdam::run(work(wanted));
+  const settings chosen = parse(std::vector<std::string>(arguments + 1, arguments + count));
+  if (!chosen.help && !chosen.task.empty()) return cofferdam::run(work(chosen));
   std::cout << usage;
 } catch (const std::exception& error) {
   std::cerr << "agent: " << error.what() << "\n";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Expected output on a terminal: none. Started by an MCP host (Claude Desktop, an IDE, any client), this program runs
-// the host's commands and Python code in a safe place. `cofferdam-mcp --help` is its manual.
+// A program that an MCP host starts (Claude Desktop, an IDE or another client). It runs the host's commands and Python
+// code in an environment of your choice. Expected output on a terminal: the manual, as `cofferdam-mcp --help` prints
+// it.
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/jail.hpp>
@@ -191,13 +192,13 @@ bool takes_value(std::string_view name) {
   return false;
 }
 
-/// One option, from the command line or a file.
+/// Sets one option, which comes from the command line or from a configuration file.
 void apply(settings& into, const std::string& name, const std::string& value) {
   if (name == "provider") {
-    const provider_name wanted =
+    const provider_name parsed =
         provider_name::parse(value, {"jail", "local", "docker:IMAGE", "e2b:TEMPLATE", "pyodide"});
-    into.provider = wanted.kind();
-    into.image = wanted.value_or("");
+    into.provider = parsed.kind();
+    into.image = parsed.value_or("");
   } else if (name == "workspace") {
     into.workspace = value;
   } else if (name == "input") {
@@ -241,9 +242,9 @@ void read_config(settings& into, const std::string& path) {
   if (!file) refuse("the configuration \"" + one_line(path) + "\" cannot be read");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   boost::system::error_code broken;
-  const boost::json::value all = boost::json::parse(text, broken);
-  if (broken || !all.is_object()) refuse("the configuration \"" + one_line(path) + "\" is no JSON object");
-  for (const auto& each : all.get_object()) {
+  const boost::json::value document = boost::json::parse(text, broken);
+  if (broken || !document.is_object()) refuse("the configuration \"" + one_line(path) + "\" is no JSON object");
+  for (const auto& each : document.get_object()) {
     const std::string name(each.key());
     if (name == "python" && each.value().is_bool()) {
       into.python_wanted = each.value().get_bool();
@@ -253,9 +254,9 @@ void read_config(settings& into, const std::string& path) {
       into.python_wanted = true;
       into.python = text_of(each.value(), name);
     } else if (name == "guards" && each.value().is_array()) {
-      for (const boost::json::value& one : each.value().get_array()) into.guards.push_back(text_of(one, name));
+      for (const boost::json::value& item : each.value().get_array()) into.guards.push_back(text_of(item, name));
     } else if (each.value().is_array()) {
-      for (const boost::json::value& one : each.value().get_array()) apply(into, name, text_of(one, name));
+      for (const boost::json::value& item : each.value().get_array()) apply(into, name, text_of(item, name));
     } else {
       apply(into, name, text_of(each.value(), name));
     }
@@ -263,29 +264,29 @@ void read_config(settings& into, const std::string& path) {
 }
 
 settings parse(const std::vector<std::string>& words) {
-  settings made;
-  // The file is read first: options of the command line override it.
+  settings parsed;
+  // The file is read first, so that options on the command line replace its values.
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--config" && i + 1 < words.size()) read_config(made, words[i + 1]);
-    if (words[i].starts_with("--config=")) read_config(made, words[i].substr(9));
+    if (words[i] == "--config" && i + 1 < words.size()) read_config(parsed, words[i + 1]);
+    if (words[i].starts_with("--config=")) read_config(parsed, words[i].substr(9));
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--help" || word == "-h") {
-      made.help = true;
+      parsed.help = true;
     } else if (word == "doctor") {
-      made.doctor = true;
+      parsed.doctor = true;
     } else if (word == "--python") {
-      made.python_wanted = true;
+      parsed.python_wanted = true;
     } else if (word.starts_with("--python=")) {
-      made.python_wanted = true;
-      made.python = word.substr(9);
+      parsed.python_wanted = true;
+      parsed.python = word.substr(9);
     } else if (word == "--no-python") {
-      made.python_wanted = false;
+      parsed.python_wanted = false;
     } else if (word == "--no-token") {
-      made.no_token = true;
+      parsed.no_token = true;
     } else if (word == "--stdio") {
-      made.http.clear();
+      parsed.http.clear();
     } else if (!word.starts_with("--")) {
       refuse("\"" + one_line(word) + "\" is no option");
     } else {
@@ -299,51 +300,51 @@ settings parse(const std::vector<std::string>& words) {
         if (++i == words.size()) refuse(word + " needs a value");
         value = words[i];
       }
-      if (name != "config") apply(made, name, value);
+      if (name != "config") apply(parsed, name, value);
     }
   }
-  return made;
+  return parsed;
 }
 
-any_provider make_provider(const settings& wanted) {
-  const std::string& name = wanted.provider;
+any_provider make_provider(const settings& chosen) {
+  const std::string& name = chosen.provider;
   if (name == "jail") {
     jail recipe = sandbox();
-    if (wanted.memory) recipe.memory(*wanted.memory);
-    const std::string network = wanted.network.empty() ? "none" : wanted.network.back();
+    if (chosen.memory) recipe.memory(*chosen.memory);
+    const std::string network = chosen.network.empty() ? "none" : chosen.network.back();
     if (network != "none" && network != "host") refuse("jail: --network is none or host");
     if (network == "host") recipe.network(network_policy::host);
-    if (!wanted.workspace.empty()) recipe.workspace(wanted.workspace);
+    if (!chosen.workspace.empty()) recipe.workspace(chosen.workspace);
     return any_provider(std::move(recipe));
   }
   if (name == "local") {
-    if (wanted.memory || !wanted.network.empty())
+    if (chosen.memory || !chosen.network.empty())
       refuse("local has no --memory and no --network: it is no wall; jail and docker are");
-    // The warning about missing isolation is for programs; the user of --provider has read it here.
-    if (wanted.workspace.empty()) return any_provider(local().without_warning());
-    return any_provider(local().without_warning().workspace(wanted.workspace));
+    // `local` warns that it does not isolate. The manual has already warned the user of --provider.
+    if (chosen.workspace.empty()) return any_provider(local().without_warning());
+    return any_provider(local().without_warning().workspace(chosen.workspace));
   }
   if (name == "docker") {
     docker::container_options options;
-    if (wanted.memory) options.memory(*wanted.memory);
-    if (wanted.doctor) options.pull(docker::pull_policy::never);
-    for (const std::string& one : wanted.network) options.network(one);
-    if (!wanted.workspace.empty()) options.add(docker::mount::bind(wanted.workspace, "/workspace"));
-    const std::string image = wanted.image.empty() ? "python:3.12-slim" : wanted.image;
+    if (chosen.memory) options.memory(*chosen.memory);
+    if (chosen.doctor) options.pull(docker::pull_policy::never);
+    for (const std::string& network_name : chosen.network) options.network(network_name);
+    if (!chosen.workspace.empty()) options.add(docker::mount::bind(chosen.workspace, "/workspace"));
+    const std::string image = chosen.image.empty() ? "python:3.12-slim" : chosen.image;
     return any_provider(docker::from_image(image).options(std::move(options)));
   }
   if (name == "e2b") {
-    if (wanted.memory || !wanted.workspace.empty()) refuse("e2b has no --memory and no --workspace");
-    const std::string network = wanted.network.empty() ? "on" : wanted.network.back();
+    if (chosen.memory || !chosen.workspace.empty()) refuse("e2b has no --memory and no --workspace");
+    const std::string network = chosen.network.empty() ? "on" : chosen.network.back();
     if (network != "none" && network != "on") refuse("e2b: --network is none or on");
-    auto recipe = wanted.image.empty() ? e2b::from_template() : e2b::from_template(wanted.image);
+    auto recipe = chosen.image.empty() ? e2b::from_template() : e2b::from_template(chosen.image);
     if (network == "on") return any_provider(std::move(recipe));
     return any_provider(std::move(recipe).without_internet());
   }
   refuse("pyodide has no commands");
 }
 
-/// The guards around a recipe for a runner, the first one outermost.
+/// Wraps a recipe for a runner in the given guards. The first guard is outermost, so it checks the code first.
 any_runner_provider guarded(any_runner_provider recipe, const std::vector<std::string>& guards) {
   for (auto at = guards.rbegin(); at != guards.rend(); ++at) {
     const std::vector<std::string> parts = split(*at, ':');
@@ -361,24 +362,24 @@ any_runner_provider guarded(any_runner_provider recipe, const std::vector<std::s
   return recipe;
 }
 
-any_runner_provider make_pyodide(const settings& wanted) {
-  if (!wanted.allow.empty()) refuse("pyodide has no commands to --allow");
-  if (!wanted.input.empty() || !wanted.output.empty())
+any_runner_provider make_pyodide(const settings& chosen) {
+  if (!chosen.allow.empty()) refuse("pyodide has no commands to --allow");
+  if (!chosen.input.empty() || !chosen.output.empty())
     refuse("pyodide has no --input and no --output: see --workspace");
   pyodide recipe;
-  if (wanted.memory) recipe.memory_limit(*wanted.memory);
-  for (const std::string& host : wanted.network)
+  if (chosen.memory) recipe.memory_limit(*chosen.memory);
+  for (const std::string& host : chosen.network)
     if (host != "none") recipe.allow_network(host);
-  if (!wanted.workspace.empty()) recipe.allow_write(wanted.workspace, "/workspace");
-  return guarded(any_runner_provider(std::move(recipe)), wanted.guards);
+  if (!chosen.workspace.empty()) recipe.allow_write(chosen.workspace, "/workspace");
+  return guarded(any_runner_provider(std::move(recipe)), chosen.guards);
 }
 
-mcp::server_options make_options(const settings& wanted) {
+mcp::server_options make_options(const settings& chosen) {
   mcp::server_options options;
   options.name("cofferdam", "Cofferdam: run commands and Python");
-  const bool has_commands = wanted.provider != "pyodide";
+  const bool has_commands = chosen.provider != "pyodide";
   std::string words = "Tools for running code in one isolated workspace.";
-  if (wanted.provider == "local") words = "Tools for running code on this machine, in a workspace of its own.";
+  if (chosen.provider == "local") words = "Tools for running code on this machine, in a workspace of its own.";
   if (has_commands) {
     words +=
         " Files persist between calls; shells do not. Use run_python for calculations and plots, code_exec for "
@@ -391,43 +392,43 @@ mcp::server_options make_options(const settings& wanted) {
         "Runs in WebAssembly: no subprocesses, no sockets, no packages with native code but Pyodide's own.");
   }
   options.instructions(words);
-  const bool has_walls = wanted.provider == "jail" || wanted.provider == "docker";
-  const bool offline = (has_walls && (wanted.network.empty() || wanted.network.back() == "none")) ||
-                       (wanted.provider == "e2b" && !wanted.network.empty() && wanted.network.back() == "none") ||
-                       (wanted.provider == "pyodide" && wanted.network.empty());
+  const bool has_walls = chosen.provider == "jail" || chosen.provider == "docker";
+  const bool offline = (has_walls && (chosen.network.empty() || chosen.network.back() == "none")) ||
+                       (chosen.provider == "e2b" && !chosen.network.empty() && chosen.network.back() == "none") ||
+                       (chosen.provider == "pyodide" && chosen.network.empty());
   if (offline) options.open_world(false);
   if (offline && has_commands) options.about_environment("There is no internet access.");
-  if (wanted.timeout) {
-    const std::chrono::seconds usual(*wanted.timeout);
+  if (chosen.timeout) {
+    const std::chrono::seconds usual(*chosen.timeout);
     options.command_timeout(usual).python_timeout(usual);
     if (usual > options.max_timeout()) options.max_timeout(usual);
   }
-  options.has_files(!wanted.workspace.empty());
-  options.input_folder(wanted.input).output_folder(wanted.output);
-  for (const std::string& folder : {wanted.input, wanted.output})
+  options.has_files(!chosen.workspace.empty());
+  options.input_folder(chosen.input).output_folder(chosen.output);
+  for (const std::string& folder : {chosen.input, chosen.output})
     if (!folder.empty() && !std::filesystem::is_directory(folder))
       refuse("\"" + one_line(folder) + "\" is no directory");
-  for (const std::string& one : wanted.hosts) options.host(one);
-  for (const std::string& one : wanted.origins) options.origin(one);
-  if (const char* const token = std::getenv("COFFERDAM_MCP_TOKEN"); token != nullptr && !wanted.http.empty()) {
+  for (const std::string& host : chosen.hosts) options.host(host);
+  for (const std::string& origin : chosen.origins) options.origin(origin);
+  if (const char* const token = std::getenv("COFFERDAM_MCP_TOKEN"); token != nullptr && !chosen.http.empty()) {
     if (*token == '\0') refuse("COFFERDAM_MCP_TOKEN is set and empty");
     options.token(token);
   }
-  if (!wanted.token_file.empty()) {
-    std::ifstream file(wanted.token_file);
-    if (!file) refuse("the token file \"" + one_line(wanted.token_file) + "\" cannot be read");
+  if (!chosen.token_file.empty()) {
+    std::ifstream file(chosen.token_file);
+    if (!file) refuse("the token file \"" + one_line(chosen.token_file) + "\" cannot be read");
     bool has_token = false;
     for (std::string line; std::getline(file, line);) {
       if (line.empty()) continue;
       options.token(line);
       has_token = true;
     }
-    if (!has_token) refuse("the token file \"" + one_line(wanted.token_file) + "\" holds no token");
+    if (!has_token) refuse("the token file \"" + one_line(chosen.token_file) + "\" holds no token");
   }
-  if (wanted.no_token && wanted.http.empty()) refuse("--no-token is for --http HOST:PORT; stdio has no tokens");
-  if (wanted.no_token && !options.tokens().empty())
+  if (chosen.no_token && chosen.http.empty()) refuse("--no-token is for --http HOST:PORT; stdio has no tokens");
+  if (chosen.no_token && !options.tokens().empty())
     refuse("--no-token and a token (--token-file or COFFERDAM_MCP_TOKEN): it is one or the other");
-  if (wanted.no_token) options.without_token();
+  if (chosen.no_token) options.without_token();
   options.on_error([](const std::string& doing, std::exception_ptr failure) {
     try {
       std::rethrow_exception(failure);
@@ -445,52 +446,52 @@ std::string new_token() {
   return token;
 }
 
-std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, const settings& wanted,
+std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, const settings& chosen,
                                          mcp::server_options options) {
-  if (wanted.provider == "pyodide")
-    return std::make_unique<mcp::server>(executor, make_pyodide(wanted), std::move(options));
-  any_provider provider = make_provider(wanted);
-  if (!wanted.allow.empty()) provider = any_provider(std::move(provider) | allow_commands(wanted.allow));
-  auto made = std::make_unique<mcp::server>(executor, std::move(provider), std::move(options));
-  if (!wanted.python_wanted.value_or(wanted.allow.empty())) return made;
-  static_cast<void>(guarded(any_runner_provider(pyodide()), wanted.guards));  // reports wrong guards now
-  made->runner([program = wanted.python, guards = wanted.guards](any_environment& inside) {
+  if (chosen.provider == "pyodide")
+    return std::make_unique<mcp::server>(executor, make_pyodide(chosen), std::move(options));
+  any_provider provider = make_provider(chosen);
+  if (!chosen.allow.empty()) provider = any_provider(std::move(provider) | allow_commands(chosen.allow));
+  auto server = std::make_unique<mcp::server>(executor, std::move(provider), std::move(options));
+  if (!chosen.python_wanted.value_or(chosen.allow.empty())) return server;
+  static_cast<void>(guarded(any_runner_provider(pyodide()), chosen.guards));  // fails now if a guard is unknown
+  server->runner([program = chosen.python, guards = chosen.guards](any_environment& inside) {
     return guarded(any_runner_provider(environment_ref<any_environment>(inside) | python().interpreter(program)),
                    guards);
   });
-  return made;
+  return server;
 }
 
-// ---- doctor ----
+// ---- doctor: the report of what this machine can enforce ----
 std::string without_end(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
 
-awaitable<void> look_into(any_environment& there) {
-  const command_result nothing = co_await there.run_command(shell("true"));
+awaitable<void> look_into(any_environment& environment) {
+  const command_result nothing = co_await environment.run_command(shell("true"));
   if (!nothing.ok()) throw std::runtime_error("a command that does nothing failed: " + nothing.reason());
   for (std::size_t i = 0; i < isolation_report::count; ++i) {
     const auto which = static_cast<isolation_kind>(i);
     std::cout << "    " << to_string(which) << ": " << nothing.isolation().of(which) << "\n";
   }
-  const command_result python = co_await there.run_command(shell("python3 --version 2>&1"));
+  const command_result python = co_await environment.run_command(shell("python3 --version 2>&1"));
   std::cout << "    run_python: " << (python.ok() ? "" : "no: ") << one_line(without_end(python.out().text()), 60)
             << "\n";
 }
 
-awaitable<void> examine(settings wanted, bool& works) {
-  std::cout << wanted.provider << "\n" << std::flush;
+awaitable<void> examine(settings chosen, bool& works) {
+  std::cout << chosen.provider << "\n" << std::flush;
   std::string why;
   try {
-    if (wanted.provider == "pyodide") {
-      any_runner runner = co_await make_pyodide(wanted).open();
+    if (chosen.provider == "pyodide") {
+      any_runner runner = co_await make_pyodide(chosen).open();
       const code_result sum = co_await runner.run_code(code_request("6 * 7"));
       std::cout << "    run_python: 6 * 7 is " << sum.value_text() << "; files, network and system calls: WebAssembly, "
                 << "and Deno without permissions\n";
       co_await runner.close();
     } else {
-      co_await with(make_provider(wanted), look_into);
+      co_await with(make_provider(chosen), look_into);
     }
     works = true;
   } catch (const std::exception& wrong) {
@@ -503,24 +504,27 @@ awaitable<void> examine(settings wanted, bool& works) {
 }
 
 /// Prints the isolation that this machine can enforce. Returns true if the selected provider works.
-awaitable<bool> examine_all(settings wanted) {
+awaitable<bool> examine_all(settings chosen) {
   bool works = false;
   for (const char* const name : {"jail", "local", "docker", "pyodide"}) {
-    settings one = name == wanted.provider ? wanted : settings();
+    settings one = name == chosen.provider ? chosen : settings();
     one.provider = name;
     one.doctor = true;
     bool mine = false;
-    co_await examine(one, mine);
-    if (name == wanted.provider) works = mine;
+    co_await examine(probe, mine);
+    if (name == chosen.provider) works = mine;
   }
   const char* const key = std::getenv("E2B_API_KEY");
   const bool has_key = key != nullptr && *key != '\0';
   std::cout << "e2b\n    "
             << (has_key ? "there is a key; not tried, since sandboxes cost money" : "E2B_API_KEY is not set") << "\n";
-  co_return wanted.provider == "e2b" ? has_key : works;
+  co_return chosen.provider == "e2b" ? has_key : works;
 }
 
-/// \param made_token  printed, if the token was generated for this run.
+/// Opens the listener for --http HOST:PORT, and prints how clients reach it.
+/// \param where       HOST:PORT.
+/// \param has_token   false: there is no token, so only a loopback address is allowed.
+/// \param made_token  the token that was generated for this run, which is printed; otherwise empty.
 listener listen(const asio::any_io_executor& executor, const std::string& where, bool has_token,
                 const std::string& made_token) {
   const std::size_t colon = where.rfind(':');
@@ -531,23 +535,24 @@ listener listen(const asio::any_io_executor& executor, const std::string& where,
   const std::string port = colon == std::string::npos ? "" : where.substr(colon + 1);
   const unsigned long number = std::strtoul(port.c_str(), &end, 10);
   if (port.empty() || *end != '\0' || number > 65535) refuse("--http is HOST:PORT, such as 127.0.0.1:8080");
-  listener made = tcp_listener(executor, address, static_cast<std::uint16_t>(number));
-  if (!has_token && !made.is_loopback())
-    refuse(made.name() + " can be reached from elsewhere: that needs a token, and --no-token is for 127.0.0.1 and ::1");
-  std::string told = "listening on http://" + made.name() + "/mcp\n";
+  listener listening = tcp_listener(executor, address, static_cast<std::uint16_t>(number));
+  if (!has_token && !listening.is_loopback())
+    refuse(listening.name() +
+           " can be reached from elsewhere: that needs a token, and --no-token is for 127.0.0.1 and ::1");
+  std::string notice = "listening on http://" + listening.name() + "/mcp\n";
   if (!made_token.empty())
-    told += "clients send this header; the token is made for this run (--token-file FILE keeps yours):\n" +
-            ("Authorization: Bearer " + made_token) + "\n";
+    notice += "clients send this header; the token is made for this run (--token-file FILE keeps yours):\n" +
+              ("Authorization: Bearer " + made_token) + "\n";
   if (!has_token)
-    told += "no token: every user of this machine, and every program they run, can use this server as you\n";
-  std::cerr << told << std::flush;
-  return made;
+    notice += "no token: every user of this machine, and every program they run, can use this server as you\n";
+  std::cerr << notice << std::flush;
+  return listening;
 }
 
-/// From a signal to the program's end.
+/// The longest time between a signal and the end of the program.
 constexpr std::chrono::seconds max_end{9};
 
-/// Ends the program; what was open sees the ends of its streams.
+/// Ends the program at once. The kernel closes all connections, so clients see that their streams have ended.
 [[noreturn]] void give_up(const char* why) {
   std::cerr << "cofferdam-mcp: " << why << std::endl;
   std::_Exit(1);
@@ -568,35 +573,35 @@ bool is_cancellation(const std::exception_ptr& failure) {
 int main(int count, char** arguments) {
   int status = 0;
   try {
-    const settings wanted = parse(std::vector<std::string>(arguments + 1, arguments + count));
-    if (wanted.help || (count == 1 && ::isatty(STDIN_FILENO) == 1)) {
+    const settings chosen = parse(std::vector<std::string>(arguments + 1, arguments + count));
+    if (chosen.help || (count == 1 && ::isatty(STDIN_FILENO) == 1)) {
       std::cout << manual;
       return 0;
     }
     ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    // Each client's environment takes some descriptors.
+    // Raises the limit on open descriptors to the maximum, because the environment of each client needs several.
     rlimit descriptors{};
     if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
       descriptors.rlim_cur = descriptors.rlim_max;
       ::setrlimit(RLIMIT_NOFILE, &descriptors);
     }
     asio::io_context loop(1);
-    if (wanted.doctor) {
+    if (chosen.doctor) {
       bool works = false;
-      asio::co_spawn(loop, examine_all(wanted), [&works](std::exception_ptr failure, bool found) {
+      asio::co_spawn(loop, examine_all(chosen), [&works](std::exception_ptr failure, bool found) {
         if (failure) std::rethrow_exception(failure);
         works = found;
       });
       loop.run();
       return works ? 0 : 1;
     }
-    mcp::server_options options = make_options(wanted);
+    mcp::server_options options = make_options(chosen);
     std::string made_token;
-    if (!wanted.http.empty() && options.tokens().empty() && !wanted.no_token) {
+    if (!chosen.http.empty() && options.tokens().empty() && !chosen.no_token) {
       made_token = new_token();
       options.token(made_token);
     }
-    const std::unique_ptr<mcp::server> server = make_server(loop.get_executor(), wanted, std::move(options));
+    const std::unique_ptr<mcp::server> server = make_server(loop.get_executor(), chosen, std::move(options));
     asio::cancellation_signal stop;
     asio::signal_set signals(loop, SIGINT, SIGTERM);
     asio::steady_timer last_moment(loop);
@@ -619,10 +624,10 @@ int main(int count, char** arguments) {
       });
       stop.emit(asio::cancellation_type::terminal);
     });
-    if (wanted.http.empty()) {
+    if (chosen.http.empty()) {
       asio::co_spawn(loop, server->serve_stdio(), asio::bind_cancellation_slot(stop.slot(), ended));
     } else {
-      asio::co_spawn(loop, server->serve(listen(loop.get_executor(), wanted.http, !wanted.no_token, made_token)),
+      asio::co_spawn(loop, server->serve(listen(loop.get_executor(), chosen.http, !chosen.no_token, made_token)),
                      asio::bind_cancellation_slot(stop.slot(), ended));
     }
     loop.run();

@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A backend of your own: an environment with four members, and a recipe with one. This one runs commands in a folder
-// you name; yours may reach a pod, a phone or a simulator. The library's parts for processes and files do the hard
-// half.
+// A backend of your own needs two classes: an environment with four member functions, and a recipe with one. This
+// environment runs commands in a folder that you name; yours may run them in a pod, on a phone or in a simulator. The
+// library's building blocks for processes and files (`child_processes`, `workspace_files`) do most of the work.
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/workspace_files.hpp>
@@ -28,8 +28,8 @@ class folder_environment {
     cofferdam::command_result result = co_await children_.run(std::move(c), std::move(request));
     co_return result;
   }
-  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t most) {
-    return files().read_file(std::move(path), most);
+  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t max_bytes) {
+    return files().read_file(std::move(path), max_bytes);
   }
   cofferdam::awaitable<void> write_file(std::string path, cofferdam::bytes_view content) {
     return files().write_file(std::move(path), content);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Serves containers, or folders of this machine, to E2B's official SDKs, code interpreter included:
-// `e2b_gateway docker[:IMAGE]` or `e2b_gateway local --allow-host-paths`, on PORT (3000). Prints what to export, and
-// serves until ^C.
+// Serves containers, or folders of this machine, to E2B's official SDKs, including the code interpreter. Usage:
+// `e2b_gateway docker[:IMAGE]` or `e2b_gateway local --allow-host-paths`. Listens on the port in the variable PORT
+// (default 3000), prints the variables that a client needs, and serves until ^C.
 //
 //     $ ./e2b_gateway docker:python:3.12-slim
 //     export E2B_API_URL=http://127.0.0.1:3000 ...
 //     $ python -c 'from e2b import Sandbox; print(Sandbox.create().commands.run("echo hello").stdout)'
-//     $ python -c 'from e2b_gateway::code_interpreter import Sandbox; print(Sandbox.create().run_code("6 * 7").text)'
+//     $ python -c 'from e2b_code_interpreter import Sandbox; print(Sandbox.create().run_code("6 * 7").text)'
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -50,11 +50,13 @@ std::string new_key() {
   return key;
 }
 
-/// Not erased by any_provider, which would hide that containers can be paused.
+/// Makes the gateway for the chosen backend. It is not made over `any_provider`, because type erasure would hide that
+/// containers can be paused.
 std::unique_ptr<e2b_gateway::server> gateway_over(const asio::any_io_executor& executor, const provider_name& name,
                                                   e2b_gateway::options options) {
   if (name.kind() == "docker") {
-    // The directory of E2B's own sandboxes: commands find a file there under the name by which a client wrote it.
+    // Sandboxes of E2B start commands in this directory. A command therefore finds a file under the name by which a
+    // client wrote it.
     docker::container_options containers;
     containers.working_directory("/home/user");
     return std::make_unique<e2b_gateway::server>(
@@ -64,13 +66,13 @@ std::unique_ptr<e2b_gateway::server> gateway_over(const asio::any_io_executor& e
   return std::make_unique<e2b_gateway::server>(executor, local().without_warning(), std::move(options));
 }
 
-/// Ends the program; what was open sees the ends of its streams.
+/// Ends the program at once. The kernel closes all connections, so clients see that their streams have ended.
 [[noreturn]] void give_up(const char* why) {
   std::cerr << "e2b_gateway: " << why << std::endl;
   std::_Exit(1);
 }
 
-/// Stops the gateway at the first signal. The program ends 9 s later at the latest, and at a second signal.
+/// Stops the gateway at the first signal. The program ends at the latest 9 s later, and immediately at a second signal.
 awaitable<void> stop_on_signal(e2b_gateway::server& gateway, asio::signal_set& signals,
                                asio::steady_timer& last_moment) {
   co_await signals.async_wait(asio::use_awaitable);
@@ -117,8 +119,8 @@ int main(int count, char** words) try {
   if (name.kind() == "local" && !allows_host_paths) throw error(exec_errc::invalid_argument, host_paths);
   if (arguments.size() > 1 && !allows_host_paths)
     throw error(exec_errc::invalid_argument, "\"" + one_line(arguments[1]) + "\" is one word too many; see --help");
-  const char* const wanted = std::getenv("PORT");
-  const auto port = static_cast<std::uint16_t>(wanted == nullptr ? 3000 : std::stoi(wanted));
+  const char* const port_text = std::getenv("PORT");
+  const auto port = static_cast<std::uint16_t>(port_text == nullptr ? 3000 : std::stoi(port_text));
 
   asio::io_context context(1);
   const std::string key = new_key();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Expected output: a script, as a model would write it, reads 44 years of CO2 measurements behind walls of the kernel.
-// Its lines are printed as they arrive, then the walls that stood around it, and its report is copied out. Last, the
-// allowlist refuses a command and suggests a remedy.
+// Runs a Python script, as a model would write it, behind walls of the kernel. Expected output: the script reads 44
+// years of CO2 measurements, and its lines are printed as they arrive. The walls that stood around it are printed, and
+// its report is copied out. Then the allowlist refuses a command, and the refusal contains advice.
 #include <cofferdam/core.hpp>
 #include <cofferdam/sandbox.hpp>
 

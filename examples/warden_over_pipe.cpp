@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// A warden somewhere else. A session needs nothing but a stream of bytes: here the standard input and output of a shell
-// command, as they would be those of `ssh host /tmp/warden`. What runs there is streamed here, and when this end goes,
-// everything there goes.
+// Runs commands through a warden on another machine. The warden is the library's small helper program, which starts
+// commands where it runs. It needs only a stream of bytes to this program. Here the stream is the standard input and
+// output of a shell command; `ssh host /tmp/warden` would work in the same way. The output of the commands arrives over
+// the stream. When this program ends, the warden ends all commands.
 
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -35,7 +36,7 @@ namespace {
 
 using namespace cofferdam;
 
-/// The two pipes of a command as one stream.
+/// A stream that reads from one pipe and writes to another one: the standard output and input of a command.
 class pipe_stream {
  public:
   using executor_type = asio::any_io_executor;
@@ -61,7 +62,7 @@ class pipe_stream {
   asio::posix::stream_descriptor to_;
 };
 
-/// Both ends of a pipe.
+/// The two descriptors of a pipe.
 struct pipe_ends {
   unique_fd read_end;
   unique_fd write_end;
@@ -73,7 +74,7 @@ pipe_ends make_pipe() {
   return {unique_fd(ends[0]), unique_fd(ends[1])};
 }
 
-/// Starts a shell line whose standard input and output are a stream.
+/// Starts a shell line, and returns the stream to its standard input and output.
 pipe_stream connect(const asio::any_io_executor& executor, const std::string& line) {
   pipe_ends down = make_pipe();
   pipe_ends up = make_pipe();
@@ -90,27 +91,27 @@ pipe_stream connect(const asio::any_io_executor& executor, const std::string& li
 awaitable<void> work(std::filesystem::path warden) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   pipe_stream stream = connect(executor, "exec " + warden.string());
-  warden_session there = co_await warden_session::open(std::move(stream));
+  warden_session session = co_await warden_session::open(std::move(stream));
 
   const std::vector<std::string> variables{"PATH=/usr/bin:/bin"};
   const command count = shell("seq 1 100000 | tail -n 1; (setsid sleep 1000 &)");
-  command_result counted = co_await there.run(count, request_for(count, "/bin/sh", variables));
+  command_result counted = co_await session.run(count, request_for(count, "/bin/sh", variables));
   std::cout << "counted to " << counted.out().text();
 
   const command upper = argv("tr", "a-z", "A-Z").input("one stream, many commands\n");
-  command_result shouted = co_await there.run(upper, request_for(upper, "/bin/sh", variables));
+  command_result shouted = co_await session.run(upper, request_for(upper, "/bin/sh", variables));
   std::cout << shouted.out().text();
 
   const command slow = shell("echo begun; sleep 1000").timeout(std::chrono::milliseconds(300));
-  command_result ended = co_await there.run(slow, request_for(slow, "/bin/sh", variables));
+  command_result ended = co_await session.run(slow, request_for(slow, "/bin/sh", variables));
   std::cout << ended.out().text() << to_string(ended.kind()) << "\n";
-  co_await there.close();
+  co_await session.close();
 }
 
 }  // namespace
 
 int main() {
-  // To another machine it would be copied once.
+  // Writes the warden program to a file. For another machine, the file would be copied there once.
   const warden_image image = native_warden_image();
   std::string folder = (std::filesystem::temp_directory_path() / "cofferdam-example-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return EXIT_FAILURE;

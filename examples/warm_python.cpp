@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// A Python that stays warm: runs that cannot harm each other, a context whose variables stay, values both ways, and a
-// function of this program that the code may call.
+// Keeps one Python interpreter ready for many runs. Runs do not affect each other, unless they share a context, which
+// keeps variables. The example passes values in both directions, and lets the code call a function of this program.
 
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/python.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace cofferdam;
 
-/// The function that the code calls as `look_up(name)`.
+/// Returns a height by its name. The Python code calls this function as `look_up(name)`.
 awaitable<double> look_up(std::string name) { co_return name == "tide" ? 1.9 : 0.0; }
 
 awaitable<void> show() {

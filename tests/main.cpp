@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The main of the test programs.
+// The `main` function of the test programs.
 
 #include "support/run_all_tests.hpp"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-/// Asio ends the last of several owners of an executor behind a fence (`ref_count_down`), and ThreadSanitizer does not
-/// follow fences: it calls that a race with the owner before.
+/// Asio destroys a shared executor after an atomic fence (`ref_count_down`). ThreadSanitizer does not support fences,
+/// and reports a race with the previous owner. This suppresses the false report.
 extern "C" const char* __tsan_default_suppressions() {
   return "race:asio::execution::detail::shared_target_executor::~shared_target_executor\n";
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What programs cost to compile, as ratios to a program of Asio alone (bare.cpp).
+"""Measures the cost of compiling programs, as ratios to a program that uses Asio alone (bare.cpp).
 
 ./dev bench compile [--runs N] [--compilers g++,clang++-16] [--levels=-O0,-O2] [--cases hello,mcp]
 
-Each case is compiled in both modes. The runs of the cases are interleaved; a cell is the ratio of the medians of CPU seconds
-(user and system), of peak memory, and of the object's size.
+Each case is compiled in both modes, header-only and compiled. The runs of the cases are interleaved. A cell of the table is
+the ratio of two medians: of CPU seconds (user and system), of peak memory, or of the size of the object file.
 """
 import argparse
 import hashlib
@@ -30,7 +30,7 @@ FLAGS = ["-std=c++20", "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED", "-DASIO_HAS_
 
 
 def compile_once(compiler, level, mode_flags, source, folder):
-    """CPU seconds, peak memory in bytes and size in bytes of one compilation."""
+    """Compiles once. Returns the CPU seconds, the peak memory in bytes, and the size of the object file in bytes."""
     made = Path(folder) / "object.o"
     asio = os.environ.get("COFFERDAM_ASIO_INCLUDE_DIR")
     include = ["-I", str(ROOT / "include")] + (["-I", asio] if asio else [])

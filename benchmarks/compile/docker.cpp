@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runs one command in a container.
+// A case of compile.py: runs one command in a container.
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/core/with.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runs one command in a sandbox of E2B.
+// A case of compile.py: runs one command in a sandbox of E2B.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/core/with.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runs one command on this machine.
+// A case of compile.py: runs one command on this machine.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Includes everything and uses nothing of it.
+// Includes the whole library without using it: the cost of the #include alone.
 
 #include <cofferdam/cofferdam.hpp>
 

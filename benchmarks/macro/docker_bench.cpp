@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// A container of ours beside docker-py and the docker command, interleaved. Needs a daemon (DOCKER_HOST), its test
-// images, and a Python with docker-py: docker_bench [ROUNDS [PYTHON [PHASES]]].
+// Compares a container of this library with docker-py and the docker command. The measurements are interleaved. Needs a
+// daemon (DOCKER_HOST), its test images, and a Python with docker-py: docker_bench [ROUNDS [PYTHON [PHASES]]].
+// ROUNDS is the number of measurements per row (default 100), PYTHON the interpreter (default python3), PHASES the
+// phases to run (default 1234).
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/files/download.hpp>
@@ -37,7 +39,7 @@ using cofferdam_bench::row;
 using cofferdam_bench::timed;
 using nanoseconds = std::chrono::nanoseconds;
 
-/// Returns the time that docker-py took for a word.
+/// Returns the time that docker-py needed for an operation, as measured by docker_peer.py.
 nanoseconds time_of(peer& python, const std::string& word) {
   return nanoseconds(static_cast<std::int64_t>(std::stod(python.ask(word)) * 1e9));
 }

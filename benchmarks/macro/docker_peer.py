@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What docker-py takes for the same things: reads a word a line, answers with the seconds it took.
+"""Measures docker-py for docker_bench: reads an operation per line, and prints the seconds that it took.
 
-`start IMAGE` makes the container that `true` runs in; `open IMAGE` times making and starting another one as Stirrup does
-(tail as its first program), `close` times stopping and removing that; `end` removes all.
+`start IMAGE` makes the container that `true` runs in, and `name` prints its name. `open IMAGE` makes and starts another
+container as Stirrup does, with `tail` as its first program; `close` stops and removes that container. `end` removes both.
 """
 import sys
 import time

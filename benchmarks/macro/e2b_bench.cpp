@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Our E2B client beside E2B's own SDKs for Python and JavaScript, interleaved, against one gateway, which is a process
-// of its own over local folders. Needs the SDKs (tests/serve/sdk/peers.sh FOLDER): e2b_bench [ROUNDS [FOLDER]], or
-// COFFERDAM_E2B_PEERS.
+// Compares our E2B client with E2B's own SDKs for Python and JavaScript. The measurements are interleaved. All clients
+// use one gateway over local folders, which runs in another process. Usage: e2b_bench [ROUNDS [FOLDER]].
+// FOLDER (default: COFFERDAM_E2B_PEERS) contains the SDKs; tests/serve/sdk/peers.sh FOLDER installs them.
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>
@@ -53,7 +53,7 @@ using nanoseconds = std::chrono::nanoseconds;
 constexpr std::size_t size = std::size_t{64} << 20;
 constexpr const char* key = "e2b_00112233445566778899aabbccddeeff00112233";
 
-/// The gateway, in a process of its own.
+/// A process that runs the gateway.
 class gateway_process {
  public:
   gateway_process() {
@@ -94,7 +94,7 @@ class gateway_process {
   std::uint16_t port_ = 0;
 };
 
-/// The cost of one operation: the elapsed time, and the CPU time of the client.
+/// The cost of one operation: the elapsed time, and the CPU time of the client process.
 class cost {
  public:
   nanoseconds time{0};
@@ -105,10 +105,10 @@ class cost {
     double time = 0;
     double cpu = 0;
     answer >> time >> cpu;
-    cost taken;
-    taken.time = nanoseconds(static_cast<std::int64_t>(time * 1e9));
-    taken.cpu = nanoseconds(static_cast<std::int64_t>(cpu * 1e9));
-    return taken;
+    cost spent;
+    spent.time = nanoseconds(static_cast<std::int64_t>(time * 1e9));
+    spent.cpu = nanoseconds(static_cast<std::int64_t>(cpu * 1e9));
+    return spent;
   }
 };
 
@@ -119,7 +119,7 @@ nanoseconds own_cpu() {
   return seconds + std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/// One comparison: time and CPU of each.
+/// The measurements of one operation: the time and the CPU time of each client.
 class comparison {
  public:
   explicit comparison(std::string title) : title_(std::move(title)) {
@@ -128,9 +128,9 @@ class comparison {
       cpus_.emplace_back(std::string(who) + ", CPU of the client");
     }
   }
-  void add(std::size_t who, const cost& taken) {
-    times_[who].add(taken.time);
-    cpus_[who].add(taken.cpu);
+  void add(std::size_t who, const cost& spent) {
+    times_[who].add(spent.time);
+    cpus_[who].add(spent.cpu);
   }
   void print() const {
     cofferdam_bench::print((title_ + ", interleaved").c_str(), times_);
@@ -143,7 +143,7 @@ class comparison {
   std::vector<row> cpus_;
 };
 
-awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& content, cost& taken) {
+awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& content, cost& spent) {
   const auto begin = std::chrono::steady_clock::now();
   const nanoseconds busy = own_cpu();
   if (word == "command") {
@@ -156,11 +156,11 @@ awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& c
     if (result.out().total() != size || result.out().text().size() != size)
       throw std::runtime_error("output is missing");
   } else if (word == "stream") {
-    std::size_t seen = 0;
-    const auto arrived = [&seen](const output_chunk& piece) { seen += piece.data().size(); };
+    std::size_t received = 0;
+    const auto arrived = [&received](const output_chunk& piece) { received += piece.data().size(); };
     command line = shell("head -c " + std::to_string(size) + " /dev/zero | tr '\\0' x");
     command_result result = co_await stream_output(env, std::move(line), arrived);
-    if (!result.ok() || seen != size) throw std::runtime_error("output is missing");
+    if (!result.ok() || received != size) throw std::runtime_error("output is missing");
   } else if (word == "upload") {
     co_await env.write_file("ours", content);
   } else if (word == "file") {
@@ -170,8 +170,8 @@ awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& c
     bytes back = co_await env.read_file("ours", size);
     if (back.size() != size) throw std::runtime_error("the file is short");
   }
-  taken.time = std::chrono::steady_clock::now() - begin;
-  taken.cpu = own_cpu() - busy;
+  spent.time = std::chrono::steady_clock::now() - begin;
+  spent.cpu = own_cpu() - busy;
 }
 
 awaitable<void> compare(const std::string& url, peer& javascript, peer& python, int rounds) {
@@ -179,15 +179,15 @@ awaitable<void> compare(const std::string& url, peer& javascript, peer& python, 
       e2b::from_template("base").variables_from(e2b::surroundings()).api_key(key).api_url(url).sandbox_url(url);
   e2b::environment env = co_await provider.open();
   const bytes content(size, std::byte{'x'});
-  const std::vector<std::pair<std::string, std::string>> all{
+  const std::vector<std::pair<std::string, std::string>> operations{
       {"command", "The command `true`"},
       {"output", "64 MiB of output, kept as one text"},
       {"stream", "64 MiB of output, handed over as it comes"},
       {"upload", "64 MiB of memory into a file"},
       {"file", "A file of 64 MiB of this machine into one there"},
       {"download", "64 MiB out of a file"}};
-  for (const auto& [word, title] : all) {
-    comparison one(title);
+  for (const auto& [word, title] : operations) {
+    comparison compared(title);
     const int count = word == "command" ? rounds : std::max(5, rounds / 10);
     for (int i = -1; i < count; ++i) {
       const cost theirs = cost::of(javascript, word);
@@ -195,11 +195,11 @@ awaitable<void> compare(const std::string& url, peer& javascript, peer& python, 
       cost ours;
       co_await run_once(env, word, content, ours);
       if (i < 0) continue;
-      one.add(0, theirs);
-      one.add(1, others);
-      one.add(2, ours);
+      compared.add(0, theirs);
+      compared.add(1, others);
+      compared.add(2, ours);
     }
-    one.print();
+    compared.print();
   }
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
@@ -210,7 +210,7 @@ awaitable<void> compare(const std::string& url, peer& javascript, peer& python, 
   co_await env.close();
 }
 
-/// A request on a connection that stays open, by nothing but the system's own calls.
+/// A connection that stays open and uses system calls only. Its times are the floor that no client can go below.
 class raw_connection {
  public:
   explicit raw_connection(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -227,7 +227,7 @@ class raw_connection {
   raw_connection& operator=(const raw_connection&) = delete;
   ~raw_connection() { ::close(fd_); }
 
-  /// \return  the body of the answer, which has a Content-Length.
+  /// Sends a request. \return the body of the reply, which must have a Content-Length.
   std::string ask(const std::string& request, std::string_view content = {}) {
     for (std::string_view part : {std::string_view(request), content}) {
       while (!part.empty()) {
@@ -270,13 +270,13 @@ awaitable<void> overhead(const gateway_process& gateway, int rounds) {
   e2b::environment env = co_await provider.open();
   raw_connection raw(gateway.port());
   const std::string by_key = "X-API-KEY: " + std::string(key) + "\r\n";
-  const boost::json::value made = boost::json::parse(
+  const boost::json::value created = boost::json::parse(
       raw.ask(request_of("POST /sandboxes", by_key, R"({"templateID":"base","timeout":300,"secure":true})")));
-  const auto said = [&made](const char* name) { return std::string(made.at(name).as_string()); };
+  const auto sandbox_member = [&created](const char* name) { return std::string(created.at(name).as_string()); };
   const std::string listing =
       request_of("POST /process.Process/List",
-                 "E2b-Sandbox-Id: " + said("sandboxID") + "\r\nE2b-Sandbox-Port: 49983\r\n" +
-                     "X-Access-Token: " + said("envdAccessToken") + "\r\nConnect-Protocol-Version: 1\r\n",
+                 "E2b-Sandbox-Id: " + sandbox_member("sandboxID") + "\r\nE2b-Sandbox-Port: 49983\r\n" +
+                     "X-Access-Token: " + sandbox_member("envdAccessToken") + "\r\nConnect-Protocol-Version: 1\r\n",
                  "{}");
   std::vector<row> rows;
   rows.emplace_back("the same request on a bare socket that stays open");
@@ -293,12 +293,13 @@ awaitable<void> overhead(const gateway_process& gateway, int rounds) {
   }
   cofferdam_bench::print("A request, interleaved", rows);
 
-  // The kernel's own cost of an upload on the client's side: no client can be faster.
+  // Uploads the same bytes over a bare socket. The kernel's cost of the upload is the floor for each client.
   const bytes content(size, std::byte{'x'});
   const std::string upload = "POST /files?path=floor&username=user HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: " +
                              std::string("application/octet-stream\r\nContent-Length: ") + std::to_string(size) +
-                             "\r\nE2b-Sandbox-Id: " + said("sandboxID") +
-                             "\r\nE2b-Sandbox-Port: 49983\r\nX-Access-Token: " + said("envdAccessToken") + "\r\n\r\n";
+                             "\r\nE2b-Sandbox-Id: " + sandbox_member("sandboxID") +
+                             "\r\nE2b-Sandbox-Port: 49983\r\nX-Access-Token: " + sandbox_member("envdAccessToken") +
+                             "\r\n\r\n";
   std::vector<row> times;
   std::vector<row> cpus;
   for (const char* who : {"a bare socket", "cofferdam"}) {
@@ -328,8 +329,8 @@ awaitable<void> overhead(const gateway_process& gateway, int rounds) {
 
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 100;
-  const char* const there = std::getenv("COFFERDAM_E2B_PEERS");
-  const std::string folder = count > 2 ? arguments[2] : there == nullptr ? "" : there;
+  const char* const default_folder = std::getenv("COFFERDAM_E2B_PEERS");
+  const std::string folder = count > 2 ? arguments[2] : default_folder == nullptr ? "" : default_folder;
   if (folder.empty()) {
     std::printf("not run: COFFERDAM_E2B_PEERS names no folder with E2B's SDKs (tests/serve/sdk/peers.sh makes one)\n");
     return 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What E2B's official Python SDK takes: reads a word a line, answers with the seconds that passed and those of its own CPU."""
+"""Measures E2B's official Python SDK: reads an operation per line, and prints its elapsed seconds and its CPU seconds."""
 import os
 import sys
 import time

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What kodeagent's runner on the host takes: for each line of JSON, a piece of code, the seconds of its run.
+"""Measures kodeagent's runner on the host: reads a piece of code per line, as JSON, and prints the seconds of its run.
 
     kodeagent_peer.py PYTHON
 
-PYTHON is the interpreter that runs the code. Only the runner itself is timed: no guards, no review, no event loop's start.
-Nothing of it asks a model, so an empty module stands for litellm, which asks them; and the package's own __init__ is left
-out, since that imports everything.
+PYTHON is the interpreter that runs the code. Only the runner itself is measured: no guards, no review, no start of the
+event loop. No model is called, so an empty module replaces litellm, which calls models. The package's own __init__ is
+skipped, because it imports all of kodeagent.
 """
 import asyncio
 import importlib
@@ -27,7 +27,7 @@ package = types.ModuleType("kodeagent")
 package.__path__ = list(importlib.util.find_spec("kodeagent").submodule_search_locations)
 sys.modules["kodeagent"] = package
 code_runner = importlib.import_module("kodeagent.code_runner")
-sys.executable = sys.argv[1]  # which it starts
+sys.executable = sys.argv[1]  # kodeagent starts this interpreter
 
 
 async def serve():

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# kodeagent_peer.sh FOLDER: puts kodeagent into FOLDER, where python_bench finds it by COFFERDAM_KODEAGENT_PEER. Of what
-# it needs only what its runner on the host imports; the rest is models and a hundred packages. Does nothing where it is
-# there already. Needs Python 3.10 or newer with venv.
+# kodeagent_peer.sh FOLDER: installs kodeagent into FOLDER. python_bench finds the folder in the variable
+# COFFERDAM_KODEAGENT_PEER. Installs only the dependencies that kodeagent's runner on the host imports, because all of
+# them are a hundred packages, models among them. Does nothing if this version is already installed. Needs Python 3.10
+# or newer with venv.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// `cofferdam-mcp` beside MCP servers with the same tool made with the official Python package, over stdio, interleaved:
+// Compares `cofferdam-mcp` with MCP servers that the official Python package makes and that have the same tools. All
+// are used over stdio, interleaved:
 //   mcp_bench [ROUNDS [FOLDER]]
-// FOLDER (else COFFERDAM_MCP_PEERS) is what tests/serve/mcp/peers.sh makes. The client is the same for all: it writes a
-// line, and reads lines until the one that answers.
+// FOLDER (default: COFFERDAM_MCP_PEERS) contains the Python servers' packages; tests/serve/mcp/peers.sh installs them.
+// The client is the same for all servers: it writes a line, and reads lines until the reply arrives.
 #include "../support/table.hpp"
 
 #include <boost/json/parse.hpp>
@@ -32,11 +33,11 @@ using cofferdam_bench::row;
 using nanoseconds = std::chrono::nanoseconds;
 
 struct memory {
-  long rss = 0;  // KiB
+  long rss = 0;  // both in KiB
   long pss = 0;
 };
 
-/// Returns the memory of a process, by the kernel's own sums.
+/// Returns the memory of a process, as the kernel counts it in smaps_rollup.
 memory memory_of(pid_t pid) {
   memory held;
   std::ifstream lines("/proc/" + std::to_string(pid) + "/smaps_rollup");
@@ -48,13 +49,13 @@ memory memory_of(pid_t pid) {
 }
 
 std::vector<pid_t> children_of(pid_t pid) {
-  std::vector<pid_t> all;
+  std::vector<pid_t> children;
   std::ifstream words("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
-  for (pid_t child = 0; words >> child;) all.push_back(child);
-  return all;
+  for (pid_t child = 0; words >> child;) children.push_back(child);
+  return children;
 }
 
-/// The same, with everything it has started.
+/// Returns the memory of a process and of all its descendants.
 memory memory_of_tree(pid_t pid) {
   memory held = memory_of(pid);
   for (const pid_t child : children_of(pid)) {
@@ -65,7 +66,7 @@ memory memory_of_tree(pid_t pid) {
   return held;
 }
 
-/// A server on a pipe, after its handshake.
+/// A server that this program talks to over pipes. The constructor performs the protocol's handshake.
 class server {
  public:
   server(std::string name, std::vector<std::string> words) : name_(std::move(name)) {
@@ -103,14 +104,13 @@ class server {
   const std::string& name() const { return name_; }
   pid_t pid() const { return pid_; }
 
-  /// \return  the line that answers.
+  /// Sends a request. \return the line with the reply.
   std::string ask(const std::string& method, const std::string& params) {
     const std::string id = std::to_string(next_++);
     say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"(","params":)" + params + "}");
     for (;;) {
       std::string line = next_line();
-      // Requests are sent one after another, so a message with a method is a notification, and no other answer comes
-      // between.
+      // Only one request is sent at a time, so every other line is a notification, which has a method.
       if (line.find(R"("method")") == std::string::npos) return line;
     }
   }
@@ -118,13 +118,13 @@ class server {
   nanoseconds call(const std::string& tool, const std::string& arguments) {
     const std::string params = R"({"name":")" + tool + R"(","arguments":)" + arguments + "}";
     std::string answer;
-    const nanoseconds taken = cofferdam_bench::timed([&] { answer = ask("tools/call", params); });
+    const nanoseconds elapsed = cofferdam_bench::timed([&] { answer = ask("tools/call", params); });
     const boost::json::value parsed = boost::json::parse(answer);
     const boost::json::object* const result =
         parsed.as_object().if_contains("result") ? &parsed.as_object().at("result").as_object() : nullptr;
     if (result == nullptr || (result->contains("isError") && result->at("isError").as_bool()))
       throw std::runtime_error(name_ + " said " + answer);
-    return taken;
+    return elapsed;
   }
 
  private:
@@ -165,7 +165,7 @@ struct contestant {
   std::string tool;
 };
 
-/// The least that a command can take: the shell alone, from its start to its end.
+/// Runs a shell that does nothing, from its start to its end. No server can run a command in less time.
 void run_shell() {
   std::string words[] = {"bash", "-c", "true"};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
@@ -175,21 +175,22 @@ void run_shell() {
   if (failure != 0 || ::waitpid(pid, &status, 0) != pid || status != 0) throw std::runtime_error("bash failed");
 }
 
-/// The first is ours. \param floor  what is measured beside them, or nothing.
-void compare(const char* title, const std::vector<contestant>& all, const std::string& arguments, int rounds,
+/// Calls the same tool of several servers in turn, and prints the times. The first server must be ours.
+/// \param floor  a function that is measured beside the servers; null means none.
+void compare(const char* title, const std::vector<contestant>& contestants, const std::string& arguments, int rounds,
              void (*floor)() = nullptr) {
   std::vector<row> rows;
   if (floor != nullptr) rows.emplace_back("bash -c true, without a server");
   const std::size_t first = rows.size();
-  for (const contestant& one : all) rows.emplace_back(one.who->name());
+  for (const contestant& contender : contestants) rows.emplace_back(contender.who->name());
   for (int i = -10; i < rounds; ++i) {
     if (floor != nullptr) {
-      const nanoseconds taken = cofferdam_bench::timed(floor);
-      if (i >= 0) rows[0].add(taken);
+      const nanoseconds elapsed = cofferdam_bench::timed(floor);
+      if (i >= 0) rows[0].add(elapsed);
     }
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      const nanoseconds taken = all[k].who->call(all[k].tool, arguments);
-      if (i >= 0) rows[first + k].add(taken);
+    for (std::size_t k = 0; k < contestants.size(); ++k) {
+      const nanoseconds elapsed = contestants[k].who->call(contestants[k].tool, arguments);
+      if (i >= 0) rows[first + k].add(elapsed);
     }
   }
   cofferdam_bench::print(title, rows);
@@ -199,12 +200,12 @@ void compare(const char* title, const std::vector<contestant>& all, const std::s
   std::printf("\n");
 }
 
-void print_memory(const char* title, const std::vector<server*>& all) {
+void print_memory(const char* title, const std::vector<server*>& servers) {
   std::printf("%s\n%-58s %10s %10s %14s %14s\n", title, "", "RSS KiB", "PSS KiB", "with children", "");
-  for (const server* one : all) {
-    const memory alone = memory_of(one->pid());
-    const memory tree = memory_of_tree(one->pid());
-    std::printf("%-58s %10ld %10ld %10ld RSS %10ld PSS\n", one->name().c_str(), alone.rss, alone.pss, tree.rss,
+  for (const server* measured : servers) {
+    const memory alone = memory_of(measured->pid());
+    const memory tree = memory_of_tree(measured->pid());
+    std::printf("%-58s %10ld %10ld %10ld RSS %10ld PSS\n", measured->name().c_str(), alone.rss, alone.pss, tree.rss,
                 tree.pss);
   }
   std::printf("\n");
@@ -232,8 +233,8 @@ void run(const std::string& folder, int rounds) {
 
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 300;
-  const char* const there = std::getenv("COFFERDAM_MCP_PEERS");
-  const std::string folder = count > 2 ? arguments[2] : there == nullptr ? "" : there;
+  const char* const default_folder = std::getenv("COFFERDAM_MCP_PEERS");
+  const std::string folder = count > 2 ? arguments[2] : default_folder == nullptr ? "" : default_folder;
   if (folder.empty()) {
     std::printf(
         "not run: COFFERDAM_MCP_PEERS names no folder with MCP's packages (tests/serve/mcp/peers.sh makes one)\n");

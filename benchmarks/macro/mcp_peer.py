@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""The MCP server that one writes with the official Python package, FastMCP as it is called before 2: a tool that runs a
-command line, one that runs Python in the server itself, and one that does nothing. Speaks on stdin and stdout.
+"""An MCP server over stdio, written with the official Python package (whose class is FastMCP before version 2). It has a
+tool that runs a command line, a tool that runs Python in the server itself, and a tool that does nothing.
 """
 import ast
 import contextlib
@@ -34,7 +34,7 @@ def run_python(code: str) -> dict[str, object]:
         last = ast.Expression(tree.body.pop().value)
     said, names = io.StringIO(), {}
     with contextlib.redirect_stdout(said):
-        exec(compile(tree, "<code>", "exec"), names)  # as such servers do: what runs has the server itself
+        exec(compile(tree, "<code>", "exec"), names)  # as such servers do: the code has full access to the server
         value = None if last is None else eval(compile(last, "<code>", "eval"), names)
     return {"stdout": said.getvalue(), "result": repr(value)}
 

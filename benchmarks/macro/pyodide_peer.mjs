@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// What Pyodide itself takes in a warm Deno, with nothing around it: reads a piece of Python a line, as JSON, answers with
-// the seconds that passed. All pieces share one namespace. Started with the folder of Pyodide.
+// Measures Pyodide in a Deno process that is already running: reads a piece of Python per line, as JSON, and prints the
+// seconds of its run. All pieces share one namespace. The argument is the folder of Pyodide.
 const folder = Deno.args[0];
 const { loadPyodide } = await import(`file://${folder}/pyodide.mjs`);
 const python = await loadPyodide({ indexURL: folder + "/" });

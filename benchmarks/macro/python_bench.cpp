@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// A piece of Python in a warm runner beside a new interpreter for it, interleaved:
+// Compares Python code in a warm runner with a new interpreter for each run. The measurements are interleaved:
 //   python_bench [ROUNDS [PYTHON [MODULE]]]
-// PYTHON is an interpreter, no script that looks for one. COFFERDAM_KODEAGENT_PEER names a folder with kodeagent
-// (benchmarks/macro/kodeagent_peer.sh makes one), whose runner on the host starts the same PYTHON. A Docker daemon of
-// the tests' own (tests/docker/daemon.sh) makes the rows in a container. COFFERDAM_DENO and COFFERDAM_PYODIDE name Deno
-// and Pyodide's folder (tests/code/deno_peers.sh gets both). Missing parts are reported and left out.
+// PYTHON is an interpreter itself, not a script that starts one. COFFERDAM_KODEAGENT_PEER names a folder with
+// kodeagent, whose runner on the host starts the same PYTHON (benchmarks/macro/kodeagent_peer.sh installs it). The rows
+// in a container need the Docker daemon of the tests (tests/docker/daemon.sh). COFFERDAM_DENO and COFFERDAM_PYODIDE
+// name Deno and the folder of Pyodide (tests/code/deno_peers.sh installs both). Missing parts are reported and skipped.
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/allow_imports.hpp>
@@ -45,7 +45,7 @@ using namespace cofferdam;
 using cofferdam_bench::row;
 using nanoseconds = std::chrono::nanoseconds;
 
-/// A process from its start to its end, its output thrown away.
+/// Runs a process from its start to its end, and discards its output.
 void run_process(std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -65,12 +65,12 @@ template <class Runner>
 awaitable<nanoseconds> run_warm(Runner& runner, std::string code) {
   const auto begin = std::chrono::steady_clock::now();
   code_result result = co_await runner.run_code(code_request(std::move(code)));
-  const nanoseconds taken = std::chrono::steady_clock::now() - begin;
+  const nanoseconds elapsed = std::chrono::steady_clock::now() - begin;
   if (!result.success()) throw std::runtime_error("a run failed: " + result.reason() + result.err().text());
-  co_return taken;
+  co_return elapsed;
 }
 
-/// By the peer's own clock, which leaves out what lies between it and us.
+/// Returns the time that the peer itself measured. It excludes the communication between the peer and this program.
 nanoseconds asked(cofferdam_bench::peer& other, const std::string& line) {
   return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(std::stod(other.ask(line))));
 }
@@ -80,8 +80,8 @@ awaitable<void> plain(std::string interpreter, int rounds) {
   rows.emplace_back("1+1 in a warm runner, a fork for each run");
   rows.emplace_back("PYTHON -c 1+1");
   std::optional<cofferdam_bench::peer> kodeagent;
-  if (const char* const there = std::getenv("COFFERDAM_KODEAGENT_PEER")) {
-    const std::string program = std::string(there) + "/python/bin/python";
+  if (const char* const peer_folder = std::getenv("COFFERDAM_KODEAGENT_PEER")) {
+    const std::string program = std::string(peer_folder) + "/python/bin/python";
     kodeagent.emplace(std::vector<std::string>{program, COFFERDAM_PEERS "/kodeagent_peer.py", interpreter});
     rows.emplace_back("1+1 in kodeagent's runner on the host");
   } else {
@@ -126,7 +126,7 @@ awaitable<void> preloaded(std::string interpreter, std::string module, int round
   cofferdam_bench::print("A module, interleaved", rows);
 }
 
-/// The time that the guards add to a run of new code: an ordinary script of some 30 lines.
+/// Measures the time that guards add to a run of new code. The code is an ordinary script of some 30 lines.
 awaitable<void> guarded(std::string interpreter, int rounds) {
   std::string script;
   for (int i = 0; i < 10; ++i) {
@@ -205,7 +205,7 @@ awaitable<void> contained(int rounds) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer settling(executor);
   for (int i = -3; i < rounds; ++i) {
-    // The daemon cleans up for a while after the end of an exec, which counts only for that exec.
+    // After an exec the daemon is still busy with cleaning up. The pause keeps this work out of the next measurement.
     settling.expires_after(std::chrono::milliseconds(30));
     co_await settling.async_wait(asio::use_awaitable);
     const nanoseconds ours = co_await run_warm(runner, "1+1");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// A command beside its floor: posix_spawn and waitpid of the same shell with the same words, environment and folder.
+// Compares a command with the least that it can cost: posix_spawn and waitpid of the same shell, with the same words,
+// variables and folder.
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/with.hpp>
@@ -48,12 +49,12 @@ using cofferdam_bench::timed;
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> all;
-  for (std::string& one : strings) all.push_back(one.data());
+  for (std::string& text : strings) all.push_back(text.data());
   all.push_back(nullptr);
   return all;
 }
 
-/// The floor.
+/// Runs a program by posix_spawn, and waits for its end. This is the floor for a command whose output is not read.
 void spawn_and_wait(const std::string& program, std::vector<std::string> words, std::vector<std::string> variables,
                     const std::string& folder) {
   posix_spawn_file_actions_t actions;
@@ -67,7 +68,8 @@ void spawn_and_wait(const std::string& program, std::vector<std::string> words, 
   if (failed != 0 || ::waitpid(pid, &status, 0) != pid || status != 0) throw std::runtime_error("posix_spawn failed");
 }
 
-/// The floor of one that captures: both outputs drained to their end.
+/// Runs a program by posix_spawn, and reads both outputs to their ends. This is the floor for a command whose output is
+/// read.
 void spawn_and_drain(const std::string& program, std::vector<std::string> words, std::vector<std::string> variables,
                      const std::string& folder) {
   int out[2];
@@ -102,15 +104,15 @@ awaitable<std::chrono::nanoseconds> timed_run(E& env, command c) {
   co_return took;
 }
 
-/// Opens an environment on the strand of the coroutine that awaits.
+/// Opens an environment on the executor of the coroutine that awaits this one.
 awaitable<std::unique_ptr<local_environment>> opened() {
   const local recipe = local().without_warning();
   local_environment env = co_await recipe.open();
   co_return std::make_unique<local_environment>(std::move(env));
 }
 
-/// Compares a command on a plain executor, which steps to the environment's own strand and back, with one on a strand
-/// of the caller, which does not.
+/// Compares two environments. The first was opened on a strand, so its commands stay on that strand. The second was
+/// opened on a plain executor, so each command switches to the environment's own strand and back.
 awaitable<void> compare_strands(int rounds) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const asio::any_io_executor strand = asio::make_strand(executor);
@@ -120,11 +122,11 @@ awaitable<void> compare_strands(int rounds) {
   rows.emplace_back("opened on an asio::strand: stays there");
   rows.emplace_back("opened on the loop: has a strand of its own");
   for (int i = -20; i < rounds; ++i) {
-    const std::chrono::nanoseconds there =
+    const std::chrono::nanoseconds on_strand =
         co_await asio::co_spawn(strand, timed_run(*stays, shell("true")), asio::use_awaitable);
     const std::chrono::nanoseconds here = co_await timed_run(*hops, shell("true"));
     if (i < 0) continue;  // warm-up
-    rows[0].add(there);
+    rows[0].add(on_strand);
     rows[1].add(here);
   }
   cofferdam_bench::print("run_command(shell(\"true\")) on a loop with one thread, interleaved", rows);
@@ -179,7 +181,8 @@ awaitable<void> compare(int rounds) {
   co_await erased.close();
 }
 
-/// The forking host: the cost of a fork, which the warden avoids in a host that holds much memory.
+/// Runs a program by fork and execve. A fork copies the page tables, which is slow if the host holds much memory. The
+/// library avoids it, because the warden starts the commands.
 void fork_and_wait(const std::string& program, std::vector<std::string> words, std::vector<std::string> variables) {
   const std::vector<char*> arguments = pointers(words);
   const std::vector<char*> environment = pointers(variables);
@@ -192,13 +195,13 @@ void fork_and_wait(const std::string& program, std::vector<std::string> words, s
   if (pid < 0 || ::waitpid(pid, &status, 0) != pid || status != 0) throw std::runtime_error("fork failed");
 }
 
-/// Memory that this program holds and has written to.
+/// Memory that this program holds and has written to, as a host with much data does.
 class ballast {
  public:
   explicit ballast(std::size_t size) : size_(size) {
     memory_ = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory_ == MAP_FAILED) throw std::runtime_error("no memory for the ballast");
-    ::madvise(memory_, size, MADV_NOHUGEPAGE);  // as a heap that grew little by little
+    ::madvise(memory_, size, MADV_NOHUGEPAGE);  // small pages, as in a heap that has grown gradually
     for (std::size_t at = 0; at < size; at += 4096) static_cast<char*>(memory_)[at] = 1;
   }
   ballast(const ballast&) = delete;
@@ -230,7 +233,7 @@ awaitable<void> compare_with_memory(int rounds) {
     rows[1].add(ours);
   }
   cofferdam_bench::print("One command while the host holds 4 GiB, interleaved", rows);
-  // In a phase of its own: a fork of that size disturbs whatever comes after it.
+  // Measured separately, because a fork of this size disturbs the measurements after it.
   std::vector<row> forked;
   forked.emplace_back("fork + execve + waitpid");
   for (int i = -2; i < std::max(5, rounds / 20); ++i) {
@@ -262,7 +265,7 @@ awaitable<void> drain(int rounds) {
   co_await env.close();
 }
 
-/// Measures the delay of a 1 ms timer, again and again, until `done`.
+/// Measures the delay of a 1 ms timer repeatedly, until `done` is true.
 awaitable<void> tick(row& late, const bool& done) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
   while (!done) {
@@ -273,7 +276,7 @@ awaitable<void> tick(row& late, const bool& done) {
   }
 }
 
-/// A thousand commands at once: what becomes of the loop's timers.
+/// Runs a thousand commands at once, and measures how late the timers of the event loop fire.
 awaitable<void> crowd(int commands) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);

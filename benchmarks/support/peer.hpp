@@ -14,10 +14,10 @@
 
 namespace cofferdam_bench {
 
-/// Another library, in a separate program: it reads one word per line, and answers with a line.
+/// A program that uses another library, for comparison. It reads one word per line, and replies with one line.
 class peer {
  public:
-  /// \param words  the program, which is looked for in PATH, and its arguments.
+  /// \param words  the program, which is looked up in PATH, and its arguments.
   explicit peer(std::vector<std::string> words) : name_(words.front()) {
     int to[2];
     int from[2];

@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
-// Rows of one comparison, measured in turn (a, b, c, a, b, c, …) so that a machine whose speed drifts moves all of
-// them. The first row is the floor; what counts is the ratio to it.
+// A table of measurements. The rows of a comparison are measured in turn (a, b, c, a, b, c, …), so that a change of the
+// machine's speed affects all of them. The first row is the floor: its ratio is 1, and the other ratios are relative to
+// it.
 
 namespace cofferdam_bench {
 
@@ -36,10 +37,10 @@ class row {
 
 inline void print(const char* title, const std::vector<row>& rows) {
   std::printf("%s\n%-58s %10s %10s %10s %8s\n", title, "", "p50 us", "p95 us", "p99 us", "ratio");
-  for (const row& one : rows)
-    std::printf("%-58s %10.1f %10.1f %10.1f %8.2f\n", one.name().c_str(), one.percentile(0.5) / 1000,
-                one.percentile(0.95) / 1000, one.percentile(0.99) / 1000,
-                one.percentile(0.5) / rows.front().percentile(0.5));
+  for (const row& entry : rows)
+    std::printf("%-58s %10.1f %10.1f %10.1f %8.2f\n", entry.name().c_str(), entry.percentile(0.5) / 1000,
+                entry.percentile(0.95) / 1000, entry.percentile(0.99) / 1000,
+                entry.percentile(0.5) / rows.front().percentile(0.5));
   std::printf("\n");
 }
 

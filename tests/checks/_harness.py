@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What every check shares: a check finds problems in a tree, and proves by --self-test that it can find them."""
+"""The common part of all checks. A check finds problems in a source tree; --self-test proves that it can find them."""
 import re
 import sys
 import tempfile
@@ -21,7 +21,11 @@ def write_tree(folder, files):
 
 
 def self_test(problems, good, bad):
-    """`good`: a tree without problems. `bad`: (what, changes to that tree, pattern of the one problem to be found)."""
+    """Runs a check on small trees. Returns 0 if the check finds exactly the expected problems, else 1.
+
+    good: {path: content} of a tree without problems.
+    bad:  [(description, changes to the good tree, regular expression that one of the problems must match)].
+    """
     wrong = 0
     for what, changes, pattern in [("the good tree", {}, None)] + bad:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Who may include whom, and what every header has in common."""
+"""Checks which folders may include which other folders, and the form that all headers must have."""
 import importlib.util
 import re
 
 from _harness import LICENCE, ROOT, main
 
-# The folders that a folder may include, besides itself and version.hpp. It may also include what these may include.
+# The folders that a folder may include, besides itself and version.hpp. The relation is transitive: a folder may also
+# include all folders that its listed folders may include.
 ARROWS = {
     "core": [],
     "os": ["core"],
@@ -31,7 +32,7 @@ GENERATED = re.compile(r"^// Written by \./dev [a-z]+ from ", re.M)
 UMBRELLA = "cofferdam/cofferdam.hpp"
 SOURCE = "cofferdam/src.hpp"
 VERSION = "cofferdam/version.hpp"
-# What only the library needs, in more than one folder. Entry headers, which users read, include none of it.
+# Headers that several folders of the library share, but that users do not need. Entry headers must not include them.
 SHARED_DETAIL = "cofferdam/detail/"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -48,24 +49,24 @@ def reachable(folder):
 
 def folder_of(name):
     parts = name.split("/")
-    if parts[1] == "detail":  # cofferdam/detail/os/x.hpp belongs to os, and is for all that may include os
+    if parts[1] == "detail":  # cofferdam/detail/os/x.hpp counts as a header of os
         del parts[1]
-    return parts[1] if len(parts) > 2 and parts[1] != "impl" else None  # impl/ beside the entry headers has their bodies
+    return parts[1] if len(parts) > 2 and parts[1] != "impl" else None  # impl/ has bodies of entry headers
 
 
 def is_entry(name):
-    """True for a header at the top, such as cofferdam/sandbox.hpp: all that a kind of program needs, of any folder."""
+    """Returns True for an entry header, such as cofferdam/sandbox.hpp, which includes all that one kind of program needs."""
     return folder_of(name) is None and name not in (VERSION, UMBRELLA, SOURCE)
 
 
 def bodies_of(name):
-    """The file with the bodies of a header: impl/x.ipp beside x.hpp."""
+    """Returns the name of the file that may contain the function bodies of a header: impl/x.ipp beside x.hpp."""
     folder, _, file = name.rpartition("/")
     return f"{folder}/impl/{file[:-len('.hpp')]}.ipp" if file.endswith(".hpp") else None
 
 
 def read_includes(name, text, found):
-    """Own and foreign includes of one header; says what is wrong with how they are written."""
+    """Returns the library's headers and the foreign headers that a header includes. Adds malformed #includes to `found`."""
     own, foreign, depth = [], [], 0
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"^\s*#\s*if", line):
@@ -150,7 +151,8 @@ def check_core_target(includes, foreign, found):
                 found.append(f"{name}: belongs to cofferdam::core, which must do without <{target}>")
 
 
-# Macros that differ by library or machine: the kind of Asio, and the instructions of the processor.
+# The only headers that may test macros which depend on the libraries or the machine: the version of Asio, and the
+# instructions of the processor.
 MAY_TEST = (VERSION, "cofferdam/core/asio.hpp", "cofferdam/detail/core/base64_blocks.hpp")
 
 
@@ -214,7 +216,7 @@ def problems(root):
     for name in headers:
         check_arrows(name, includes[name], headers, found)
     check_bodies(headers, includes, tool.BODIES, found)
-    # A header that includes its bodies needs what they need, but is complete when they include it.
+    # A header and its bodies may include each other, because the header is complete before it includes its bodies.
     cycles({name: [n for n in names if bodies_of(n) != name] for name, names in includes.items() if name != SOURCE},
            found)
     check_core_target(includes, foreign, found)

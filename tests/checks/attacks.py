@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Every row of the attack catalogue has a test in tests/attacks or tests/docker, or a line in tests/attacks/waiting.txt that says why not.
+"""Checks that each row of the attack catalogue has a test in tests/attacks or tests/docker, or a reason in waiting.txt.
 
-A test names its rows: TEST(Attack, AL_01_a_second_command_is_refused). A waiting line: `PR-20 needs the jail's terminal`.
-With --scoreboard: prints which is which.
+A test names its rows: TEST(Attack, AL_01_a_second_command_is_refused). A line of tests/attacks/waiting.txt names a row
+without a test, and the reason: `PR-20 needs the jail's terminal`. --scoreboard prints each row with its tests or reason.
 """
 import re
 import sys
@@ -12,8 +12,8 @@ import sys
 from _harness import ROOT, main
 
 ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12, "DK": 6, "E2": 4, "PY": 4, "PG": 14}
-FOLDERS = ["tests/attacks", "tests/docker"]  # the second needs a daemon
-SUBROWS = {"PR-03": "b", "PR-06": "bcde", "DK-01": "b"}  # PR-06b to PR-06e stand beneath PR-06
+FOLDERS = ["tests/attacks", "tests/docker"]  # the tests in the second folder need a daemon
+SUBROWS = {"PR-03": "b", "PR-06": "bcde", "DK-01": "b"}  # rows with letters: PR-06b to PR-06e and so on
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*(\w+)\s*\)", re.M)
 ROW = re.compile(r"(?<![A-Z])([A-Z][A-Z\d])_(\d\d[a-z]?)(?![a-z\d])")
 
@@ -24,7 +24,7 @@ def catalogue():
 
 
 def proven(root):
-    """Row -> names of its tests."""
+    """Returns {row: names of its tests}."""
     rows = {}
     files = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*_test.cpp"))]
     for path in files:
@@ -38,7 +38,7 @@ def proven(root):
 
 
 def waiting(root, found):
-    """Row -> reason."""
+    """Returns {row: reason} from waiting.txt."""
     rows = {}
     path = root / "tests/attacks/waiting.txt"
     if not path.is_file():

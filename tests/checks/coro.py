@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Finds what g++ 12 miscompiles around co_await, and work that nobody waits for.
+"""Finds uses of co_await that g++ 12 miscompiles, and coroutines that are started and never awaited.
 
-The rule that avoids all of it: one co_await a statement; its operands are names, literals, results of functions, or
-temporaries of types with a constructor; its result goes into one named variable, or nowhere.
-Looks at include/, examples/, benchmarks/ and the C++ of the Markdown files. The rules are in packaging/cofferdam_lint.py,
+One rule avoids all miscompiled uses. A statement has at most one co_await. Its operands are names, literals, results of
+functions, or temporaries of types with a constructor. Its result is stored in one named variable, or is not used.
+Reads include/, examples/, benchmarks/ and the C++ of the Markdown files. The rules are in packaging/cofferdam_lint.py,
 which is installed as cofferdam-lint.
 """
 import sys

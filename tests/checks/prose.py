@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Comments in plain English: four habits are counted per 1,000 comment lines, and no line is over 120 columns.
+"""Checks that comments are plain English: limits four bad habits per 1,000 comment lines, and lines to 120 columns.
 
---list prints every offence with its place; --list PATH... only the offences in files below these paths.
+--list prints each offence with its file and line. --list PATH... prints only the offences in files below these paths.
 """
 import os
 import re
@@ -16,7 +16,7 @@ from _harness import LICENCE, ROOT, main
 FOLDERS = ("include", "tests", "examples", "benchmarks")
 CPP = (".hpp", ".ipp", ".cpp", ".h")
 SCRIPTS = (".py", ".sh")
-# Bytes for a fuzzer, folders with generated text, and this file, which names what it counts.
+# Files that are not checked: inputs for fuzzers, folders with generated files, and this file, which names the habits.
 LEAVE_OUT = re.compile(r"/fuzz/corpus/|/__pycache__/|(^|/)build/|checks/prose\.py$")
 COLUMNS = 120
 
@@ -33,18 +33,18 @@ HABITS = [
     Habit("who, whom, whoever", 1, re.compile(r"\b(who|whoever|whom|whomever)\b", re.I), False),
 ]
 
-# Lines that may offend: (part of the path, pattern of the comment line, reason).
+# Exceptions: (part of the path, pattern of the comment line, reason).
 ALLOWED = [
     ("tests/compile_fail/", r"^(expect|within|only):", "a pattern of the compiler's message, no prose"),
 ]
 
-Comment = namedtuple("Comment", "line text opens")  # one line of a comment; `opens`: the first line with words of its block
+Comment = namedtuple("Comment", "line text opens")  # a line of a comment; `opens`: it begins the comment
 
 CPP_TOKEN = re.compile(
     r"""R"([^()\\\s]{0,16})\(.*?\)\1" | "(?:[^"\\\n]|\\.)*" | (?<![0-9A-Fa-f])'(?:[^'\\\n]|\\.)+' |
         (?P<line>//[^\n]*) | (?P<block>/\*.*?\*/)""", re.S | re.X)
 SCRIPT_COMMENT = re.compile(r"^[ \t]*(#[^\n]*)", re.M)
-NAMES = re.compile(r"`[^`]*`|\"\w+\"|\\t?param\s+(\w+(,\s+)?)+")  # code and names of parameters are no prose
+NAMES = re.compile(r"`[^`]*`|\"\w+\"|\\t?param\s+(\w+(,\s+)?)+")  # code and parameter names are not prose
 BARE = re.compile(r"^(//[/!]?<?|/\*[*!]?|\*/|\*|#!?)[ \t]*")
 
 
@@ -70,7 +70,7 @@ def comments_of_script(text):
 
 
 def comments(name, text):
-    """The lines of comment that have words. The licence, a script's first line and the ends of namespaces are left out."""
+    """Returns the comment lines that have words, except the licence, a script's first line and the ends of namespaces."""
     found, last, opened = [], -1, True
     for number, line, trailing in (comments_of_cpp if name.endswith(CPP) else comments_of_script)(text):
         words = BARE.sub("", line).removesuffix("*/").strip()
@@ -88,7 +88,7 @@ def comments(name, text):
 
 
 def too_long(text):
-    """The lines over the limit. Raw strings are texts of another language, and generated lists are not laid out."""
+    """Yields the number and length of lines over the limit, except in raw strings and in unformatted parts."""
     skipped, unformatted = set(), False
     for token in CPP_TOKEN.finditer(text):
         if token.group().startswith('R"'):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""The headers with Python programs are what the programs give, and those are Python 3.8's grammar."""
+"""Checks that the headers with embedded Python programs are current, and that the programs are valid Python 3.8."""
 import ast
 import importlib.util
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What the Markdown files show is true: C++ blocks compile or stand in a source file, commands exist, links lead somewhere.
+"""Checks the Markdown files: their C++ blocks compile or come from a source file, and their commands and links exist.
 
-A ```cpp block with a main is a program and must compile; any other must stand, line by line, in examples/, include/ or
-tests/. A ./dev command in a shell block must be one that ./dev knows. A relative link must name a file.
+A ```cpp block with a main function is a program and must compile. Any other ```cpp block must appear, line by line, in a
+file of examples/, include/ or tests/. A ./dev command must be one that ./dev has. A relative link must name a file.
 """
 import re
 import tempfile
@@ -22,7 +22,7 @@ def lines_of(text):
 
 
 def stands_in(block, root):
-    """Whether the lines of the block follow one another in some source file; indentation and empty lines aside."""
+    """Returns True if a source file contains the lines of the block in order. Ignores indentation and empty lines."""
     wanted = "\n" + "\n".join(lines_of(block)) + "\n"
     for folder in ("examples", "include", "tests"):
         for path in (root / folder).rglob("*.[ch]pp"):

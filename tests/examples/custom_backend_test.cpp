@@ -27,7 +27,8 @@
 
 namespace cofferdam_test {
 
-/// A folder for each environment: the recipe of the example is given one, the suite wants a fresh one each time.
+/// A provider whose environments have a new temporary folder each. The example's `folder_provider` uses one given
+/// folder, but the conformance suite needs an empty folder for each environment.
 class fresh_folder_provider {
  public:
   cofferdam::awaitable<folder_environment> open() const {
@@ -44,7 +45,7 @@ class fresh_folder_provider {
    public:
     void add(std::filesystem::path folder) { all_.push_back(std::move(folder)); }
     ~folders() {
-      std::error_code ignored;  // a test's temporary folder
+      std::error_code ignored;  // the folder is temporary, so a failed removal does no harm
       for (const std::filesystem::path& folder : all_) std::filesystem::remove_all(folder, ignored);
     }
 

@@ -77,12 +77,12 @@ TYPED_TEST(CopyFiles, a_big_file_arrives_whole) {
 
 template <class From, class To>
 void between_kinds() {
-  const cofferdam_test::temporary_folder one;
+  const cofferdam_test::temporary_folder workspace;
   const cofferdam_test::temporary_folder two;
-  one.write("d/a", std::string(2000000, 'x'), 0755);
-  one.make_folder("d/empty");
+  workspace.write("d/a", std::string(2000000, 'x'), 0755);
+  workspace.make_folder("d/empty");
   cofferdam_test::run([&]() -> cofferdam::awaitable<void> {
-    auto from = co_await From::provider(one.path()).open();
+    auto from = co_await From::provider(workspace.path()).open();
     auto to = co_await To::provider(two.path()).open();
     transfer_result report = co_await cofferdam::copy_files(from, to, files("d"));
     EXPECT_TRUE(report.ok());
@@ -91,8 +91,8 @@ void between_kinds() {
     co_await to.close();
     co_await from.close();
   });
-  EXPECT_EQ(two.read("d/a"), one.read("d/a"));
-  EXPECT_EQ(two.read("again/a"), one.read("d/a"));
+  EXPECT_EQ(two.read("d/a"), workspace.read("d/a"));
+  EXPECT_EQ(two.read("again/a"), workspace.read("d/a"));
   EXPECT_EQ(two.mode("again/a"), 0755U);
   EXPECT_TRUE(two.has("again/empty"));
 }

@@ -21,12 +21,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Not in the anonymous namespace: g++ 12 warns of coroutine templates of a header for types in it.
+// A named namespace, because g++ 12 warns when a coroutine template of a header is instantiated with a type from an
+// anonymous namespace.
 namespace cofferdam_test::download_test {
 
 using cofferdam::transfer_result;
 
-/// A guest that answers as it likes.
+/// An environment that returns invented listings and contents, as a compromised sandbox could.
 class lying_environment {
  public:
   std::vector<cofferdam::directory_entry> listing;
@@ -48,7 +49,7 @@ class lying_environment {
   cofferdam::awaitable<void> close() { co_return; }
 };
 
-/// A guest whose bulk answers do not match the requests.
+/// An environment that returns other files than the requested ones when many files are fetched at once.
 class muddled_environment : public lying_environment {
  public:
   class source : public cofferdam::file_source {

@@ -133,7 +133,7 @@ TEST(FilePlan, folders_that_come_by_themselves_are_not_sent) {
   plan.add(file("d/odd/a", "d/odd/a"));
   plan.settle();
   std::vector<std::string> left;
-  for (const planned_file& one : plan.files()) left.push_back(one.destination());
+  for (const planned_file& planned : plan.files()) left.push_back(planned.destination());
   EXPECT_EQ(left, (std::vector<std::string>{"d/empty", "d/odd", "d/full/a", "d/odd/a"}));
 }
 

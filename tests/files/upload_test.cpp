@@ -365,7 +365,7 @@ TYPED_TEST(Upload, a_file_of_several_pieces_arrives_whole) {
 TYPED_TEST(Upload, an_unreadable_file_fails_and_the_rest_arrives) {
   this->host_.write("dir/a", "1");
   this->host_.write("dir/b", "2");
-  // The file is there for the plan and gone for the transfer: between the two, the plan's own yields let this run.
+  // The file exists when the transfer is planned, and is removed before the content is read.
   const std::string target = this->on_host("dir/a");
   cofferdam_test::run([&]() -> cofferdam::awaitable<void> {
     auto environment = co_await TypeParam::provider(this->work_.path()).open();
@@ -465,22 +465,23 @@ TYPED_TEST(Upload, cancelled_at_any_step_is_a_typed_error_and_leaves_whole_files
       } catch (const cofferdam::error& reason) {
         EXPECT_EQ(reason.code(), exec_errc::cancelled);
       } catch (const std::system_error& reason) {
-        EXPECT_EQ(reason.code(), asio::error::operation_aborted);  // cancelled before or after the upload
+        // The cancellation came before or after the upload itself.
+        EXPECT_EQ(reason.code(), asio::error::operation_aborted);
       }
     }
-    for (const std::string& one : tree(this->work_))
-      EXPECT_TRUE(one == "dir/" || one.size() == 600000 + 6) << one.substr(0, 50);
+    for (const std::string& entry : tree(this->work_))
+      EXPECT_TRUE(entry == "dir/" || entry.size() == 600000 + 6) << entry.substr(0, 50);
     std::filesystem::remove_all(this->work_ / "dir");
   }
   EXPECT_TRUE(ended);
 }
 
-// A function, since clang 16 does not make all that a generic lambda within another one needs.
+// A function template instead of a generic lambda inside another one, which clang 16 does not instantiate completely.
 template <class Environment>
-cofferdam::awaitable<void> there_and_back(Environment& there, std::string from, std::string to) {
-  transfer_result sent = co_await cofferdam::upload(there, files(from));
-  transfer_result fetched = co_await cofferdam::download(there, files("**"), to);
-  transfer_result copied = co_await cofferdam::copy_files(there, there, files("dir").into("again"));
+cofferdam::awaitable<void> there_and_back(Environment& environment, std::string from, std::string to) {
+  transfer_result sent = co_await cofferdam::upload(environment, files(from));
+  transfer_result fetched = co_await cofferdam::download(environment, files("**"), to);
+  transfer_result copied = co_await cofferdam::copy_files(environment, environment, files("dir").into("again"));
   EXPECT_TRUE(sent.ok() && fetched.ok() && copied.ok());
 }
 
@@ -499,7 +500,7 @@ TEST(UploadOnly, the_context_can_be_destroyed_at_any_step) {
   bool ended = false;
   for (std::size_t steps = 0; !ended && steps < 500; ++steps) ended = cofferdam_test::destroy_after(steps, everything);
   EXPECT_TRUE(ended);
-  EXPECT_TRUE(cofferdam_test::eventually([&] {  // the last environment's warden needs a moment to end
+  EXPECT_TRUE(cofferdam_test::eventually([&] {  // the warden of the last environment needs a moment to end
     cofferdam::detail::reaper::instance().sweep();
     return cofferdam_test::open_descriptors() == before;
   }));

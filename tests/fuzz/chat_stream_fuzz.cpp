@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The parsers of data from models and their services, on any bytes. The first byte sets how a stream is cut; the result
-// must not depend on it.
+// Fuzz target: the parsers of replies from models and their services get any bytes. The first byte sets the size of the
+// pieces, which must not change the result.
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/sse_reader.hpp>
@@ -30,7 +30,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// All that a stream comes to, as a text. Ids that were made up are left out.
+/// Returns the content of a stream as one text. Leaves out ids that the library generates.
 std::string read_stream(std::string_view text, std::size_t size) {
   sse_reader reader(4096);
   detail::completion_assembly assembly(8192);
@@ -74,8 +74,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string complaint;
   const std::optional<boost::json::value> arguments = detail::read_tool_arguments(text, "tool", complaint);
   require(arguments ? arguments->is_object() : !complaint.empty());
-  const detail::service_complaint said = detail::service_complaint::read(text);
-  detail::classify(100 + data[0] * 2, said);
+  const detail::service_complaint parsed = detail::service_complaint::read(text);
+  detail::classify(100 + data[0] * 2, parsed);
   http_fields fields;
   if (detail::is_field_text(text)) fields.append("Retry-After", std::string(text));
   if (const auto wait = detail::asked_wait(fields, 0)) require(wait->count() > 0);

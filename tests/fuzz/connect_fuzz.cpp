@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The parsers of Connect streams and errors on any bytes. The first byte sets how the stream is cut; the result must
-// not depend on it.
+// Fuzz target: the parsers of Connect streams and errors get any bytes. (Connect is the RPC protocol of E2B's service
+// in the sandbox.) The first byte sets the size of the pieces, which must not change the result.
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/connect_envelope.hpp>
@@ -38,11 +38,11 @@ enum class ways { by_pieces, into_the_room_too };
 
 std::string read_stream(std::string_view text, std::size_t size, ways how = ways::by_pieces) {
   connect_envelope_reader reader(512);
-  std::string all;
-  const auto tell = [&](const connect_envelope& one) {
-    require(one.payload().size() <= 512);
-    require(one.is_end() == reader.ended());
-    all += (one.is_end() ? "end " : "message ") + std::string(one.payload()) + "\n";
+  std::string events;
+  const auto tell = [&](const connect_envelope& envelope) {
+    require(envelope.payload().size() <= 512);
+    require(envelope.is_end() == reader.ended());
+    events += (envelope.is_end() ? "end " : "message ") + std::string(envelope.payload()) + "\n";
   };
   try {
     while (!text.empty()) {
@@ -50,20 +50,20 @@ std::string read_stream(std::string_view text, std::size_t size, ways how = ways
       if (!room.empty()) {
         const std::size_t count = text.copy(room.data(), std::min(room.size(), size));
         text.remove_prefix(count);
-        if (const std::optional<connect_envelope> one = reader.took(count)) tell(*one);
+        if (const std::optional<connect_envelope> envelope = reader.took(count)) tell(*envelope);
         continue;
       }
       std::string_view piece = text.substr(0, size);
       text.remove_prefix(piece.size());
-      while (const std::optional<connect_envelope> one = reader.next(piece)) tell(*one);
+      while (const std::optional<connect_envelope> envelope = reader.next(piece)) tell(*envelope);
       require(piece.empty());
     }
     reader.finish();
-    all += "whole";
+    events += "whole";
   } catch (const error& failure) {
-    all += failure.what();
+    events += failure.what();
   }
-  return all;
+  return events;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The parsers of the Docker backend on any bytes. The first byte selects one. For streams the second byte sets how they
-// are cut; the result must not depend on it.
+// Fuzz target: the parsers of the Docker backend get any bytes. The first byte selects the parser. For parsers of
+// streams the second byte sets the size of the pieces, which must not change the result.
 
 #include <cofferdam/backends/docker/detail/docker_ignore.hpp>
 #include <cofferdam/backends/docker/detail/image_name.hpp>
@@ -35,7 +35,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// Hands a text on in pieces of a size.
+// Calls `take` for each piece of `size` bytes.
 template <class Take>
 void cut(std::string_view text, std::size_t size, Take take) {
   for (std::size_t at = 0; at < text.size(); at += size) take(text.substr(at, size));
@@ -47,9 +47,9 @@ std::string read_frames(std::string_view text, std::size_t size) {
   std::string end = "whole";
   try {
     cut(text, size, [&](std::string_view piece) {
-      while (const std::optional<stream_piece> one = stream.next(piece)) {
-        require(!one->content().empty());
-        channels[static_cast<std::size_t>(one->channel())] += one->content();
+      while (const std::optional<stream_piece> found = stream.next(piece)) {
+        require(!found->content().empty());
+        channels[static_cast<std::size_t>(found->channel())] += found->content();
       }
       require(piece.empty());
     });
@@ -57,28 +57,28 @@ std::string read_frames(std::string_view text, std::size_t size) {
   } catch (const error& failure) {
     end = failure.what();
   }
-  std::string all = end;
-  for (const std::string& one : channels) all += "|" + one;
-  return all;
+  std::string description = end;
+  for (const std::string& channel : channels) description += "|" + channel;
+  return description;
 }
 
 std::string read_progress(std::string_view text, std::size_t size) {
   progress_stream stream(256);
-  std::string all;
+  std::string events;
   try {
     cut(text, size, [&](std::string_view piece) {
       stream.feed(piece);
       while (const std::optional<progress_event> event = stream.next())
-        all += std::to_string(static_cast<int>(event->what())) + event->id() + event->text() +
-               std::to_string(event->current()) + "\n";
+        events += std::to_string(static_cast<int>(event->what())) + event->id() + event->text() +
+                  std::to_string(event->current()) + "\n";
     });
     stream.finish();
-    all += "whole";
+    events += "whole";
   } catch (const error& failure) {
-    // The events before a refusal depend on the cut; the refusal itself does not.
-    all = "refused";
+    // The events before a refusal depend on the pieces; the refusal itself does not.
+    events = "refused";
   }
-  return all;
+  return events;
 }
 
 void read_image(std::string_view text) {
@@ -102,7 +102,7 @@ void read_ignore(std::string_view text) {
   try {
     const docker_ignore rules(text.substr(std::min(zero + 1, text.size())));
     const bool out = rules.ignored(path);
-    // A file of an ignored folder is ignored, where nothing brings it back.
+    // If no later rule includes files of an ignored folder again, all files below the folder are ignored.
     if (!path.empty() && rules.ignores_all_of(path)) {
       require(out);
       require(rules.ignored(std::string(path) + "/x"));

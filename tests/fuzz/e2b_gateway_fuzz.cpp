@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Untrusted input of the gateway before it reaches an environment: forms in any pieces, routes, paths, queries. The
-// first byte sets how a form is cut.
+// Fuzz target: the parsers of the gateway's requests get any bytes: forms, routes, paths and queries. The first byte
+// sets the size of the pieces in which a form arrives.
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp>
@@ -30,28 +30,28 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-/// Returns the parts of a form, read in pieces of `size`.
+/// Returns the parts of a form that arrives in pieces of `size` bytes, as one text.
 std::string parts_of(std::string_view text, std::size_t size) {
   multipart_reader reader("XY");
-  std::string said;
+  std::string parts;
   try {
-    const std::size_t most = 4 * text.size() + 100;
+    const std::size_t limit = 4 * text.size() + 100;
     for (std::size_t steps = 0;; ++steps) {
-      require(steps < most, "the reader does not come to an end");
+      require(steps < limit, "the reader does not come to an end");
       const auto event = reader.next();
-      if (event == multipart_reader::event::end) return said + "e";
+      if (event == multipart_reader::event::end) return parts + "e";
       if (event == multipart_reader::event::part)
-        said += "[" + reader.name() + "|" + reader.file_name().value_or("-") + "]";
-      if (event == multipart_reader::event::content) said += reader.content();
-      if (event == multipart_reader::event::part_end) said += "$";
+        parts += "[" + reader.name() + "|" + reader.file_name().value_or("-") + "]";
+      if (event == multipart_reader::event::content) parts += reader.content();
+      if (event == multipart_reader::event::part_end) parts += "$";
       if (event != multipart_reader::event::more) continue;
-      if (text.empty()) return said + "c";
+      if (text.empty()) return parts + "c";
       reader.feed(text.substr(0, size));
       text.remove_prefix(std::min(size, text.size()));
     }
   } catch (const error& failure) {
     require(failure.code() == exec_errc::io_error, "a form fails with another error");
-    return said + "m";
+    return parts + "m";
   }
 }
 
@@ -91,7 +91,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = parts_of(text, text.size() + 1);
   const std::string pieces = parts_of(text, data[0] % 16 + 1U);
-  // The parts before an error in a malformed form depend on the pieces.
+  // If the form is malformed, the number of parts before the error depends on the pieces, so only well-formed results
+  // are compared.
   if (whole.back() != 'm' && pieces.back() != 'm')
     require(whole == pieces, "the pieces say something else than the whole");
   std::vector<std::string_view> lines;

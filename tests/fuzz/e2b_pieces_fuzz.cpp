@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The parsers of the E2B backend on any bytes. The first byte selects one. For streams the second byte sets how they
-// are cut; the result must not depend on it.
+// Fuzz target: the parsers of the E2B backend get any bytes. The first byte selects the parser. For parsers of streams
+// the second byte sets the size of the pieces, which must not change the result.
 
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
@@ -62,9 +62,9 @@ void read_event(std::string_view text) {
 
 void read_url(std::string_view text) {
   try {
-    const endpoint there = endpoint::parse(text, "x");
-    require(endpoint::parse(there.text(), "x").text() == there.text());
-    require(there.port() != 0 && !there.host().empty());
+    const endpoint address = endpoint::parse(text, "x");
+    require(endpoint::parse(address.text(), "x").text() == address.text());
+    require(address.port() != 0 && !address.host().empty());
   } catch (const error& failure) {
     require(failure.code() == exec_errc::invalid_argument);
   }
@@ -76,7 +76,8 @@ void read_words(std::string_view text) {
   clean.hide(secret_string(word));
   if (word.size() >= 4 && std::string_view("[redacted]").find(word) == std::string_view::npos) {
     const std::string safe = clean.clean(std::string(text) + word);
-    // The rest of it may only have been joined at a mark.
+    // The text contains the word, so at least one occurrence is replaced. The word itself may still occur in the
+    // result, if it arises where two parts meet at a replacement.
     require(safe.find("[redacted]") != std::string::npos);
   }
   static_cast<void>(refused_error("x", 400, said_message(text)));

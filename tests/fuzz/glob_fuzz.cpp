@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The matcher against a naive one that tries everything, on a pattern and a path from the input.
+// Fuzz target: compares the glob matcher with a naive matcher that tries all possibilities, on patterns and paths made
+// from the input.
 
 #include <cofferdam/detail/files/glob.hpp>
 
@@ -31,7 +32,7 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-// Tries everything; ASCII only, as the harness makes it.
+// Matches a name by trying all possibilities. Supports ASCII only, because the target makes ASCII only.
 bool name_matches(std::string_view pattern, std::string_view name, bool at_start) {
   if (pattern.empty()) return name.empty();
   const bool hidden = at_start && name.starts_with('.');
@@ -63,7 +64,8 @@ bool name_matches(std::string_view pattern, std::string_view name, bool at_start
       return !hidden && found != negated && name_matches(pattern.substr(at + 1), name.substr(1), false);
   }
   const std::size_t skip = pattern[0] == '\\' && pattern.size() > 1 ? 1 : 0;
-  // A star before the dot has matched nothing, and still the dot is not written first.
+  // A star that matched nothing may precede the dot of a hidden name here. `one_name` refuses such a match, because the
+  // pattern must begin with the dot itself.
   return pattern[skip] == name[0] && name_matches(pattern.substr(skip + 1), name.substr(1), false);
 }
 
@@ -77,18 +79,18 @@ bool path_matches(const std::vector<std::string>& pattern, std::size_t at, const
   if (at == pattern.size()) return in == path.size();
   if (pattern[at] == "**") {
     const std::size_t least = at + 1 == pattern.size() ? 1 : 0;
-    for (std::size_t taken = 0; in + taken <= path.size(); ++taken) {
-      if (taken > 0 && path[in + taken - 1].starts_with('.')) break;
-      if (taken >= least && path_matches(pattern, at + 1, path, in + taken)) return true;
+    for (std::size_t skipped = 0; in + skipped <= path.size(); ++skipped) {
+      if (skipped > 0 && path[in + skipped - 1].starts_with('.')) break;
+      if (skipped >= least && path_matches(pattern, at + 1, path, in + skipped)) return true;
     }
     return false;
   }
   return in < path.size() && one_name(pattern[at], path[in]) && path_matches(pattern, at + 1, path, in + 1);
 }
 
-std::string limited(std::string_view text, std::string_view alphabet, std::size_t most) {
+std::string limited(std::string_view text, std::string_view alphabet, std::size_t limit) {
   std::string out;
-  for (const char c : text.substr(0, most)) out += alphabet[static_cast<unsigned char>(c) % alphabet.size()];
+  for (const char c : text.substr(0, limit)) out += alphabet[static_cast<unsigned char>(c) % alphabet.size()];
   return out;
 }
 
@@ -99,9 +101,9 @@ void compare(const std::string& pattern, const std::string& path) {
   for (const std::string& part : split(pattern))
     if (part != "**" || naive.empty() || naive.back() != "**") naive.push_back(part);
   std::vector<std::string> names = split(path);
-  // An escaped dot before the first pattern becomes the folder itself.
+  // Skips patterns with a component `\.`, which the library takes for the current folder.
   if (pattern.front() == '/' || std::find(naive.begin(), naive.end(), "\\.") != naive.end()) return;
-  // The naive one sees the prefix as part of the pattern.
+  // The naive matcher has no prefix: it compares the whole path. The library matches below its prefix.
   std::string below;
   const std::vector<std::string> prefix = split(glob.prefix());
   if (names.size() < prefix.size() || !std::equal(prefix.begin(), prefix.end(), names.begin())) return;
@@ -119,9 +121,9 @@ void compare(const std::string& pattern, const std::string& path) {
 }
 
 template <std::size_t Count>
-std::string drawn(std::mt19937& random, const std::array<std::string_view, Count>& parts, std::size_t most) {
+std::string drawn(std::mt19937& random, const std::array<std::string_view, Count>& parts, std::size_t limit) {
   std::string out;
-  for (std::size_t i = random() % (most + 1); i > 0; --i) out += parts[random() % Count];
+  for (std::size_t i = random() % (limit + 1); i > 0; --i) out += parts[random() % Count];
   return out;
 }
 
@@ -130,7 +132,7 @@ std::string drawn(std::mt19937& random, const std::array<std::string_view, Count
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
 
-  // Anything at all must neither crash nor hang.
+  // Any bytes as pattern and path must neither crash nor hang.
   try {
     const cofferdam::detail::glob any{std::string(text.substr(0, size / 2))};
     static_cast<void>(any.matches(text.substr(size / 2)));
@@ -138,10 +140,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const cofferdam::error&) {
   }
 
-  // Few letters, so that much matches.
+  // Uses a small alphabet, so that many patterns match.
   compare(limited(text.substr(0, size / 2), "ab.**/*?[]!-\\/a", 14), limited(text.substr(size / 2), "aab.b/-]/", 12));
 
-  // And whole parts of patterns, drawn by the input.
+  // Also composes patterns of complete parts, chosen pseudo-randomly by the input.
   static constexpr std::array<std::string_view, 16> pattern_parts{
       "a", "b", "a", "*", "?", "/", "/", "/**/", "**/", "/**", "[ab]", "[!a]", ".", "/.", "\\*", "[a-b]"};
   static constexpr std::array<std::string_view, 8> path_parts{"a", "b", "a", "/", "/", "/", "/.", "*"};

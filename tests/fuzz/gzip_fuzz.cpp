@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Any bytes as gzip: the same content or the same refusal wherever they are cut, and never more content than the limit.
-// Input: one byte for the size of the pieces; if its highest bit is set, a header is put before the rest.
+// Fuzz target: the gzip decoder gets any bytes. It must return the same content, or the same refusal, however the
+// stream is cut, and never more content than the limit.
+// Input: one byte for the size of the pieces; if its highest bit is set, a valid header is inserted before the rest.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -45,7 +46,7 @@ outcome decode(std::string_view stream, std::size_t piece) {
     found.is_complete = decoder.is_complete();
   } catch (const cofferdam::error& refusal) {
     found.refused = static_cast<cofferdam::exec_errc>(refusal.code().value());
-    found.content.clear();  // how much of it was given before depends on the pieces
+    found.content.clear();  // the size of the content before a refusal depends on the pieces
   }
   require(found.content.size() <= most);
   return found;

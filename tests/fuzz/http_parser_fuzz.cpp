@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Any bytes as HTTP/1.1, a response or a request: events or a refusal, the same however the stream is cut; never more
-// data than bytes, never a byte behind the end; what was taken of a head, written again, is one head. A server that
-// only this machine reaches admits no request for another host, and no target but a path or `*`. Input: one byte for
-// which side and which limits, one for the size of the pieces, then the stream.
+// Fuzz target: the HTTP/1.1 parsers get any bytes, as a response or as a request. They must report the same events, or
+// the same refusal, however the stream is cut. They must never report more data than bytes, and never consume a byte
+// behind the end. A parsed head that is written again must be one valid head. A server that listens on the loopback
+// interface only must refuse requests for another host, and targets other than a path or `*`.
+// Input: one byte that selects the parser and its limits, one for the size of the pieces, then the stream.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -65,10 +66,11 @@ found feed(Parser parser, std::string_view stream, std::size_t piece) {
       waiting += stream.substr(0, piece);
       stream.remove_prefix(std::min(piece, stream.size()));
     }
-    for (const cofferdam::http_field& one : parser.trailers()) result.heads += one.name() + "=" + one.value() + "\n";
+    for (const cofferdam::http_field& field : parser.trailers())
+      result.heads += field.name() + "=" + field.value() + "\n";
   } catch (const cofferdam::error& failure) {
     require(failure.code() == cofferdam::exec_errc::io_error && failure.cause());
-    // Data that came before a refusal may have been cut differently.
+    // The amount of data before a refusal depends on the pieces, so only the cause of the refusal is compared.
     return {"", "", 0, http_event::need_more, failure.cause()};
   }
   return result;
@@ -82,7 +84,8 @@ void check(const Parser& parser, std::string_view stream, std::size_t piece) {
   require(whole.data.size() <= whole.consumed && whole.consumed <= stream.size());
 }
 
-/// Checks the admission of a request's head.
+/// Checks the admission of a request. A refusal must have an HTTP error status. A server that listens on the loopback
+/// interface must admit only requests for this machine.
 void check_admission(const cofferdam::http_parser_limits& limits, std::string_view stream) {
   cofferdam::detail::http_request_parser parser(limits);
   try {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The input of an MCP server on any bytes: lines, messages, HTTP fields, URIs, sealed states. The first byte sets how
-// the stream is cut; the result must not depend on it.
+// Fuzz target: the parsers of an MCP server's input get any bytes: lines, messages, HTTP fields, URIs and sealed
+// states. The first byte sets the size of the pieces, which must not change the result.
 
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
@@ -29,7 +29,7 @@ std::string read_stream(std::string_view text, std::size_t size) {
   line_reader reader(200);
   rpc_limits limits;
   limits.bytes = 200;
-  std::string all;
+  std::string described;
   for (std::size_t at = 0; at < text.size(); at += size) {
     std::string_view piece = text.substr(at, size);
     for (;;) {
@@ -37,24 +37,25 @@ std::string read_stream(std::string_view text, std::size_t size) {
       const line_reader::found found = reader.next(piece, line);
       if (found == line_reader::found::nothing) break;
       if (found == line_reader::found::too_long) {
-        all += "(long)";
+        described += "(long)";
         continue;
       }
       require(line.size() <= 200 && line.find('\n') == std::string_view::npos);
       const rpc_input input = read_rpc(line, limits);
-      for (const rpc_message& one : input.messages) {
-        require(one.kind != rpc_kind::request || one.id.is_string() || one.id.is_int64() || one.id.is_uint64());
-        all += "[" + one.id_text() + one.method + boost::json::serialize(one.params) + "]";
+      for (const rpc_message& message : input.messages) {
+        require(message.kind != rpc_kind::request || message.id.is_string() || message.id.is_int64() ||
+                message.id.is_uint64());
+        described += "[" + message.id_text() + message.method + boost::json::serialize(message.params) + "]";
       }
       for (const auto& [fault, id] : input.faults) {
         const std::string answer = rpc_error(boost::json::serialize(id), fault.code(), fault.message());
         require(answer.find('\n') == std::string::npos);
-        all += answer;
+        described += answer;
       }
     }
     require(piece.empty());
   }
-  return all;
+  return described;
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// For any output, in any pieces, under any cap: the collector keeps the right parts of the whole stream, and the shown
-// text is valid UTF-8, controls no terminal, and forges no field. Input: one byte for the cap, one for the size of the
-// pieces, one for the limit on what is shown, then the output.
+// Fuzz target: the collector of a command's output gets any output, in any pieces, with any limit on what is kept. It
+// must keep the right parts of the whole stream. The text that is shown to a model must be valid UTF-8, must not
+// contain terminal controls, and must not imitate a field of the result.
+// Input: one byte for the limit, one for the size of the pieces, one for the limit on the shown text, then the output.
 
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/detail/core/output_collector.hpp>
@@ -25,16 +26,16 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-void check_captured(const cofferdam::captured_output& kept, std::string_view all, std::size_t keep) {
-  require(kept.total() == all.size(), "the total is exact");
-  if (all.size() <= keep) {
-    require(cofferdam::as_text(kept.head()) == all && kept.tail().empty() && kept.cut() == 0,
+void check_captured(const cofferdam::captured_output& kept, std::string_view stream, std::size_t keep) {
+  require(kept.total() == stream.size(), "the total is exact");
+  if (stream.size() <= keep) {
+    require(cofferdam::as_text(kept.head()) == stream && kept.tail().empty() && kept.cut() == 0,
             "what fits is kept whole");
     return;
   }
-  require(cofferdam::as_text(kept.head()) == all.substr(0, keep / 2), "the head is the start");
-  require(cofferdam::as_text(kept.tail()) == all.substr(all.size() - (keep - keep / 2)), "the tail is the end");
-  require(kept.cut() == all.size() - keep, "the rest is counted");
+  require(cofferdam::as_text(kept.head()) == stream.substr(0, keep / 2), "the head is the start");
+  require(cofferdam::as_text(kept.tail()) == stream.substr(stream.size() - (keep - keep / 2)), "the tail is the end");
+  require(kept.cut() == stream.size() - keep, "the rest is counted");
 }
 
 void check_harmless(std::string_view shown, bool may_have_lines) {
@@ -81,15 +82,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t keep = data[0] == 255 ? 100'000 : data[0];
   const std::size_t piece = 1 + data[1] % 80U;
   const std::size_t limit = data[2] == 255 ? 100'000 : data[2];
-  const std::string_view all(reinterpret_cast<const char*>(data) + 3, size - 3);
+  const std::string_view stream(reinterpret_cast<const char*>(data) + 3, size - 3);
 
   cofferdam::detail::output_collector collector(keep);
-  for (std::size_t at = 0; at < all.size(); at += piece) {
-    collector.append(cofferdam::as_bytes(all.substr(at, piece)));
-    if (at % 7 == 0) check_captured(collector.snapshot(), all.substr(0, at + piece), keep);
+  for (std::size_t at = 0; at < stream.size(); at += piece) {
+    collector.append(cofferdam::as_bytes(stream.substr(at, piece)));
+    if (at % 7 == 0) check_captured(collector.snapshot(), stream.substr(0, at + piece), keep);
   }
   const cofferdam::captured_output kept = collector.take();
-  check_captured(kept, all, keep);
+  check_captured(kept, stream, keep);
   check_captured(collector.take(), {}, keep);
 
   const std::string text = kept.text();
@@ -97,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string shown = cofferdam::printable_text(text);
   check_harmless(shown, true);
   require(shown.size() <= 4 * text.size(), "what is shown is bounded by what was printed");
-  const std::string line = cofferdam::one_line(all, limit);
+  const std::string line = cofferdam::one_line(stream, limit);
   check_harmless(line, false);
   require(cofferdam::detail::count_code_points(line) <= (limit < 3 ? 3 : limit), "a line is as long as it may be");
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// For any output of a driver, or of a run through it, in any pieces: frames do not depend on the cuts, and invalid
-// input leads to an error or to a result with an error. Input: one byte for the size of the pieces, one for the
-// operation, then the output.
+// Fuzz target: the reader of the Python driver's output gets any bytes. (The driver is the program in the sandbox that
+// runs Python code.) The frames must not depend on the size of the pieces. Invalid input must lead to an error, or to a
+// result with an error.
+// Input: one byte for the size of the pieces, one for the operation, then the output.
 
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_report.hpp>
@@ -24,19 +25,19 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-std::string frames_of(std::string_view all, std::size_t piece) {
+std::string frames_of(std::string_view stream, std::size_t piece) {
   cofferdam::detail::driver_frames frames(4096);
-  std::string seen;
+  std::string sizes;
   try {
-    for (std::size_t at = 0; at < all.size(); at += piece) {
-      frames.append(cofferdam::as_bytes(all.substr(at, piece)));
-      while (const std::optional<cofferdam::detail::driver_frame> one = frames.next())
-        seen += std::to_string(one->header.size()) + "," + std::to_string(one->body.size()) + ";";
+    for (std::size_t at = 0; at < stream.size(); at += piece) {
+      frames.append(cofferdam::as_bytes(stream.substr(at, piece)));
+      while (const std::optional<cofferdam::detail::driver_frame> frame = frames.next())
+        sizes += std::to_string(frame->header.size()) + "," + std::to_string(frame->body.size()) + ";";
     }
   } catch (const cofferdam::error&) {
-    seen += "error";
+    sizes += "error";
   }
-  return seen;
+  return sizes;
 }
 
 }  // namespace
@@ -44,18 +45,18 @@ std::string frames_of(std::string_view all, std::size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::size_t piece = 1 + data[0] % 40U;
-  const std::string_view said(reinterpret_cast<const char*>(data) + 2, size - 2);
+  const std::string_view output(reinterpret_cast<const char*>(data) + 2, size - 2);
   if (data[1] % 2 == 0) {
-    const std::string all = std::string(cofferdam::detail::driver_greeting) + std::string(said);
-    require(frames_of(all, piece) == frames_of(all, all.size()), "the pieces do not matter");
-    require(frames_of(said, piece) == frames_of(said, said.size()), "nor do they without a greeting");
+    const std::string greeted = std::string(cofferdam::detail::driver_greeting) + std::string(output);
+    require(frames_of(greeted, piece) == frames_of(greeted, greeted.size()), "the pieces do not matter");
+    require(frames_of(output, piece) == frames_of(output, output.size()), "nor do they without a greeting");
     return 0;
   }
   boost::json::object header;
   header["exit"] = 0;
   const cofferdam::code_result result =
-      cofferdam::detail::read_end(header, cofferdam::as_bytes(said), {}, data[1] % 4 == 1);
+      cofferdam::detail::read_end(header, cofferdam::as_bytes(output), {}, data[1] % 4 == 1);
   if (result.success()) require(!result.failure(), "a success has no failure");
-  static_cast<void>(cofferdam::detail::read_display(cofferdam::as_bytes(said)));
+  static_cast<void>(cofferdam::detail::read_display(cofferdam::as_bytes(output)));
   return 0;
 }

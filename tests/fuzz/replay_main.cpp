@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runs a fuzz target without libFuzzer: the corpus, then a fixed pseudo-random sequence of inputs made from it. The
-// same inputs every time, on every compiler. COFFERDAM_FUZZ_RUNS sets how many.
+// Runs a fuzz target without libFuzzer: on the corpus, and then on pseudo-random variations of it. The sequence of
+// inputs is always the same, with each compiler. COFFERDAM_FUZZ_RUNS sets the number of inputs.
 
 #include <algorithm>
 #include <cstddef>
@@ -77,7 +77,7 @@ void mutate(std::string& text, std::mt19937& random) {
 }
 
 void feed(const std::string& text) {
-  // A copy of exactly this size on the heap, so that a sanitizer sees a read past its end.
+  // Copies the input to a heap block of exactly its size, so that a sanitizer detects a read past its end.
   const std::vector<std::uint8_t> bytes(text.begin(), text.end());
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
 }
@@ -86,7 +86,7 @@ void feed(const std::string& text) {
 
 int main() {
   std::size_t runs = 20'000;
-  if (const char* wanted = std::getenv("COFFERDAM_FUZZ_RUNS")) runs = std::strtoull(wanted, nullptr, 10);
+  if (const char* runs_text = std::getenv("COFFERDAM_FUZZ_RUNS")) runs = std::strtoull(runs_text, nullptr, 10);
 
   std::vector<std::filesystem::path> files;
   if (std::filesystem::is_directory(COFFERDAM_FUZZ_CORPUS))
@@ -99,7 +99,7 @@ int main() {
   }
   for (const auto& text : corpus) feed(text);
 
-  std::mt19937 random(20260101);  // always the same seed: a failure happens again
+  std::mt19937 random(20260101);  // a fixed seed, so that a failure can be reproduced
   std::string text;
   for (std::size_t i = 0; i < runs; ++i) {
     if (i % 64 == 0 || text.size() > 4096) text = corpus[random() % corpus.size()];

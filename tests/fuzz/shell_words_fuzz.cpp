@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Any bytes as a shell line: an answer, always; and words that survive being written down and read again.
+// Fuzz target: the splitter of shell lines gets any bytes. It must return words or a refusal. Words that are joined and
+// split again must stay the same.
 
 #include <cofferdam/detail/core/shell_words.hpp>
 
@@ -40,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(is_valid_utf8(word));
     require(word.find('\0') == std::string::npos);
   }
-  require(total <= line.size());  // no word is made longer than it was written
+  require(total <= line.size());  // the words together are at most as long as the line
 
   const std::string canonical = join_shell_words(parsed.words());
   if (canonical.size() > max_shell_line) return 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Any bytes as a tar archive: entries or a refusal, the same wherever it is cut; no name that is let pass leads out,
-// not even through links; and what was read can be written and read again. Input: one byte for the size of the pieces
-// and the form of the rest. Even: blocks of an archive, their checksums put right, an end added. Odd: lines, each of
-// which becomes an entry: its type, then name, link, size and data, between tabs.
+// Fuzz target: the tar reader gets any bytes. It must return the same entries, or the same refusal, however the archive
+// is cut. No accepted name may lead out of the workspace, not even through symbolic links. The returned entries must
+// survive being written and read again.
+// Input: one byte for the size of the pieces and for the form of the rest. If the byte is even, the rest is the blocks
+// of an archive; the target corrects their checksums and appends the end. If it is odd, each line of the rest becomes
+// an entry: the type, then name, link, size and data, separated by tabs.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -66,10 +68,10 @@ outcome read(std::string_view archive, std::size_t piece) {
             found.refused == exec_errc::unsupported);
   }
   std::size_t data = 0;
-  for (const tar_file& one : found.files) {
-    require(!one.head.name().empty() && one.head.name().size() <= 300 && one.head.link().size() <= 300);
-    require(one.data.size() <= one.head.size());
-    data += one.data.size();
+  for (const tar_file& file : found.files) {
+    require(!file.head.name().empty() && file.head.name().size() <= 300 && file.head.link().size() <= 300);
+    require(file.data.size() <= file.head.size());
+    data += file.data.size();
   }
   require(found.files.size() <= 20 && data <= 100'000);
   return found;
@@ -100,12 +102,12 @@ std::string from_lines(std::string_view lines) {
     const char flag = line.front();
     line.remove_prefix(1);
     std::array<std::string, 4> part;
-    for (std::string& one : part) {
+    for (std::string& field : part) {
       const std::string_view text = line.substr(0, line.find('\t'));
-      one = text;
+      field = text;
       line.remove_prefix(std::min(line.size(), text.size() + 1));
     }
-    // In a pax header the records are between bars, without their lengths.
+    // The input separates the records of a pax header by bars, and leaves out their lengths. This adds the lengths.
     if (flag == 'x' || flag == 'g') {
       std::string records;
       for (std::string_view rest = part[3]; !rest.empty();) {
@@ -125,11 +127,11 @@ std::string from_lines(std::string_view lines) {
   return archive + cofferdam_test::tar_end();
 }
 
-// ---- a file system of names, which follows links as a kernel does --------------------------------------------------
+// ---- a simulated file system, whose links are followed as a kernel does ---------------------------------------------
 
 using world = std::map<std::string, tar_entry>;
 
-/// Follows a name, starting in the folder `at`; aborts if it leads above the root.
+/// Follows `name`, starting in the folder `at`. Aborts if the path leads above the root.
 void walk(const world& files, std::vector<std::string>& at, std::string_view name, int& hops) {
   require(!name.starts_with('/'));
   for (const std::string_view part : cofferdam::detail::path_components(name)) {
@@ -139,7 +141,7 @@ void walk(const world& files, std::vector<std::string>& at, std::string_view nam
       continue;
     }
     std::string whole;
-    for (const std::string& one : at) whole += one + "/";
+    for (const std::string& folder : at) whole += folder + "/";
     whole += part;
     const auto found = files.find(whole);
     if (found != files.end() && found->second.type() == tar_type::symlink) {
@@ -153,49 +155,50 @@ void walk(const world& files, std::vector<std::string>& at, std::string_view nam
 
 void expect_inside(const tar_files& files) {
   cofferdam::detail::tar_names names(10'000);
-  world made;
+  world extracted;
   std::set<std::string> folders;
-  for (const tar_file& one : files) {
+  for (const tar_file& file : files) {
     std::string clean;
     try {
-      clean = names.admit(one.head);
+      clean = names.admit(file.head);
     } catch (const cofferdam::error&) {
       continue;
     }
     require(cofferdam::workspace_path_or_root(clean) == clean);
-    const tar_type type = one.head.type();
+    const tar_type type = file.head.type();
     require(type == tar_type::regular || type == tar_type::directory || type == tar_type::symlink ||
             type == tar_type::hard_link);
-    // Nothing replaces anything, and nothing is made through a link or a file.
-    const auto taken = made.find(clean);
-    require(taken == made.end() || (type == tar_type::directory && taken->second.type() == tar_type::directory));
+    // An entry must not replace another one, and its path must not lead through a link or a file.
+    const auto previous = extracted.find(clean);
+    require(previous == extracted.end() ||
+            (type == tar_type::directory && previous->second.type() == tar_type::directory));
     for (std::size_t slash = clean.find('/'); slash != std::string::npos; slash = clean.find('/', slash + 1)) {
-      const auto above = made.find(clean.substr(0, slash));
-      require(above == made.end() || above->second.type() == tar_type::directory);
+      const auto above = extracted.find(clean.substr(0, slash));
+      require(above == extracted.end() || above->second.type() == tar_type::directory);
     }
     if (type == tar_type::hard_link) {
-      const auto target = made.find(cofferdam::workspace_path(one.head.link()));
-      require(target != made.end());
+      const auto target = extracted.find(cofferdam::workspace_path(file.head.link()));
+      require(target != extracted.end());
       require(target->second.type() == tar_type::regular || target->second.type() == tar_type::hard_link);
     }
-    made.insert_or_assign(clean, one.head);
+    extracted.insert_or_assign(clean, file.head);
   }
-  for (const auto& [name, entry] : made) {
+  for (const auto& [name, entry] : extracted) {
     if (entry.type() != tar_type::symlink) continue;
     std::vector<std::string> at;
     int hops = 40;
-    walk(made, at, name, hops);
+    walk(extracted, at, name, hops);
   }
 }
 
 void expect_same_again(const tar_files& files) {
   tar_files writable;
-  for (const tar_file& one : files) {
-    const tar_type type = one.head.type();
+  for (const tar_file& file : files) {
+    const tar_type type = file.head.type();
     const bool is_plain = type == tar_type::regular || type == tar_type::directory || type == tar_type::symlink ||
                           type == tar_type::hard_link;
-    const bool ends_well = !one.head.name().ends_with('/') && one.data.size() == one.head.size();
-    if (is_plain && ends_well) writable.push_back(one);
+    const bool ends_well = !file.head.name().ends_with('/') && file.data.size() == file.head.size();
+    if (is_plain && ends_well) writable.push_back(file);
   }
   require(cofferdam_test::read_tar(cofferdam_test::write_tar(writable)) == writable);
 }

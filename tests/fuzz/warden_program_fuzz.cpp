@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Any bytes as a host's stream, to a warden itself: it answers in whole frames, and when the stream ends it ends, with
-// status 0, within seconds.
-// Input: one byte for the size of the pieces and for how the stream is ended, then steps. A step below 128 is a frame
-// that is well made, for one of four jobs; all others are one byte, or a whole frame of any type, as they stand. The
-// warden is configured first, without a root, so that no input ever reaches a file.
+// Fuzz target: the warden program gets any bytes as the stream from its host. (The warden is the helper program in each
+// sandbox.) It must reply with whole frames only. When the stream ends, it must end within seconds, with status 0.
+// Input: one byte for the size of the pieces and for the way in which the stream ends, then steps. A step below 128 is
+// a well-formed frame for one of four jobs. Any other step adds some bytes of the input unchanged. The target first
+// configures the warden without a root folder, so that no input reaches a file.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -55,18 +55,18 @@ class input {
     rest_ = rest_.subspan(1);
     return first;
   }
-  bytes some(std::size_t most) {
-    const std::span<const std::uint8_t> taken = rest_.first(std::min(most, rest_.size()));
-    rest_ = rest_.subspan(taken.size());
-    const auto* at = reinterpret_cast<const std::byte*>(taken.data());
-    return bytes(at, at + taken.size());
+  bytes some(std::size_t limit) {
+    const std::span<const std::uint8_t> piece = rest_.first(std::min(limit, rest_.size()));
+    rest_ = rest_.subspan(piece.size());
+    const auto* at = reinterpret_cast<const std::byte*>(piece.data());
+    return bytes(at, at + piece.size());
   }
 
  private:
   std::span<const std::uint8_t> rest_;
 };
 
-/// The next frame, or a piece of none.
+/// Returns the bytes of the next step: a frame, or some bytes of the input.
 bytes step(input& from) {
   const std::uint8_t what = from.byte();
   const std::uint32_t job = what % 4U;
@@ -109,7 +109,7 @@ bytes step(input& from) {
     case 12: return wire::frame_writer(frame::kill_all, 0).take();
     case 13: return wire::frame_writer(frame::stat, job).text("x").take();
     case 14:
-    case 15: {  // any frame but one that is taken apart as a command's: a path of chance is not to be started
+    case 15: {  // never a decoded `spawn`: it could start any program
       const auto type = static_cast<frame>(from.byte());
       if (type == frame::spawn) return wire::frame_writer(type, job).data(from.some(32)).take();
       return wire::frame_writer(type, job).data(from.some(from.byte())).take();
@@ -118,7 +118,7 @@ bytes step(input& from) {
   }
 }
 
-/// Writes everything, and takes what comes meanwhile.
+/// A connection to the warden. Sends the input, and receives replies at the same time.
 class conversation {
  public:
   explicit conversation(int fd) : fd_(fd) {}
@@ -130,7 +130,7 @@ class conversation {
         stream = stream.subspan(static_cast<std::size_t>(sent));
         continue;
       }
-      if (errno == EPIPE || errno == ECONNRESET) return;  // it has had enough
+      if (errno == EPIPE || errno == ECONNRESET) return;  // the warden has closed the stream
       require(errno == EAGAIN || errno == EINTR, "the stream takes bytes");
       wait(POLLIN | POLLOUT);
       receive();
@@ -184,7 +184,7 @@ class conversation {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Each input is a process: of many in a row, one in so many.
+  // Each input starts a process, which is slow. Runs the first 16 inputs, and then each 32nd.
   static unsigned long count = 0;
   if (size < 2 || (count++ >= 16 && count % 32 != 0)) return 0;
 

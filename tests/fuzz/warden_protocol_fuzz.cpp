@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Any bytes as a warden's stream: frames or a refusal, the same however the stream is cut, and what stands in them
-// is read or refused, and never beyond its end.
-// Input: one byte for the longest payload, one for the size of the pieces, then the stream.
+// Fuzz target: the host's decoder of the warden's frames gets any bytes. (The warden is the helper program in each
+// sandbox.) The decoder must return the same frames, or the same refusal, however the stream is cut. Reading the values
+// of a frame must succeed or throw, and must not read beyond the end of the frame.
+// Input: one byte for the longest payload that is allowed, one byte for the size of the pieces, then the stream.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -35,36 +36,36 @@ struct decoded {
   bool operator==(const decoded&) const = default;
 };
 
-/// Reads the values of a frame, in each possible way.
-void read_values(const wire::frame& one) {
+/// Reads a frame as each kind of frame that has values. A frame of another kind must be refused.
+void read_values(const wire::frame& received) {
   try {
-    const wire::hello hello(one);
-    require(one.type() == wire::frame_type::hello && one.payload().size() == 28);
+    const wire::hello hello(received);
+    require(received.type() == wire::frame_type::hello && received.payload().size() == 28);
     static_cast<void>(hello.can(wire::capability_scope));
   } catch (const cofferdam::error& failure) {
     require(failure.code() == cofferdam::exec_errc::provider_lost);
   }
   try {
-    const wire::exited end(one);
-    require(one.payload().size() == wire::exited_size && end.how <= wire::exit_how::lost);
+    const wire::exited end(received);
+    require(received.payload().size() == wire::exited_size && end.how <= wire::exit_how::lost);
   } catch (const cofferdam::error& failure) {
     require(failure.code() == cofferdam::exec_errc::provider_lost);
   }
   try {
-    wire::payload_reader from(one);
-    std::size_t taken = 0;
+    wire::payload_reader from(received);
+    std::size_t consumed = 0;
     while (!from.empty()) {
-      taken += 4 + from.text().size() + 1;
-      require(taken <= one.payload().size());
+      consumed += 4 + from.text().size() + 1;
+      require(consumed <= received.payload().size());
     }
     from.finish();
-    require(taken == one.payload().size());
+    require(consumed == received.payload().size());
   } catch (const cofferdam::error& failure) {
     require(failure.code() == cofferdam::exec_errc::provider_lost);
   }
   try {
-    wire::payload_reader from(one);
-    for (std::size_t left = one.payload().size();; --left) {
+    wire::payload_reader from(received);
+    for (std::size_t left = received.payload().size();; --left) {
       require(from.empty() == (left == 0));
       from.number<std::uint8_t>();
     }
@@ -73,9 +74,9 @@ void read_values(const wire::frame& one) {
   }
 }
 
-decoded decode(std::string_view stream, std::size_t most, std::size_t piece) {
+decoded decode(std::string_view stream, std::size_t limit, std::size_t piece) {
   decoded found;
-  wire::frame_decoder decoder(most);
+  wire::frame_decoder decoder(limit);
   try {
     while (!stream.empty()) {
       const std::span<std::byte> room = decoder.room();
@@ -85,7 +86,7 @@ decoded decode(std::string_view stream, std::size_t most, std::size_t piece) {
       decoder.arrived(size);
       stream.remove_prefix(size);
       while (const std::optional<wire::frame> next = decoder.next()) {
-        require(next->payload().size() <= most);
+        require(next->payload().size() <= limit);
         read_values(*next);
         found.frames.push_back(std::to_string(static_cast<unsigned>(next->type())) + "/" + std::to_string(next->job()) +
                                "/" + std::string(cofferdam::as_text(next->payload())));
@@ -103,17 +104,17 @@ decoded decode(std::string_view stream, std::size_t most, std::size_t piece) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  const std::size_t most = data[0] == 255 ? wire::max_payload : data[0];
+  const std::size_t limit = data[0] == 255 ? wire::max_payload : data[0];
   const std::size_t piece = 1 + data[1] % 40U;
   const std::string_view stream(reinterpret_cast<const char*>(data) + 2, size - 2);
 
-  const decoded whole = decode(stream, most, stream.size());
-  require(decode(stream, most, piece) == whole);
-  require(decode(stream, most, 1) == whole);
-  // Every byte is in a frame, or waits for the rest of one, or is behind what was refused.
+  const decoded whole = decode(stream, limit, stream.size());
+  require(decode(stream, limit, piece) == whole);
+  require(decode(stream, limit, 1) == whole);
+  // Each byte is in a frame, or belongs to an incomplete frame, or follows the refused position.
   std::size_t bytes = whole.pending;
-  for (const std::string& one : whole.frames)
-    bytes += wire::header_size + one.size() - one.find('/', one.find('/') + 1) - 1;
+  for (const std::string& described : whole.frames)
+    bytes += wire::header_size + described.size() - described.find('/', described.find('/') + 1) - 1;
   require(whole.refused ? bytes < stream.size() : bytes == stream.size());
   return 0;
 }

@@ -53,13 +53,13 @@ std::string read(const std::filesystem::path& path) {
 
 agent_result work(scripted_model model, memory_environment env, std::string task = "do it") {
   return run([&]() -> awaitable<agent_result> {
-    agent_session one(agent(model), env);
-    agent_result result = co_await one.run(task);
+    agent_session session(agent(model), env);
+    agent_result result = co_await session.run(task);
     co_return result;
   });
 }
 
-/// A tool with scripted behaviour.
+/// A tool whose name, behaviour and `reads_only` the test chooses.
 class odd_tool {
  public:
   using action = std::function<tools::tool_result()>;
@@ -110,12 +110,12 @@ TEST(Session, files_go_in_and_finished_ones_come_out_byte_for_byte) {
   agent_result result;
   std::vector<std::string> saved;
   run([&]() -> awaitable<void> {
-    agent_session one(agent(model), env);
-    one.input_files(files((folder.path() / "in.csv").string())).output_dir(folder.path() / "result");
-    one.on_event([&](const agent_event& what) {
+    agent_session session(agent(model), env);
+    session.input_files(files((folder.path() / "in.csv").string())).output_dir(folder.path() / "result");
+    session.on_event([&](const agent_event& what) {
       if (what.kind() == agent_event_kind::saved) saved.emplace_back(what.name());
     });
-    result = co_await one.run("look");
+    result = co_await session.run("look");
   });
   EXPECT_EQ(env.text("in.csv"), "a,b\n");
   EXPECT_NE(model.told(0).find("- in.csv"), std::string::npos) << model.told(0);
@@ -152,11 +152,11 @@ TEST(Session, S35_S42_a_command_that_fails_counts_as_failed_and_has_the_time_tha
   bool success = true;
   agent_result result;
   run([&]() -> awaitable<void> {
-    agent_session one(agent(model), env);
-    one.on_event([&](const agent_event& what) {
+    agent_session session(agent(model), env);
+    session.on_event([&](const agent_event& what) {
       if (what.kind() == agent_event_kind::tool_ended && what.name() == "code_exec") success = what.success();
     });
-    result = co_await one.run("x");
+    result = co_await session.run("x");
   });
   EXPECT_FALSE(success);
   EXPECT_EQ(result.tools.at("code_exec").failures, 1U);
@@ -189,9 +189,9 @@ TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
     model.call("odd", "{}").call("finish", done);
     agent_result result;
     run([&]() -> awaitable<void> {
-      agent_session one(agent(model), env);
-      one.tool(odd_tool("odd", act));
-      result = co_await one.run("x");
+      agent_session session(agent(model), env);
+      session.tool(odd_tool("odd", act));
+      result = co_await session.run("x");
     });
     EXPECT_TRUE(result.finished());
     EXPECT_TRUE(model.told(1).starts_with("Error: ")) << model.told(1);
@@ -209,12 +209,12 @@ TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
        "'path' is missing, and must be a string; 'limit' must be an integer, not the string \"y\"; there is no "
        "argument "
        "'pth'"}};
-  for (const auto& [call, wanted] : cases) {
+  for (const auto& [call, expected] : cases) {
     scripted_model model;
     memory_environment env;
     model.call(call.first, call.second).call("finish", done);
     EXPECT_TRUE(work(model, env).finished());
-    EXPECT_NE(model.told(1).find(wanted), std::string::npos) << model.told(1);
+    EXPECT_NE(model.told(1).find(expected), std::string::npos) << model.told(1);
     const chat_message& kept = model.asked()[1].messages()[2];
     EXPECT_TRUE(boost::json::parse(kept.tool_calls().at(0).arguments()).is_object())
         << "services refuse a history without";
@@ -242,10 +242,10 @@ TEST(Session, several_calls_that_end_the_work_are_refused_and_ordinary_ones_come
   EXPECT_TRUE(result.finished());
   EXPECT_EQ(result.turns, 2U);
   EXPECT_EQ(env.text("f"), "x");
-  const std::vector<chat_message>& said = model.asked()[1].messages();
-  EXPECT_NE(said[3].text().find("2 calls in this turn"), std::string::npos);
-  EXPECT_NE(said[4].text().find("2 calls in this turn"), std::string::npos);
-  EXPECT_EQ(said[3].call_id(), "c0");
+  const std::vector<chat_message>& messages = model.asked()[1].messages();
+  EXPECT_NE(messages[3].text().find("2 calls in this turn"), std::string::npos);
+  EXPECT_NE(messages[4].text().find("2 calls in this turn"), std::string::npos);
+  EXPECT_EQ(messages[3].call_id(), "c0");
 }
 
 TEST(Session, the_model_is_warned_and_then_stopped) {
@@ -256,8 +256,8 @@ TEST(Session, the_model_is_warned_and_then_stopped) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.max_turns(4).warn_from(2);
-    agent_session one(who, env);
-    result = co_await one.run("x");
+    agent_session session(who, env);
+    result = co_await session.run("x");
   });
   EXPECT_EQ(result.end, agent_end::max_turns);
   EXPECT_EQ(model.asked().size(), 4U);
@@ -284,8 +284,8 @@ TEST(Session, text_is_an_end_where_the_agent_says_so) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.text_is_finish();
-    agent_session one(who, env);
-    result = co_await one.run("x");
+    agent_session session(who, env);
+    result = co_await session.run("x");
   });
   EXPECT_TRUE(result.finished());
   EXPECT_EQ(result.reason, "42");
@@ -297,17 +297,17 @@ TEST(Session, a_call_that_reaches_no_tool_is_an_event_and_counts_as_failed) {
   model.calls({{"code_exe", "{}"}, {"list_files", "{"}, {"list_files", "{}"}})
       .calls({{"finish", done}, {"finish", done}});
   model.call("finish", done);
-  std::string told;
+  std::string text;
   agent_result result;
   run([&]() -> awaitable<void> {
-    agent_session one(agent(model), env);
-    one.on_event([&](const agent_event& what) {
-      if (what.kind() == agent_event_kind::tool_begun) told += std::string(what.name()) + " ";
-      if (what.kind() == agent_event_kind::tool_ended) told += what.success() ? "ok, " : "failed, ";
+    agent_session session(agent(model), env);
+    session.on_event([&](const agent_event& what) {
+      if (what.kind() == agent_event_kind::tool_begun) text += std::string(what.name()) + " ";
+      if (what.kind() == agent_event_kind::tool_ended) text += what.success() ? "ok, " : "failed, ";
     });
-    result = co_await one.run("x");
+    result = co_await session.run("x");
   });
-  EXPECT_EQ(told, "code_exe failed, list_files failed, list_files ok, finish failed, finish failed, finish ok, ");
+  EXPECT_EQ(text, "code_exe failed, list_files failed, list_files ok, finish failed, finish failed, finish ok, ");
   EXPECT_EQ(result.tools.at("list_files").calls, 2U);
   EXPECT_EQ(result.tools.at("list_files").failures, 1U);
   EXPECT_EQ(result.tools.at("finish").failures, 2U);
@@ -364,10 +364,10 @@ TEST(Session, calls_that_only_read_run_at_once_and_others_one_after_another) {
     scripted_model model;
     memory_environment env;
     int running = 0;
-    int most = 0;
+    int max_seen = 0;
     class slow {
      public:
-      slow(int& running, int& most, bool reads) : running_(&running), most_(&most), reads_(reads) {}
+      slow(int& running, int& max_running, bool reads) : running_(&running), most_(&max_running), reads_(reads) {}
       std::string_view name() const { return "slow"; }
       std::string_view description() const { return ""; }
       boost::json::object parameters() const { return {}; }
@@ -387,11 +387,11 @@ TEST(Session, calls_that_only_read_run_at_once_and_others_one_after_another) {
     };
     model.calls({{"slow", R"({"n":1})"}, {"slow", R"({"n":2})"}, {"slow", R"({"n":3})"}}).call("finish", done);
     run([&]() -> awaitable<void> {
-      agent_session one(agent(model), env);
-      one.tool(slow(running, most, reads));
-      co_await one.run("x");
+      agent_session session(agent(model), env);
+      session.tool(slow(running, max_seen, reads));
+      co_await session.run("x");
     });
-    EXPECT_EQ(most, reads ? 3 : 1);
+    EXPECT_EQ(max_seen, reads ? 3 : 1);
     EXPECT_EQ(model.told(1), R"({"n":3})") << "answers stand in the calls' order";
   }
 }
@@ -401,18 +401,18 @@ TEST(Session, a_conversation_that_is_too_long_is_shortened_step_by_step) {
   memory_environment env;
   env.all().files["big"] = to_bytes(std::string(3000, 'x'));
   for (int i = 0; i < 5; ++i) model.call("read_file", R"({"path":"big"})");
-  model.fail(chat_errc::context_overflow);  // old answers are cut
-  model.fail(chat_errc::context_overflow);  // no images, so the session requests a summary
-  model.fail(chat_errc::context_overflow);  // ... which is too long as well
+  model.fail(chat_errc::context_overflow);  // the session cuts old tool results
+  model.fail(chat_errc::context_overflow);  // there are no images to remove, so the session requests a summary
+  model.fail(chat_errc::context_overflow);  // ... and the request for the summary is too long as well
   model.say("The summary.").call("finish", done);
   std::vector<std::string> steps;
   agent_result result;
   run([&]() -> awaitable<void> {
-    agent_session one(agent(model), env);
-    one.on_event([&](const agent_event& what) {
+    agent_session session(agent(model), env);
+    session.on_event([&](const agent_event& what) {
       if (what.kind() == agent_event_kind::shortened) steps.emplace_back(what.text());
     });
-    result = co_await one.run("the task");
+    result = co_await session.run("the task");
   });
   EXPECT_TRUE(result.finished());
   EXPECT_EQ(steps, (std::vector<std::string>{"old answers of tools were cut", "the conversation was summarised"}));
@@ -430,14 +430,14 @@ TEST(Session, a_conversation_that_cannot_be_made_short_enough_is_an_error_and_st
   std::size_t length = 0;
   const std::optional<error> failure = cofferdam_test::error_of([&] {
     run([&]() -> awaitable<void> {
-      agent_session one(agent(model), env);
+      agent_session session(agent(model), env);
       std::exception_ptr broke;
       try {
-        co_await one.run("the task");
+        co_await session.run("the task");
       } catch (...) {
         broke = std::current_exception();
       }
-      length = one.history().size();
+      length = session.history().size();
       if (broke) std::rethrow_exception(broke);
     });
   });
@@ -454,10 +454,10 @@ TEST(Session, a_context_that_fills_up_is_summarised_before_it_is_full) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.context_window(20);
-    agent_session one(who, env);
-    result = co_await one.run("x");
+    agent_session session(who, env);
+    result = co_await session.run("x");
   });
-  // Behind the first turn there is nothing worth a summary yet.
+  // No summary is requested after the first turn, because there is nothing to summarise yet.
   EXPECT_TRUE(result.finished());
   EXPECT_EQ(result.turns, 3U);
   ASSERT_EQ(model.asked().size(), 4U);
@@ -484,8 +484,8 @@ TEST(Session, a_budget_of_tokens_ends_the_run) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.token_budget(40);
-    agent_session one(who, env);
-    result = co_await one.run("x");
+    agent_session session(who, env);
+    result = co_await session.run("x");
   });
   EXPECT_EQ(result.end, agent_end::token_budget);
   EXPECT_EQ(result.turns, 3U);
@@ -511,7 +511,7 @@ TEST(Session, S37_two_sessions_of_one_agent_at_once_do_not_touch_each_other) {
   agent_result first;
   agent_result second;
   asio::io_context context;
-  const auto one = [&](memory_environment& env, std::string task, agent_result& result) -> awaitable<void> {
+  const auto run_task = [&](memory_environment& env, std::string task, agent_result& result) -> awaitable<void> {
     agent_session mine(shared, env);
     mine.output_dir(folder.path() / task);
     result = co_await mine.run(task);
@@ -519,8 +519,8 @@ TEST(Session, S37_two_sessions_of_one_agent_at_once_do_not_touch_each_other) {
   const auto rethrow = [](const std::exception_ptr& failure) {
     if (failure) std::rethrow_exception(failure);
   };
-  asio::co_spawn(context, one(first_env, "one", first), rethrow);
-  asio::co_spawn(context, one(second_env, "two", second), rethrow);
+  asio::co_spawn(context, run_task(first_env, "one", first), rethrow);
+  asio::co_spawn(context, run_task(second_env, "two", second), rethrow);
   context.run();
   EXPECT_EQ(first.reason, "one");
   EXPECT_EQ(second.reason, "two");
@@ -535,8 +535,8 @@ TEST(Session, S38_a_later_session_knows_nothing_of_an_earlier_one) {
   const agent who(model);
   for (int i = 0; i < 2; ++i) {
     run([&]() -> awaitable<void> {
-      agent_session one(who, env);
-      co_await one.run("task " + std::to_string(i));
+      agent_session session(who, env);
+      co_await session.run("task " + std::to_string(i));
     });
   }
   EXPECT_EQ(model.asked()[1].messages().size(), 2U);
@@ -552,18 +552,18 @@ TEST(Session, S39_a_run_that_was_out_of_turns_goes_on_when_it_is_resumed) {
   agent who(model);
   who.max_turns(2);
   run([&]() -> awaitable<void> {
-    agent_session one(who, env);
-    agent_result result = co_await one.run("the task");
+    agent_session session(who, env);
+    agent_result result = co_await session.run("the task");
     EXPECT_EQ(result.end, agent_end::max_turns);
-    saved = boost::json::serialize(one.save());
+    saved = boost::json::serialize(session.save());
   });
   model.call("finish", done);
   run([&]() -> awaitable<void> {
-    agent_session one(who, env);
-    one.resume(boost::json::parse(saved));
-    EXPECT_EQ(boost::json::serialize(one.save()), saved);
-    EXPECT_EQ(one.usage().total(), 30U);
-    agent_result result = co_await one.run("");
+    agent_session session(who, env);
+    session.resume(boost::json::parse(saved));
+    EXPECT_EQ(boost::json::serialize(session.save()), saved);
+    EXPECT_EQ(session.usage().total(), 30U);
+    agent_result result = co_await session.run("");
     EXPECT_TRUE(result.finished());
     EXPECT_EQ(result.turns, 1U);
   });
@@ -574,25 +574,25 @@ TEST(Session, S39_a_run_that_was_out_of_turns_goes_on_when_it_is_resumed) {
 TEST(Session, what_is_no_saved_session_is_refused) {
   scripted_model model;
   memory_environment env;
-  agent_session one(agent(model), env);
+  agent_session session(agent(model), env);
   for (const char* text : {"null", "{}", R"({"version":2,"history":[]})", R"({"version":1,"history":{}})",
                            R"({"version":1,"history":[{"role":"root"}]})", R"({"version":1,"history":[],"head":5})",
                            R"({"version":1,"history":[{"role":"user","parts":[{"base64":"!"}]}]})"})
-    EXPECT_EQ(cofferdam_test::code_of([&] { one.resume(boost::json::parse(text)); }), exec_errc::invalid_argument)
+    EXPECT_EQ(cofferdam_test::code_of([&] { session.resume(boost::json::parse(text)); }), exec_errc::invalid_argument)
         << text;
 }
 
 TEST(Session, S40_an_input_that_is_not_there_stops_the_run_before_the_model_is_asked) {
   scripted_model model;
   memory_environment env;
-  const std::string said = cofferdam_test::sentence_of([&] {
+  const std::string sentence = cofferdam_test::sentence_of([&] {
     run([&]() -> awaitable<void> {
-      agent_session one(agent(model), env);
-      one.input_files(files("/nowhere/data.csv"));
-      co_await one.run("x");
+      agent_session session(agent(model), env);
+      session.input_files(files("/nowhere/data.csv"));
+      co_await session.run("x");
     });
   });
-  EXPECT_NE(said.find("data.csv"), std::string::npos) << said;
+  EXPECT_NE(sentence.find("data.csv"), std::string::npos) << sentence;
   EXPECT_TRUE(model.asked().empty());
 }
 
@@ -604,23 +604,23 @@ TEST(Session, S40_an_output_that_cannot_be_saved_is_told) {
   env.all().files["f"] = to_bytes("x");
   env.all().files["g"] = to_bytes("y");
   model.call("finish", R"({"reason":"r","paths":["f","g"]})");
-  int told = 0;
+  int calls = 0;
   agent_result result;
   run([&]() -> awaitable<void> {
-    agent_session one(agent(model), env);
-    one.output_dir(folder.path() / "out").on_event([&](const agent_event& what) {
-      if (what.kind() == agent_event_kind::not_saved) ++told;
+    agent_session session(agent(model), env);
+    session.output_dir(folder.path() / "out").on_event([&](const agent_event& what) {
+      if (what.kind() == agent_event_kind::not_saved) ++calls;
     });
-    result = co_await one.run("x");
+    result = co_await session.run("x");
   });
   EXPECT_TRUE(result.finished());
   EXPECT_EQ(result.saved.failed().size(), 1U);
   EXPECT_EQ(result.saved.files().size(), 1U);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(Session, what_stands_in_the_workspace_when_the_turns_run_out_is_saved_apart) {
-  for (const std::uint64_t most : {10U, 11U}) {
+  for (const std::uint64_t limit : {10U, 11U}) {
     const cofferdam_test::temporary_folder folder;
     scripted_model model;
     memory_environment env;
@@ -629,28 +629,28 @@ TEST(Session, what_stands_in_the_workspace_when_the_turns_run_out_is_saved_apart
     env.all().files["b"] = to_bytes("b");
     env.all().others["pipe"] = file_type::other;
     for (int i = 0; i < 2; ++i) model.call("list_files", "{}");
-    std::vector<std::string> told;
+    std::vector<std::string> events;
     agent_result result;
     run([&]() -> awaitable<void> {
       agent who(model);
       who.max_turns(2);
-      agent_session one(who, env);
-      one.output_dir(folder.path() / "out").save_unfinished(most).on_event([&](const agent_event& what) {
-        if (what.kind() == agent_event_kind::saved) told.emplace_back(what.name());
-        if (what.kind() == agent_event_kind::not_saved) told.push_back("not " + std::string(what.text()));
+      agent_session session(who, env);
+      session.output_dir(folder.path() / "out").save_unfinished(limit).on_event([&](const agent_event& what) {
+        if (what.kind() == agent_event_kind::saved) events.emplace_back(what.name());
+        if (what.kind() == agent_event_kind::not_saved) events.push_back("not " + std::string(what.text()));
       });
-      result = co_await one.run("x");
+      result = co_await session.run("x");
     });
     EXPECT_EQ(result.end, agent_end::max_turns);
     EXPECT_TRUE(result.arguments.empty());
-    if (most == 11) {
-      EXPECT_EQ(told, (std::vector<std::string>{"a/half.txt", "b"}));
+    if (limit == 11) {
+      EXPECT_EQ(events, (std::vector<std::string>{"a/half.txt", "b"}));
       EXPECT_TRUE(result.saved.ok());
       EXPECT_EQ(read(folder.path() / "out/unfinished/a/half.txt"), "half of it");
       EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/unfinished/.cache"));
     } else {
-      ASSERT_EQ(told.size(), 1U);
-      EXPECT_NE(told[0].find("has 11 bytes in 2 files, and at most 10"), std::string::npos) << told[0];
+      ASSERT_EQ(events.size(), 1U);
+      EXPECT_NE(events[0].find("has 11 bytes in 2 files, and at most 10"), std::string::npos) << events[0];
       EXPECT_FALSE(std::filesystem::exists(folder.path() / "out"));
     }
   }
@@ -668,10 +668,10 @@ TEST(Session, a_finished_run_saves_what_it_names_and_one_that_is_not_asked_to_sa
     run([&]() -> awaitable<void> {
       agent who(model);
       who.max_turns(1);
-      agent_session one(who, env);
-      one.output_dir(folder.path() / "out");
-      if (finishes) one.save_unfinished();
-      result = co_await one.run("x");
+      agent_session session(who, env);
+      session.output_dir(folder.path() / "out");
+      if (finishes) session.save_unfinished();
+      result = co_await session.run("x");
     });
     EXPECT_EQ(result.finished(), finishes);
     EXPECT_EQ(result.saved.files().size(), finishes ? 1U : 0U);
@@ -699,8 +699,8 @@ TEST(Session, S33_a_pattern_of_the_allowlist_admits_no_more_than_it_says_and_the
   run([&]() -> awaitable<void> {
     agent who(model);
     who.tool([](any_environment& e) { return tools::code_exec(e); });
-    agent_session one(who, env);
-    result = co_await one.run("x");
+    agent_session session(who, env);
+    result = co_await session.run("x");
   });
   EXPECT_TRUE(result.finished());
   EXPECT_EQ(result.tools.at("code_exec").calls, sly.size() + plain.size());
@@ -728,8 +728,8 @@ TEST(Session, functions_and_makers_of_an_agent_are_its_tools) {
     agent who(model, tools::function("double", "Doubles.", tools::argument("n"), twice),
               [](any_environment& e) { return tools::code_exec(e); });
     who.tool(tools::function("fall", "Falls.", fall));
-    agent_session one(who, env);
-    result = co_await one.run("x");
+    agent_session session(who, env);
+    result = co_await session.run("x");
   });
   EXPECT_TRUE(result.finished());
   std::string names;
@@ -750,14 +750,14 @@ TEST(Session, a_lost_environment_ends_the_run_and_the_history_is_whole) {
   std::size_t length = 0;
   const auto code = cofferdam_test::code_of([&] {
     run([&]() -> awaitable<void> {
-      agent_session one(agent(model), env);
+      agent_session session(agent(model), env);
       std::exception_ptr broke;
       try {
-        co_await one.run("x");
+        co_await session.run("x");
       } catch (...) {
         broke = std::current_exception();
       }
-      length = one.history().size();
+      length = session.history().size();
       if (broke) std::rethrow_exception(broke);
     });
   });
@@ -773,10 +773,10 @@ TEST(Session, cancelled_at_any_step_it_says_so_and_another_run_goes_on) {
     model.calls({{"read_file", R"({"path":"f"})"}, {"list_files", "{}"}})
         .call("code_exec", R"({"cmd":"ls"})")
         .call("finish", done);
-    agent_session one(agent(model), env);
+    agent_session session(agent(model), env);
     std::exception_ptr failure;
     const bool ended = cofferdam_test::cancel_after(
-        handlers, [&]() -> awaitable<void> { co_await one.run("x"); }, failure);
+        handlers, [&]() -> awaitable<void> { co_await session.run("x"); }, failure);
     if (ended) return;
     if (!failure) continue;
     try {
@@ -787,7 +787,7 @@ TEST(Session, cancelled_at_any_step_it_says_so_and_another_run_goes_on) {
     }
     scripted_model rest = model;
     while (rest.left() > 0) {
-      run([&]() -> awaitable<void> { co_await one.run("go on"); });
+      run([&]() -> awaitable<void> { co_await session.run("go on"); });
     }
   }
   ADD_FAILURE() << "it never ended";
@@ -799,9 +799,9 @@ TEST(Session, misuse_is_refused) {
   EXPECT_EQ(cofferdam_test::code_of([&] { work(model, env, ""); }), exec_errc::invalid_argument);
   EXPECT_EQ(cofferdam_test::code_of([&] {
               run([&]() -> awaitable<void> {
-                agent_session one(agent(model), env);
-                one.tool(odd_tool("read_file", {}));
-                co_await one.run("x");
+                agent_session session(agent(model), env);
+                session.tool(odd_tool("read_file", {}));
+                co_await session.run("x");
               });
             }),
             exec_errc::invalid_argument);
@@ -820,8 +820,8 @@ TEST(Session, a_turn_costs_less_than_a_millisecond_besides_the_model) {
   run([&]() -> awaitable<void> {
     agent who(model);
     who.max_turns(turns);
-    agent_session one(who, env);
-    result = co_await one.run("x");
+    agent_session session(who, env);
+    result = co_await session.run("x");
   });
   const auto each = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start -
                                                                           result.model_time) /
@@ -829,7 +829,7 @@ TEST(Session, a_turn_costs_less_than_a_millisecond_besides_the_model) {
   EXPECT_TRUE(result.finished());
   RecordProperty("microseconds_a_turn", static_cast<int>(each.count()));
   std::cout << "a turn: " << each.count() << " us\n";
-  // Ten times what is promised: the machine may be busy, and this build is not optimised.
+  // The limit is ten times the promised time, because the machine may be busy and this build is not optimised.
   EXPECT_LT(each, std::chrono::milliseconds(10));
 }
 

@@ -37,7 +37,7 @@ static_assert(chat_model<chat_completions_client>);
 
 constexpr const char* key = "sk-secret-0123456789";
 
-/// The outcome of a request.
+/// The outcome of a request: a reply or an error, and the pieces that were streamed.
 class outcome {
  public:
   std::optional<chat_reply> reply;
@@ -63,7 +63,7 @@ awaitable<outcome> ask(chat_completions_client client, chat_request what, bool s
   co_return result;
 }
 
-/// Sends one request to a scripted server.
+/// Sends one request to a scripted server, and returns the outcome.
 outcome ask(scripted_model_server& server, bool streams = false,
             chat_request what = chat_request().add(chat_message::user("hi")),
             std::function<chat_completions_options(chat_completions_options)> change = {}) {
@@ -367,13 +367,13 @@ TEST(ChatCompletionsOptions, a_wrong_url_or_key_is_found_at_once_and_not_shown) 
     return "";
   };
   for (const std::string url : {"localhost:80", "ftp://h/", "http://u:hunter2@h/v1", "http://h/?q", "http:///v1"}) {
-    const std::string said = sentence(chat_completions_options("m").base_url(url));
-    EXPECT_NE(said.find("base URL"), std::string::npos) << url;
-    EXPECT_EQ(said.find("hunter2"), std::string::npos);
+    const std::string text = sentence(chat_completions_options("m").base_url(url));
+    EXPECT_NE(text.find("base URL"), std::string::npos) << url;
+    EXPECT_EQ(text.find("hunter2"), std::string::npos);
   }
-  const std::string said = sentence(chat_completions_options("m").base_url("http://h/v1").api_key("a\nb-hunter2"));
-  EXPECT_NE(said, "");
-  EXPECT_EQ(said.find("hunter2"), std::string::npos);
+  const std::string text = sentence(chat_completions_options("m").base_url("http://h/v1").api_key("a\nb-hunter2"));
+  EXPECT_NE(text, "");
+  EXPECT_EQ(text.find("hunter2"), std::string::npos);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The scripted service that stands in for OpenAI's in these tests, looked at by OpenAI's own clients, unmodified:
-// llm/peers.sh puts them into a folder, which COFFERDAM_OPENAI_PEERS names.
+// Tests the scripted service that these tests use in place of OpenAI's: OpenAI's own, unmodified clients must accept
+// its replies. llm/peers.sh installs the clients into a folder, and COFFERDAM_OPENAI_PEERS names that folder.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
@@ -41,7 +41,7 @@ scripted_answer text_answer(std::string text) {
   return turn.whole();
 }
 
-/// The turns that both scripts of llm/openai/ check, in their order.
+/// Fills the server with the turns that both scripts in llm/openai/ expect, in their order.
 void write_peers_script(scripted_model_server& server) {
   scripted_turn polite;
   polite.text = "Grüße, ☺.";
@@ -91,11 +91,11 @@ void write_peers_script(scripted_model_server& server) {
   server.say(wrong);
 }
 
-/// Plays the script to a client. Expects `count` successful checks, and `left` unused turns.
+/// Runs a client against the script. Expects `count` successful checks, and `left` unused turns.
 void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t left) {
   scripted_model_server server;
   write_peers_script(server);
-  std::string said;
+  std::string output;
   cofferdam_test::run([&]() -> awaitable<void> {
     co_await server.around([&]() -> awaitable<void> {
       words.push_back(server.url());
@@ -103,13 +103,13 @@ void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t
         command line = argv(words);
         line.timeout(std::chrono::seconds(100));
         const command_result result = co_await environment.run_command(std::move(line));
-        said = result.out().text() + result.err().text() + result.reason();
+        output = result.out().text() + result.err().text() + result.reason();
       });
     });
   });
   std::size_t good = 0;
   std::string last;
-  for (std::string_view rest = said; !rest.empty();) {
+  for (std::string_view rest = output; !rest.empty();) {
     const std::string line(rest.substr(0, rest.find('\n')));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.starts_with("ok ")) {
@@ -119,7 +119,7 @@ void play_to_peer(std::vector<std::string> words, std::size_t count, std::size_t
     }
     last = line;
   }
-  EXPECT_EQ(good, count) << said;
+  EXPECT_EQ(good, count) << output;
   EXPECT_EQ(last, "all passed");
   EXPECT_EQ(server.script.size(), left);
 }

@@ -20,18 +20,18 @@ using namespace cofferdam;
 using cofferdam::detail::sse_event;
 using cofferdam::detail::sse_reader;
 
-/// The answer that these chunks, or this whole message, come to; one line a chunk.
-chat_reply assemble(std::vector<std::string> chunks, std::size_t most = 100'000) {
-  detail::completion_assembly assembly(most);
+/// Returns the reply that is assembled from stream chunks, or from one whole message.
+chat_reply assemble(std::vector<std::string> chunks, std::size_t limit = 100'000) {
+  detail::completion_assembly assembly(limit);
   for (const std::string& each : chunks) assembly.add(boost::json::parse(each).as_object(), {});
   return assembly.finish("test");
 }
 std::string calls(const std::string& list) { return R"({"choices":[{"delta":{"tool_calls":[)" + list + "]}}]}"; }
 std::string shown(const chat_reply& reply) {
-  std::string all;
+  std::string text;
   for (const chat_tool_call& each : reply.message().tool_calls())
-    all += each.id() + " " + each.name() + " " + each.arguments() + "|";
-  return all;
+    text += each.id() + " " + each.name() + " " + each.arguments() + "|";
+  return text;
 }
 
 TEST(CompletionReply, interleaved_parallel_calls_are_put_together) {

@@ -14,19 +14,19 @@ using namespace cofferdam;
 using cofferdam::detail::conversation;
 
 std::vector<std::string> texts(const conversation& of) {
-  std::vector<std::string> all;
-  for (const chat_message& each : of.messages()) all.push_back(each.text());
-  return all;
+  std::vector<std::string> result;
+  for (const chat_message& each : of.messages()) result.push_back(each.text());
+  return result;
 }
 
-/// A system prompt, a task, and a turn with one call.
+/// Returns a conversation with a system prompt, a task, and a turn with one tool call.
 conversation one_turn() {
-  conversation made;
-  made.add(chat_message::system("system"));
-  made.add_task("first task");
-  made.add_reply(chat_message::assistant("reply").call(chat_tool_call("c", "list_files", "{}")));
-  made.add(chat_message::tool("c", "answer"));
-  return made;
+  conversation history;
+  history.add(chat_message::system("system"));
+  history.add_task("first task");
+  history.add_reply(chat_message::assistant("reply").call(chat_tool_call("c", "list_files", "{}")));
+  history.add(chat_message::tool("c", "answer"));
+  return history;
 }
 
 TEST(Conversation, a_summary_keeps_the_first_task_and_asks_to_go_on) {

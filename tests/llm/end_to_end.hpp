@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The whole way, over a socket: a scripted service, the client, the loop, the tools, and an environment's commands.
+// A test of everything together, over a socket: a scripted service, the client, the agent loop, the tools, and commands
+// in an environment.
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/with.hpp>
@@ -59,18 +60,18 @@ print("charted", len(means), "years", flush=True)
 
 inline std::string json_of(const char* key, const std::string& value, const char* key2 = nullptr,
                            const std::string& value2 = "") {
-  boost::json::object made;
-  made[key] = value;
-  if (key2 != nullptr) made[key2] = value2;
-  return boost::json::serialize(made);
+  boost::json::object result;
+  result[key] = value;
+  if (key2 != nullptr) result[key2] = value2;
+  return boost::json::serialize(result);
 }
 
-/// Scripts the requests of the test, with all faults on the way.
+/// Fills the server with the replies of the test. Among them are the faults that the client must survive.
 inline void write_script(scripted_model_server& server) {
   scripted_answer busy = scripted_answer::complaint(429, "slow down");
   busy.fields.emplace_back("Retry-After-Ms", "1");
   server.say(busy);
-  server.call("code_exec", R"({"cmd": "head -n 3 mauna_loa_co2.csv)");  // cut short
+  server.call("code_exec", R"({"cmd": "head -n 3 mauna_loa_co2.csv)");  // incomplete JSON, as from a cut reply
   server.say(scripted_answer::complaint(500, "oops"));
   scripted_turn both;
   both.text = "Two looks at once.";
@@ -88,7 +89,7 @@ inline void write_script(scripted_model_server& server) {
   server.call("finish", R"({"reason":"charted","paths":["chart.png","report.md"]})");
 }
 
-/// Plays it in an environment of this provider, and looks at all that came of it.
+/// Runs the script with an environment of `provider`, and checks the result, the files and the requests.
 inline void play_end_to_end(const cofferdam::any_provider& provider, bool streams) {
   using namespace cofferdam;
   const temporary_folder folder;
@@ -96,7 +97,7 @@ inline void play_end_to_end(const cofferdam::any_provider& provider, bool stream
   write_script(server);
   agent_result result;
   std::string chart;
-  std::string said;
+  std::string spoken;
   std::string printed;
   run([&]() -> awaitable<void> {
     co_await server.around([&]() -> awaitable<void> {
@@ -111,7 +112,7 @@ inline void play_end_to_end(const cofferdam::any_provider& provider, bool stream
         session.input_files(files(source_path("examples/data/mauna_loa_co2.csv"))).output_dir(folder.path() / "out");
         if (streams)
           session.on_event([&](const agent_event& what) {
-            if (what.kind() == agent_event_kind::text) said += what.text();
+            if (what.kind() == agent_event_kind::text) spoken += what.text();
             if (what.kind() == agent_event_kind::tool_output) printed += what.text();
           });
         result = co_await session.run("Chart the CO2 of the years.");
@@ -129,9 +130,9 @@ inline void play_end_to_end(const cofferdam::any_provider& provider, bool stream
   ASSERT_FALSE(chart.empty());
   EXPECT_EQ(content_of(folder.path() / "out/chart.png"), chart);
   EXPECT_NE(content_of(folder.path() / "out/report.md").find("CO2 rose from"), std::string::npos);
-  EXPECT_EQ(said, streams ? "Two looks at once." : "");
+  EXPECT_EQ(spoken, streams ? "Two looks at once." : "");
   EXPECT_EQ(printed.find("charted") != std::string::npos, streams) << printed;
-  // The picture itself was shown, in a message of the user.
+  // A user message contains the picture itself.
   const std::string shown = boost::json::serialize(server.requests.at(server.requests.size() - 2).at("messages"));
   EXPECT_NE(shown.find("data:image/png;base64,iVBORw0KGgo"), std::string::npos);
   const std::string last = boost::json::serialize(server.requests.back().at("messages"));

@@ -64,8 +64,8 @@ TEST(EndToEnd, a_runner_of_e2b_is_made_by_its_name) {
     co_await with(std::move(recipe), [&](auto& runner) -> awaitable<void> {
       result = co_await runner.run_code(code_request("open('f', 'w').write('x')\n6 * 7"));
       EXPECT_TRUE(runner.has_environment());
-      const std::vector<directory_entry> there = co_await list_directory(runner.environment(), ".");
-      EXPECT_EQ(there.size(), 1U);
+      const std::vector<directory_entry> entries = co_await list_directory(runner.environment(), ".");
+      EXPECT_EQ(entries.size(), 1U);
     });
   });
   EXPECT_EQ(result.value_text(), "42") << result.reason() << result.err().text();
@@ -75,7 +75,7 @@ TEST(EndToEnd, a_runner_of_e2b_is_made_by_its_name) {
 TEST(EndToEnd, a_runner_of_docker_is_made_by_its_name_says_its_walls_and_hands_over_files) {
   COFFERDAM_NEEDS_DOCKER();
   code_result result;
-  std::string made;
+  std::string text;
   cofferdam_test::run([&]() -> awaitable<void> {
     auto recipe = make_runner("docker", runner_options().docker(cofferdam_test::test_image("debian")));
     co_await with(std::move(recipe), [&](auto& runner) -> awaitable<void> {
@@ -84,11 +84,11 @@ TEST(EndToEnd, a_runner_of_docker_is_made_by_its_name_says_its_walls_and_hands_o
           "def save(path, text):\n    import os\n    os.makedirs(os.path.dirname(path))\n"
           "    open(path, 'w').write(text)\n");
       result = co_await runner.run_code(std::move(request));
-      made = co_await read_text(runner.environment(), "a/b.txt", 100);
+      text = co_await read_text(runner.environment(), "a/b.txt", 100);
     });
   });
   EXPECT_EQ(result.value_text(), "True") << result.reason() << result.err().text();
-  EXPECT_EQ(made, "of the container");
+  EXPECT_EQ(text, "of the container");
   EXPECT_NE(result.isolation().of(isolation_kind::host_death).find("the container ends with the connection"),
             std::string_view::npos);
   EXPECT_NE(result.isolation().of(isolation_kind::memory), "none");
@@ -97,11 +97,11 @@ TEST(EndToEnd, a_runner_of_docker_is_made_by_its_name_says_its_walls_and_hands_o
 
 TEST(EndToEnd, what_the_memory_of_a_container_has_ended_is_told_apart_from_what_was_killed) {
   COFFERDAM_NEEDS_DOCKER();
-  constexpr std::uint64_t most = 96ULL * 1024 * 1024;
+  constexpr std::uint64_t limit = 96ULL * 1024 * 1024;
   std::vector<code_result> results;
   cofferdam_test::run([&]() -> awaitable<void> {
     auto recipe = make_runner("docker", runner_options().docker(cofferdam_test::test_image(
-                                            "debian", docker::container_options().memory(most))));
+                                            "debian", docker::container_options().memory(limit))));
     co_await with(std::move(recipe), [&](auto& runner) -> awaitable<void> {
       for (const char* const code : {"print('greedy', flush=True)\nx = b'x' * (400 << 20)", "6 * 7",
                                      "import os\nos.kill(os.getpid(), 9)", "x = b'x' * (400 << 20)"}) {
@@ -125,7 +125,8 @@ TEST(EndToEnd, what_the_memory_of_a_container_has_ended_is_told_apart_from_what_
   EXPECT_EQ(results[2].term_signal(), SIGKILL);
 }
 
-// Pillow itself is no part of a bare machine: a package of its name in the workspace stands in for it.
+// Pillow is not installed on a bare machine, so the test puts a replacement package of the same name into the
+// workspace.
 TEST(EndToEnd, an_image_that_is_too_large_is_made_smaller_by_a_command_in_the_environment) {
   tools::tool_result whole;
   tools::tool_result smaller;
@@ -141,7 +142,7 @@ class open:
     def convert(self, mode): return self
     def save(self, out, kind): out.write(self.head[:16] + struct.pack(">II", *self.size))
 )py");
-      // 4000 x 8000 pixels, by its header.
+      // The header declares 4000 x 8000 pixels.
       co_await write_text(environment, "-a b'.png",
                           std::string("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\x0F\xA0\0\0\x1F\x40", 24));
       tools::view_image tool(environment);
@@ -163,8 +164,8 @@ class open:
 
 TEST(EndToEnd, S41_what_a_model_wants_computed_is_computed_in_the_environment_and_a_sum_without_end_is_ended) {
   cofferdam_test::scripted_model_server server;
-  // The way out of Python's own evaluation: from any object to any loaded module, and to this process, if it were in
-  // it.
+  // Code that escapes from an evaluation inside Python: from any object to each loaded module. If the code ran in this
+  // process, it would find this process's variables.
   server.call("run_python", cofferdam_test::json_of("code", R"py(
 import os
 found = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ == "_wrap_close"][0].__init__.__globals__["sys"]
@@ -182,9 +183,9 @@ found.modules["os"].environ.get("COFFERDAM_S41_CANARY", "no canary"), os.getpid(
           executor, chat_completions_options("scripted").base_url(server.url()).api_key("k").max_retries(0));
       agent helper(client);
       co_await with(local().without_warning() | python(), [&](auto& runner) -> awaitable<void> {
-        agent_session one(helper, runner.environment());
-        one.tool(tools::run_python(runner));
-        result = co_await one.run("What is 9**9**9?");
+        agent_session session(helper, runner.environment());
+        session.tool(tools::run_python(runner));
+        result = co_await session.run("What is 9**9**9?");
       });
       co_await client.close();
     });
@@ -193,9 +194,9 @@ found.modules["os"].environ.get("COFFERDAM_S41_CANARY", "no canary"), os.getpid(
   EXPECT_TRUE(result.finished());
   EXPECT_EQ(result.tools.at("run_python").calls, 3U);
   EXPECT_EQ(result.tools.at("run_python").failures, 1U);
-  const boost::json::array& said = server.requests.back().at("messages").as_array();
-  ASSERT_GE(said.size(), 8U);
-  const auto answer = [&](std::size_t at) { return std::string(said.at(at).at("content").as_string()); };
+  const boost::json::array& messages = server.requests.back().at("messages").as_array();
+  ASSERT_GE(messages.size(), 8U);
+  const auto answer = [&](std::size_t at) { return std::string(messages.at(at).at("content").as_string()); };
   EXPECT_NE(answer(3).find("no canary"), std::string::npos) << answer(3);
   EXPECT_EQ(answer(3).find(std::to_string(::getpid()) + ")"), std::string::npos) << answer(3);
   EXPECT_NE(answer(5).find("timeout"), std::string::npos) << answer(5);

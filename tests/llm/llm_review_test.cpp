@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace review_test {  // named: coroutine templates are made for what is here
+namespace review_test {  // named, because coroutine templates of headers are instantiated with these types
 
 using cofferdam::awaitable;
 using cofferdam::chat_message;
@@ -44,7 +44,7 @@ using cofferdam_test::fake_runner;
 using cofferdam_test::run;
 using namespace std::chrono_literals;
 
-/// The received requests, and the scripted answers.
+/// The received requests of the reviewer, and the function that returns its replies.
 class script {
  public:
   std::vector<chat_request> asked;
@@ -54,21 +54,21 @@ class script {
 
 class mock_model {
  public:
-  explicit mock_model(std::shared_ptr<script> all) : all_(std::move(all)) {}
+  explicit mock_model(std::shared_ptr<script> shared) : all_(std::move(shared)) {}
   awaitable<chat_reply> chat(chat_request request) { return answer(all_, std::move(request)); }
 
  private:
-  static awaitable<chat_reply> answer(std::shared_ptr<script> all, chat_request request) {
+  static awaitable<chat_reply> answer(std::shared_ptr<script> shared, chat_request request) {
     const std::string text = request.messages().back().text();
-    all->asked.push_back(std::move(request));
-    if (all->silent) {
+    shared->asked.push_back(std::move(request));
+    if (shared->silent) {
       asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::hours(1));
       std::error_code woken;
       co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
       throw cofferdam::error(cofferdam::exec_errc::cancelled, "chat: cancelled");
     }
     const boost::json::value question = boost::json::parse(text);
-    co_return all->answers(question.as_object());
+    co_return shared->answers(question.as_object());
   }
   std::shared_ptr<script> all_;
 };
@@ -102,7 +102,7 @@ struct outcome {
 
 outcome review(const std::shared_ptr<script>& model, const std::vector<std::string>& codes,
                const std::function<llm_review(llm_review)>& change = nullptr) {
-  outcome all;
+  outcome reviewed;
   const auto notes = std::make_shared<fake_runner::notes>();
   llm_review recipe{mock_model(model)};
   if (change) recipe = change(std::move(recipe));
@@ -111,13 +111,13 @@ outcome review(const std::shared_ptr<script>& model, const std::vector<std::stri
     for (const std::string& each : codes) {
       code_request request(each);
       code_result result = co_await guarded.run_code(std::move(request));
-      all.results.push_back(std::move(result));
+      reviewed.results.push_back(std::move(result));
     }
     co_await guarded.close();
   });
-  all.ran = notes->ran;
-  all.questions = model->asked.size();
-  return all;
+  reviewed.ran = notes->ran;
+  reviewed.questions = model->asked.size();
+  return reviewed;
 }
 
 std::shared_ptr<script> model_that(std::function<chat_reply(const boost::json::object&)> answers) {
@@ -132,9 +132,9 @@ using namespace review_test;
 
 TEST(LlmReview, code_that_is_allowed_twice_runs) {
   const auto model = model_that([](const auto& q) { return reply_of(allow(q)); });
-  const outcome all = review(model, {"x = 'hello'  # a comment\n"});
-  EXPECT_TRUE(all.results[0].success()) << all.results[0].reason();
-  ASSERT_EQ(all.questions, 2U);
+  const outcome reviewed = review(model, {"x = 'hello'  # a comment\n"});
+  EXPECT_TRUE(reviewed.results[0].success()) << reviewed.results[0].reason();
+  ASSERT_EQ(reviewed.questions, 2U);
   const auto first = boost::json::parse(model->asked[0].messages()[1].text()).as_object();
   const auto second = boost::json::parse(model->asked[1].messages()[1].text()).as_object();
   EXPECT_EQ(first.at("code").as_array()[0].as_string(), "1: x = 'hello'  # a comment");
@@ -154,13 +154,13 @@ TEST(LlmReview, allowed_code_is_known_and_refused_code_is_not) {
     verdict["categories"] = boost::json::array({"secrets"});
     return reply_of(verdict);
   });
-  const outcome all = review(denies, {"x = 1", "x = 1"});
-  EXPECT_EQ(all.questions, 2U);
-  EXPECT_TRUE(all.ran.empty());
-  EXPECT_EQ(all.results[0].reason(),
+  const outcome reviewed = review(denies, {"x = 1", "x = 1"});
+  EXPECT_EQ(reviewed.questions, 2U);
+  EXPECT_TRUE(reviewed.ran.empty());
+  EXPECT_EQ(reviewed.results[0].reason(),
             "Not run: the security review refused it (category: secrets). Change what the code does; do not argue with "
             "the review.");
-  EXPECT_EQ(all.results[0].kind(), error_kind::security_violation);
+  EXPECT_EQ(reviewed.results[0].kind(), error_kind::security_violation);
 }
 
 TEST(LlmReview, the_second_look_may_refuse_what_the_first_has_allowed) {
@@ -180,8 +180,8 @@ TEST(LlmReview, a_fence_around_the_answer_is_no_harm) {
 
 TEST(LlmReview, a_service_that_leaves_the_finish_reason_empty_is_understood) {
   const auto model = model_that([](const auto& q) { return reply_of(boost::json::serialize(allow(q)), ""); });
-  const outcome all = review(model, {"x = 1"});
-  EXPECT_EQ(all.ran.size(), 1U) << all.results[0].reason();
+  const outcome reviewed = review(model, {"x = 1"});
+  EXPECT_EQ(reviewed.ran.size(), 1U) << reviewed.results[0].reason();
 }
 
 TEST(LlmReview, everything_but_a_whole_valid_allow_is_a_refusal) {
@@ -219,10 +219,10 @@ TEST(LlmReview, everything_but_a_whole_valid_allow_is_a_refusal) {
       apply(verdict);
       return reply_of(verdict);
     });
-    const outcome all = review(model, {"x = 1"});
-    EXPECT_TRUE(all.ran.empty()) << name;
-    EXPECT_EQ(all.results[0].kind(), error_kind::security_violation) << name;
-    EXPECT_EQ(all.results[0].reason().find("SECRET"), std::string::npos) << name;
+    const outcome reviewed = review(model, {"x = 1"});
+    EXPECT_TRUE(reviewed.ran.empty()) << name;
+    EXPECT_EQ(reviewed.results[0].kind(), error_kind::security_violation) << name;
+    EXPECT_EQ(reviewed.results[0].reason().find("SECRET"), std::string::npos) << name;
   }
   using form = std::function<chat_reply(const std::string&)>;
   const std::vector<std::pair<std::string, form>> forms = {
@@ -258,10 +258,10 @@ TEST(LlmReview, everything_but_a_whole_valid_allow_is_a_refusal) {
   };
   for (const auto& [name, wrap] : forms) {
     const auto model = model_that([&wrap](const auto& q) { return wrap(boost::json::serialize(allow(q))); });
-    const outcome all = review(model, {"x = 1"});
-    EXPECT_TRUE(all.ran.empty()) << name;
-    EXPECT_EQ(all.questions, 2U) << name << ": asked again once";
-    EXPECT_EQ(all.results[0].reason(), "Not run: the security review was not available. Try again later.") << name;
+    const outcome reviewed = review(model, {"x = 1"});
+    EXPECT_TRUE(reviewed.ran.empty()) << name;
+    EXPECT_EQ(reviewed.questions, 2U) << name << ": asked again once";
+    EXPECT_EQ(reviewed.results[0].reason(), "Not run: the security review was not available. Try again later.") << name;
   }
 }
 
@@ -271,8 +271,8 @@ TEST(LlmReview, an_answer_to_an_earlier_question_is_none) {
     if (first->empty()) *first = boost::json::serialize(allow(q));
     return reply_of(*first);
   });
-  const outcome all = review(model, {"x = 1"}, [](llm_review r) { return std::move(r).without_second_look(); });
-  EXPECT_EQ(all.ran.size(), 1U);
+  const outcome reviewed = review(model, {"x = 1"}, [](llm_review r) { return std::move(r).without_second_look(); });
+  EXPECT_EQ(reviewed.ran.size(), 1U);
   EXPECT_TRUE(review(model, {"x = 1"}).ran.empty());
 }
 
@@ -282,9 +282,9 @@ TEST(LlmReview, a_model_that_fails_or_is_silent_permits_nothing) {
   EXPECT_TRUE(review(fails, {"x = 1"}).ran.empty());
   const auto silent = std::make_shared<script>();
   silent->silent = true;
-  const outcome all = review(silent, {"x = 1"}, [](llm_review r) { return std::move(r).timeout(20ms); });
-  EXPECT_TRUE(all.ran.empty());
-  EXPECT_EQ(all.questions, 1U);
+  const outcome reviewed = review(silent, {"x = 1"}, [](llm_review r) { return std::move(r).timeout(20ms); });
+  EXPECT_TRUE(reviewed.ran.empty());
+  EXPECT_EQ(reviewed.questions, 1U);
 }
 
 TEST(LlmReview, code_that_cannot_be_reviewed_is_refused_unseen) {
@@ -297,9 +297,9 @@ TEST(LlmReview, code_that_cannot_be_reviewed_is_refused_unseen) {
                                           "x = '\xf3\xa0\x81\x81'",
                                           "x = " + std::string(5000, ' ') + "1",
                                           "x = '" + std::string(2500, 'A') + "'"};
-  const outcome all = review(model, codes);
-  EXPECT_EQ(all.questions, 0U);
-  EXPECT_TRUE(all.ran.empty());
+  const outcome reviewed = review(model, codes);
+  EXPECT_EQ(reviewed.questions, 0U);
+  EXPECT_TRUE(reviewed.ran.empty());
 }
 
 TEST(LlmReview, code_that_speaks_to_the_reviewer_stays_data) {
@@ -359,7 +359,7 @@ TEST(LlmReview, it_stands_between_guards_that_share_a_reader) {
 
 namespace review_test {
 
-/// A user's own cheap guard, which records its calls.
+/// A cheap guard, as a user could write one (a guard is a layer that may refuse code). Records its calls.
 template <cofferdam::code_runner Inner>
 class noting_layer : public cofferdam::code_layer<noting_layer<Inner>, Inner> {
  public:
@@ -392,7 +392,8 @@ class noting : public cofferdam::pipeable {
   std::shared_ptr<std::vector<std::string>> asked_;
 };
 
-/// A layer that takes Markdown's fences away, which makes it opaque: the code within is another.
+/// A layer that removes the fences of Markdown from the code. The code that it passes on differs from the code that
+/// outer guards have seen.
 template <cofferdam::code_runner Inner>
 class unfencing_layer : public cofferdam::code_layer<unfencing_layer<Inner>, Inner> {
  public:
@@ -416,17 +417,17 @@ class unfencing : public cofferdam::pipeable {
   }
 };
 
-/// Returns the verdict of one stack on one piece of code.
+/// Returns the result of `guarded` for one piece of code.
 template <class Runner>
 code_result ask(Runner& guarded, const std::string& source) {
-  code_result told;
+  code_result verdict;
   run([&]() -> awaitable<void> {
     code_request request(source);
     code_result result = co_await guarded.run_code(std::move(request));
-    told = std::move(result);
+    verdict = std::move(result);
     co_await guarded.close();
   });
-  return told;
+  return verdict;
 }
 
 }  // namespace review_test

@@ -23,12 +23,12 @@
 
 namespace cofferdam_test {
 
-/// A model in this process with scripted answers.
+/// A model in this process that returns scripted replies.
 class scripted_model {
  public:
   using step = std::function<cofferdam::chat_reply(const cofferdam::chat_request& asked)>;
 
-  /// The received requests and the scripted answers. Copies share them.
+  /// The received requests and the scripted replies. Copies of the model share one state.
   class state {
    public:
     std::deque<step> script;
@@ -60,8 +60,8 @@ class scripted_model {
       throw cofferdam::chat_failure(why, "scripted failure");
     });
   }
-  scripted_model& then(step one) {
-    state_->script.push_back(std::move(one));
+  scripted_model& then(step scripted) {
+    state_->script.push_back(std::move(scripted));
     return *this;
   }
 
@@ -71,30 +71,31 @@ class scripted_model {
 
   const std::vector<cofferdam::chat_request>& asked() const { return state_->asked; }
   std::size_t left() const { return state_->script.size(); }
-  /// Returns the last message of the n-th request.
+  /// Returns the text of the last message of the n-th request, counted from 0.
   std::string told(std::size_t n) const { return state_->asked.at(n).messages().back().text(); }
 
  private:
-  static cofferdam::awaitable<cofferdam::chat_reply> answer(std::shared_ptr<state> all,
+  static cofferdam::awaitable<cofferdam::chat_reply> answer(std::shared_ptr<state> shared,
                                                             cofferdam::chat_request request) {
-    all->asked.push_back(std::move(request));
-    if (all->script.empty()) throw cofferdam::chat_failure(cofferdam::chat_errc::rejected, "the script has ended");
-    const step next = std::move(all->script.front());
-    all->script.pop_front();
-    cofferdam::chat_reply reply = next(all->asked.back());
+    shared->asked.push_back(std::move(request));
+    if (shared->script.empty()) throw cofferdam::chat_failure(cofferdam::chat_errc::rejected, "the script has ended");
+    const step next = std::move(shared->script.front());
+    shared->script.pop_front();
+    cofferdam::chat_reply reply = next(shared->asked.back());
     co_return reply;
   }
 
   std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
-/// An environment whose files are in memory; commands are answered by a function. Copies share the files.
+/// An environment whose files are in memory. A function of the test returns the results of commands. Copies share one
+/// state.
 class memory_environment {
  public:
   class state {
    public:
     std::map<std::string, cofferdam::bytes> files;
-    std::map<std::string, cofferdam::file_type> others;  ///< names that are no regular files
+    std::map<std::string, cofferdam::file_type> others;  ///< names that are not regular files, with their type
     std::function<cofferdam::command_result(const cofferdam::command&)> runs;
     std::vector<cofferdam::command> commands;
     bool lost = false;
@@ -109,11 +110,12 @@ class memory_environment {
     if (!state_->runs) co_return cofferdam::command_result::exited(0);
     co_return state_->runs(c);
   }
-  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t most) {
+  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t max_bytes) {
     const std::string name = cofferdam::workspace_path(path);
     const auto found = state_->files.find(name);
     if (found == state_->files.end()) throw missing(name);
-    if (found->second.size() > most) throw cofferdam::error(cofferdam::exec_errc::too_large, name + " is too large");
+    if (found->second.size() > max_bytes)
+      throw cofferdam::error(cofferdam::exec_errc::too_large, name + " is too large");
     co_return found->second;
   }
   cofferdam::awaitable<void> write_file(std::string path, cofferdam::bytes_view content) {
@@ -132,12 +134,12 @@ class memory_environment {
   cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(std::string path,
                                                                      cofferdam::list_options options) {
     const cofferdam::detail::listing_room room(options, path);
-    std::vector<cofferdam::directory_entry> made;
+    std::vector<cofferdam::directory_entry> entries;
     for (const auto& [name, content] : state_->files)
-      if (room.reaches(name)) made.emplace_back(name, cofferdam::file_type::regular, content.size(), 0644);
+      if (room.reaches(name)) entries.emplace_back(name, cofferdam::file_type::regular, content.size(), 0644);
     for (const auto& [name, type] : state_->others)
-      if (room.reaches(name)) made.emplace_back(name, type, 0, 0755);
-    co_return made;
+      if (room.reaches(name)) entries.emplace_back(name, type, 0, 0755);
+    co_return entries;
   }
   cofferdam::awaitable<void> make_directory(std::string path) {
     state_->others[cofferdam::workspace_path(path)] = cofferdam::file_type::directory;

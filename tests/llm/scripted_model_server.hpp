@@ -28,16 +28,16 @@
 
 namespace cofferdam_test {
 
-/// One answer of a scripted service.
+/// One reply of a scripted service.
 class scripted_answer {
  public:
   int status = 200;
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> fields;
   std::string body;
-  std::size_t piece = 0;  ///< bytes a write; 0: all at once, with a length
-  bool torn = false;      ///< the connection breaks behind the body
-  bool waits = false;     ///< never answers
+  std::size_t piece = 0;  ///< bytes per write; 0: one write, with a Content-Length
+  bool torn = false;      ///< true: the connection breaks after the body
+  bool waits = false;     ///< true: never replies
 
   static scripted_answer complaint(int status, std::string message, std::string code = "") {
     boost::json::object error;
@@ -51,14 +51,14 @@ class scripted_answer {
     }
     boost::json::object whole;
     whole["error"] = std::move(error);
-    scripted_answer made;
-    made.status = status;
-    made.body = boost::json::serialize(whole);
-    return made;
+    scripted_answer result;
+    result.status = status;
+    result.body = boost::json::serialize(whole);
+    return result;
   }
 };
 
-/// A call as a model writes it.
+/// A tool call as a model writes it: the arguments are text and need not be valid JSON.
 class scripted_call {
  public:
   std::string id;
@@ -66,7 +66,7 @@ class scripted_call {
   std::string arguments;
 };
 
-/// An assistant's turn, as either kind of answer.
+/// A turn of the assistant, which can be sent as a whole or as a stream.
 class scripted_turn {
  public:
   std::string text;
@@ -97,16 +97,17 @@ class scripted_turn {
     choice["message"] = std::move(message);
     choice["logprobs"] = nullptr;
     choice["finish_reason"] = reason();
-    boost::json::object made = head("chat.completion");
-    made["choices"] = boost::json::array();
-    made["choices"].as_array().push_back(std::move(choice));
-    made["usage"] = usage();
+    boost::json::object result = head("chat.completion");
+    result["choices"] = boost::json::array();
+    result["choices"].as_array().push_back(std::move(choice));
+    result["usage"] = usage();
     scripted_answer answer;
-    answer.body = boost::json::serialize(made);
+    answer.body = boost::json::serialize(result);
     return answer;
   }
 
-  /// As a stream: `piece` bytes a write, and as many characters of each text in a chunk.
+  /// Returns the turn as a stream that is written `piece` bytes at a time. A chunk holds up to `piece` bytes of a text,
+  /// and ends at the end of a character.
   scripted_answer streamed(std::size_t piece = 7) const {
     scripted_answer answer;
     answer.type = "text/event-stream";
@@ -128,7 +129,8 @@ class scripted_turn {
     }
     for (std::size_t at = 0; at < text.size();) {
       std::size_t end = std::min(at + piece, text.size());
-      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;  // whole characters
+      // Continues to the end of the character.
+      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
       boost::json::object delta;
       delta["content"] = text.substr(at, end - at);
       out += event(chunk(std::move(delta)));
@@ -163,26 +165,26 @@ class scripted_turn {
 
  private:
   static boost::json::object head(const char* kind) {
-    boost::json::object made;
-    made["id"] = "chatcmpl-1";
-    made["object"] = kind;
-    made["created"] = 1;
-    made["model"] = "scripted-1";
-    return made;
+    boost::json::object result;
+    result["id"] = "chatcmpl-1";
+    result["object"] = kind;
+    result["created"] = 1;
+    result["model"] = "scripted-1";
+    return result;
   }
-  static boost::json::object call(const scripted_call& one, std::string_view arguments) {
+  static boost::json::object call(const scripted_call& tool_call, std::string_view arguments) {
     boost::json::object function;
-    function["name"] = one.name;
+    function["name"] = tool_call.name;
     function["arguments"] = boost::json::string_view(arguments.data(), arguments.size());
-    boost::json::object made;
-    made["id"] = one.id;
-    made["type"] = "function";
-    made["function"] = std::move(function);
-    return made;
+    boost::json::object result;
+    result["id"] = tool_call.id;
+    result["type"] = "function";
+    result["function"] = std::move(function);
+    return result;
   }
-  static boost::json::object calls_delta(boost::json::object one) {
+  static boost::json::object calls_delta(boost::json::object call_json) {
     boost::json::array list;
-    list.push_back(std::move(one));
+    list.push_back(std::move(call_json));
     boost::json::object delta;
     delta["tool_calls"] = std::move(list);
     return delta;
@@ -192,25 +194,26 @@ class scripted_turn {
     choice["index"] = 0;
     choice["delta"] = std::move(delta);
     choice["finish_reason"] = nullptr;
-    boost::json::object made = head("chat.completion.chunk");
-    made["choices"] = boost::json::array();
-    made["choices"].as_array().push_back(std::move(choice));
-    return made;
+    boost::json::object result = head("chat.completion.chunk");
+    result["choices"] = boost::json::array();
+    result["choices"].as_array().push_back(std::move(choice));
+    return result;
   }
   static std::string event(const boost::json::object& what) { return "data: " + boost::json::serialize(what) + "\n\n"; }
   boost::json::object usage() const {
-    boost::json::object made;
-    made["prompt_tokens"] = input_tokens;
-    made["completion_tokens"] = output_tokens;
-    made["total_tokens"] = input_tokens + output_tokens;
-    return made;
+    boost::json::object result;
+    result["prompt_tokens"] = input_tokens;
+    result["completion_tokens"] = output_tokens;
+    result["total_tokens"] = input_tokens + output_tokens;
+    return result;
   }
 };
 
-/// A service with OpenAI's protocol and scripted answers: one turn for each request, streamed if requested.
+/// A server that speaks OpenAI's protocol. Sends the scripted replies in order, one per request; a turn is streamed if
+/// the request demands a stream.
 class scripted_model_server {
  public:
-  /// An answer, or what makes one of a request.
+  /// A function that returns the reply to a request.
   using step = std::function<scripted_answer(const boost::json::object& request)>;
 
   std::deque<step> script;
@@ -241,28 +244,30 @@ class scripted_model_server {
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(place.port) + "/v1"; }
 
-  /// Serves while `body` runs.
+  /// Runs the server while `body` runs.
   cofferdam::awaitable<void> around(std::function<cofferdam::awaitable<void>()> body) {
     cofferdam::http_server_settings settings;
     const std::function<cofferdam::awaitable<void>(cofferdam::detail::http_server&)> inside =
         [&](cofferdam::detail::http_server&) { return body(); };
-    const cofferdam::detail::http_server::handler each = [this](cofferdam::http_call& one) { return serve(one); };
+    const cofferdam::detail::http_server::handler each = [this](cofferdam::http_call& incoming) {
+      return serve(incoming);
+    };
     co_await place.open(each, settings, inside);
   }
 
  private:
-  cofferdam::awaitable<void> serve(cofferdam::http_call& one) {
-    one.body_limit(std::nullopt);
-    const cofferdam::bytes content = co_await one.read_all();
-    fields.push_back(one.head().fields);
-    if (one.method() != "POST" || one.path() != "/v1/chat/completions") {
-      co_await one.reply(
+  cofferdam::awaitable<void> serve(cofferdam::http_call& incoming) {
+    incoming.body_limit(std::nullopt);
+    const cofferdam::bytes content = co_await incoming.read_all();
+    fields.push_back(incoming.head().fields);
+    if (incoming.method() != "POST" || incoming.path() != "/v1/chat/completions") {
+      co_await incoming.reply(
           cofferdam::http_reply(404).content("application/json", R"({"error":{"message":"no such page"}})"));
       co_return;
     }
     requests.push_back(boost::json::parse(std::string(cofferdam::as_text(content))).as_object());
     if (script.empty()) {
-      co_await one.reply(
+      co_await incoming.reply(
           cofferdam::http_reply(500).field("x-should-retry", "false").content("text/plain", "the script has ended"));
       co_return;
     }
@@ -276,15 +281,15 @@ class scripted_model_server {
     for (const auto& each : answer.fields) reply.field(each.first, each.second);
     if (answer.piece == 0 && !answer.torn) {
       reply.content(answer.type, answer.body);
-      co_await one.reply(std::move(reply));
+      co_await incoming.reply(std::move(reply));
       co_return;
     }
     reply.field("Content-Type", answer.type);
-    co_await one.begin(std::move(reply));
+    co_await incoming.begin(std::move(reply));
     const std::size_t piece = answer.piece == 0 ? answer.body.size() : answer.piece;
     for (std::size_t at = 0; at < answer.body.size(); at += piece) {
       const std::string part = answer.body.substr(at, piece);
-      co_await one.write(part);
+      co_await incoming.write(part);
     }
     if (answer.torn) throw std::runtime_error("torn");
   }

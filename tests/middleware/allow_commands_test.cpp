@@ -27,10 +27,10 @@ using namespace std::string_literals;
 using cofferdam_test::run;
 using words = std::vector<std::string>;
 
-// Keeps the commands it is given, and does nothing with them.
+// An environment that records its commands and does not run them.
 class recording_environment {
  public:
-  explicit recording_environment(std::shared_ptr<std::vector<command>> seen) : seen_(std::move(seen)) {}
+  explicit recording_environment(std::shared_ptr<std::vector<command>> commands) : seen_(std::move(commands)) {}
 
   awaitable<command_result> run_command(command c) {
     seen_->push_back(std::move(c));
@@ -70,37 +70,37 @@ class decision {
 
 decision decide(const allow_commands& policy, command c) {
   const recording_provider provider;
-  decision made;
-  made.result = run([&]() -> awaitable<command_result> {
+  decision decided;
+  decided.result = run([&]() -> awaitable<command_result> {
     auto environment = co_await (provider | policy).open();
     auto result = co_await environment.run_command(std::move(c));
     co_return result;
   });
-  made.ran = provider.seen();
-  return made;
+  decided.ran = provider.seen();
+  return decided;
 }
 
 bool admits(const allow_commands& policy, std::string line) {
-  const decision made = decide(policy, shell(line));
-  EXPECT_NE(made.refused(), made.ran.size() == 1) << line;
-  return !made.refused();
+  const decision decided = decide(policy, shell(line));
+  EXPECT_NE(decided.refused(), decided.ran.size() == 1) << line;
+  return !decided.refused();
 }
 
 TEST(AllowCommands, an_admitted_line_runs_as_its_words_without_a_shell) {
-  const decision made = decide(allow_commands("echo .*"), shell("echo \"a;b\"  'it'\"'\"'s $HOME'"));
-  ASSERT_EQ(made.ran.size(), 1u);
-  EXPECT_FALSE(made.ran[0].is_shell());
-  EXPECT_TRUE(made.ran[0].line().empty());
-  EXPECT_EQ(made.ran[0].words(), (words{"echo", "a;b", "it's $HOME"}));
-  EXPECT_TRUE(made.result.ok());
+  const decision decided = decide(allow_commands("echo .*"), shell("echo \"a;b\"  'it'\"'\"'s $HOME'"));
+  ASSERT_EQ(decided.ran.size(), 1u);
+  EXPECT_FALSE(decided.ran[0].is_shell());
+  EXPECT_TRUE(decided.ran[0].line().empty());
+  EXPECT_EQ(decided.ran[0].words(), (words{"echo", "a;b", "it's $HOME"}));
+  EXPECT_TRUE(decided.result.ok());
 }
 
 TEST(AllowCommands, an_admitted_line_keeps_its_other_settings) {
   command c = shell("ls -l").timeout(7s).working_directory("src").variable("A", "b").input("text").keep_output(5);
   c.open_input();
-  const decision made = decide(allow_commands("ls( .*)?"), std::move(c));
-  ASSERT_EQ(made.ran.size(), 1u);
-  const command& ran = made.ran[0];
+  const decision decided = decide(allow_commands("ls( .*)?"), std::move(c));
+  ASSERT_EQ(decided.ran.size(), 1u);
+  const command& ran = decided.ran[0];
   EXPECT_EQ(ran.words(), (words{"ls", "-l"}));
   EXPECT_EQ(ran.timeout(), 7s);
   EXPECT_EQ(ran.working_directory(), "src");
@@ -154,8 +154,8 @@ TEST(AllowCommands, a_dot_and_the_anchors_stop_at_no_line_break) {
   EXPECT_FALSE(admits(allow_commands("echo 'a$.*"), "echo 'a\nb'"));
   EXPECT_TRUE(admits(allow_commands("echo (?s:.*)"), "echo 'a\nb'"));
   EXPECT_TRUE(admits(allow_commands("(?s)echo .*"), "echo 'a\nb'"));
-  const decision made = decide(allow_commands("echo .*"), shell("echo 'a\nb'"));
-  EXPECT_NE(made.result.advice().find("line break"), std::string::npos);
+  const decision decided = decide(allow_commands("echo .*"), shell("echo 'a\nb'"));
+  EXPECT_NE(decided.result.advice().find("line break"), std::string::npos);
 }
 
 TEST(AllowCommands, a_refusal_for_a_line_break_alone_names_the_pattern_that_would_admit_it) {
@@ -163,19 +163,19 @@ TEST(AllowCommands, a_refusal_for_a_line_break_alone_names_the_pattern_that_woul
   const decision refused = decide(allow_commands("ls", "python3.*"), several_lines);
   EXPECT_NE(refused.result.advice().find("\"(?s)python3.*\""), std::string::npos) << refused.result.advice();
   EXPECT_FALSE(decide(allow_commands("ls", "(?s)python3.*"), several_lines).refused());
-  // Control: another reason, other advice.
+  // Control: a refusal for another reason does not suggest (?s).
   const decision other = decide(allow_commands("ls"), several_lines);
   EXPECT_EQ(other.result.advice().find("(?s)"), std::string::npos) << other.result.advice();
 }
 
 TEST(AllowCommands, a_named_group_of_python_is_refused_with_the_spelling_that_works) {
-  std::string said;
+  std::string message;
   try {
     allow_commands("(?P<name>ls)");
   } catch (const error& failure) {
-    said = failure.what();
+    message = failure.what();
   }
-  EXPECT_NE(said.find("(?<name>...)"), std::string::npos) << said;
+  EXPECT_NE(message.find("(?<name>...)"), std::string::npos) << message;
   EXPECT_TRUE(admits(allow_commands("(?<name>ls)"), "ls"));
 }
 
@@ -246,11 +246,11 @@ TEST(AllowCommands, each_refusal_says_why_and_what_to_do) {
        "Command not allowed: \"ls " + std::string(194, 'a') + "...\": a line of more than 64 KiB", "file"},
   };
   for (const row& each : rows) {
-    const decision made = decide(allow_commands("ls"), shell(each.line));
-    EXPECT_TRUE(made.refused());
-    EXPECT_EQ(made.result.reason(), each.reason);
-    EXPECT_NE(made.result.advice().find(each.advice), std::string::npos) << made.result.advice();
-    EXPECT_EQ(made.result.exit_code(), -1);
+    const decision decided = decide(allow_commands("ls"), shell(each.line));
+    EXPECT_TRUE(decided.refused());
+    EXPECT_EQ(decided.result.reason(), each.reason);
+    EXPECT_NE(decided.result.advice().find(each.advice), std::string::npos) << decided.result.advice();
+    EXPECT_EQ(decided.result.exit_code(), -1);
   }
 }
 
@@ -309,11 +309,11 @@ TEST(AllowCommands, a_costly_match_is_a_refusal_within_50_ms) {
   for (const auto& [pattern, argument] : rows) {
     const allow_commands policy(pattern);
     const command c = shell("echo " + argument);
-    const std::clock_t start = std::clock();  // of this process: other programs do not count
-    const decision made = decide(policy, c);
+    const std::clock_t start = std::clock();  // CPU time of this process, so that other programs do not count
+    const decision decided = decide(policy, c);
     const double elapsed = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     slowest = std::max(slowest, elapsed);
-    EXPECT_TRUE(made.refused()) << pattern;
+    EXPECT_TRUE(decided.refused()) << pattern;
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     EXPECT_LT(elapsed, 50) << pattern;
 #else
@@ -385,9 +385,9 @@ TEST(AllowCommands, variables_that_inject_code_are_refused) {
                            "RUSTC_WRAPPER",
                            "MANPAGER",
                            "XDG_CONFIG_HOME"}) {
-    const decision made = decide(policy, shell("ls").variable(name, "x"));
-    EXPECT_TRUE(made.refused()) << name;
-    EXPECT_NE(made.result.reason().find(name), std::string::npos) << made.result.reason();
+    const decision decided = decide(policy, shell("ls").variable(name, "x"));
+    EXPECT_TRUE(decided.refused()) << name;
+    EXPECT_NE(decided.result.reason().find(name), std::string::npos) << decided.result.reason();
     EXPECT_TRUE(decide(policy, argv("ls").variable(name, "x")).refused()) << name;
     EXPECT_FALSE(
         decide(allow_commands("ls").allow_variables("OTHER", name), shell("ls").variable(name, "x")).refused());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Layers that replace an environment's files: read_only and trace.
+// Tests of the layers that replace the file operations of an environment: read_only and trace.
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/with.hpp>
@@ -39,7 +39,7 @@ class no_files final : public file_source {
   awaitable<bytes> read(std::size_t) override { co_return bytes(); }
 };
 
-/// Expects that an operation throws permission_denied and does not reach the environment.
+/// Expects that an operation throws permission_denied, with a message that contains "read-only".
 template <class Begin>
 awaitable<void> expect_denied(Begin begin, const char* name) {
   std::error_code code;

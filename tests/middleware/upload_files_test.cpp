@@ -45,9 +45,9 @@ TEST_F(UploadFiles, are_there_when_the_environment_opens) {
   run([&]() -> awaitable<void> {
     co_await with(local().without_warning() | upload_files(host("a.txt"), host("dir")),
                   [&](auto& env) -> awaitable<void> {
-                    std::vector<directory_entry> all = co_await list_directory(env, ".");
+                    std::vector<directory_entry> entries = co_await list_directory(env, ".");
                     std::string names;
-                    for (const directory_entry& one : all) names += one.path() + " ";
+                    for (const directory_entry& entry : entries) names += entry.path() + " ";
                     EXPECT_EQ(names, "a.txt dir dir/b.txt dir/sub dir/sub/c.txt ");
                   });
   });

@@ -22,10 +22,10 @@ std::string settings_after(variables layer, command c) {
     co_await with(fake_provider<full_fake>(log) | layer,
                   [&](auto& env) -> awaitable<void> { co_await env.run_command(c); });
   });
-  std::string all;
+  std::string settings;
   for (const command::variable_setting& setting : log->commands.at(0).variables())
-    all += setting.name() + "=" + setting.value() + ";";
-  return all;
+    settings += setting.name() + "=" + setting.value() + ";";
+  return settings;
 }
 
 TEST(Variables, are_given_to_a_command) {

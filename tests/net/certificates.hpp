@@ -15,35 +15,37 @@
 
 namespace cofferdam_test {
 
-/// A certificate with its key, made on the spot; signed by another, or by itself.
+/// A new certificate with its private key, signed by an authority or by itself.
 class certificate {
  public:
-  /// \param names  `DNS:localhost,IP:127.0.0.1`; empty for an authority.
-  /// \param from   seconds from now until it is valid, and `until` for how long.
+  /// \param names      the names of the server, as in `DNS:localhost,IP:127.0.0.1`. Empty makes an authority.
+  /// \param authority  the signer; null means that the certificate signs itself.
+  /// \param from       the start of the validity, in seconds from now. Default: an hour ago.
+  /// \param until      the end of the validity, in seconds from now. Default: in an hour.
   explicit certificate(const std::string& names, const certificate* authority = nullptr, long from = -3600,
                        long until = 3600)
       : key_(EVP_EC_gen("P-256"), EVP_PKEY_free), own_(X509_new(), X509_free) {
     static long serial = 1;
-    X509* one = own_.get();
-    X509_set_version(one, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(one), ++serial);
-    X509_gmtime_adj(X509_getm_notBefore(one), from);
-    X509_gmtime_adj(X509_getm_notAfter(one), until);
-    X509_set_pubkey(one, key_.get());
+    X509* cert = own_.get();
+    X509_set_version(cert, 2);
+    ASN1_INTEGER_set(X509_get_serialNumber(cert), ++serial);
+    X509_gmtime_adj(X509_getm_notBefore(cert), from);
+    X509_gmtime_adj(X509_getm_notAfter(cert), until);
+    X509_set_pubkey(cert, key_.get());
     const std::string common_name = "cofferdam test " + std::to_string(serial);
-    X509_NAME_add_entry_by_txt(X509_get_subject_name(one), "CN", MBSTRING_ASC,
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", MBSTRING_ASC,
                                reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1, 0);
     const certificate& signer = authority == nullptr ? *this : *authority;
-    X509_set_issuer_name(one, X509_get_subject_name(signer.own_.get()));
+    X509_set_issuer_name(cert, X509_get_subject_name(signer.own_.get()));
     X509V3_CTX context;
-    X509V3_set_ctx(&context, signer.own_.get(), one, nullptr, nullptr, 0);
+    X509V3_set_ctx(&context, signer.own_.get(), cert, nullptr, nullptr, 0);
     if (names.empty()) {
       extend(context, NID_basic_constraints, "critical,CA:TRUE");
       extend(context, NID_key_usage, "critical,keyCertSign,cRLSign");
     } else {
       extend(context, NID_subject_alt_name, names);
     }
-    if (X509_sign(one, signer.key_.get(), EVP_sha256()) == 0) throw std::runtime_error("X509_sign failed");
+    if (X509_sign(cert, signer.key_.get(), EVP_sha256()) == 0) throw std::runtime_error("X509_sign failed");
   }
 
   std::string pem() const {
@@ -53,7 +55,7 @@ class certificate {
     return text(
         [this](BIO* to) { return PEM_write_bio_PrivateKey(to, key_.get(), nullptr, nullptr, 0, nullptr, nullptr); });
   }
-  /// Locked with a password.
+  /// Returns the private key in PEM form, encrypted with the password "password".
   std::string locked_key_pem() const {
     return text([this](BIO* to) {
       return PEM_write_bio_PrivateKey(to, key_.get(), EVP_aes_128_cbc(),

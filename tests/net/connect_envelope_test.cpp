@@ -30,8 +30,8 @@ using cofferdam_test::error_of;
 using messages = std::vector<std::pair<bool, std::string>>;
 
 void take(connect_envelope_reader& reader, std::string_view piece, messages& into) {
-  while (const std::optional<connect_envelope> one = reader.next(piece))
-    into.emplace_back(one->is_end(), std::string(one->payload()));
+  while (const std::optional<connect_envelope> envelope = reader.next(piece))
+    into.emplace_back(envelope->is_end(), std::string(envelope->payload()));
   EXPECT_TRUE(piece.empty());
 }
 
@@ -41,17 +41,17 @@ TEST(ConnectEnvelope, what_is_written_is_read_cut_at_every_byte) {
   const messages expected{{false, "{\"a\":1}"}, {false, ""}, {false, std::string(300, 'x')}, {true, "{\"error\":{}}"}};
   for (std::size_t cut = 0; cut <= wire.size(); ++cut) {
     connect_envelope_reader reader(300);
-    messages seen;
-    take(reader, std::string_view(wire).substr(0, cut), seen);
-    take(reader, std::string_view(wire).substr(cut), seen);
-    EXPECT_EQ(seen, expected) << cut;
+    messages received;
+    take(reader, std::string_view(wire).substr(0, cut), received);
+    take(reader, std::string_view(wire).substr(cut), received);
+    EXPECT_EQ(received, expected) << cut;
     EXPECT_TRUE(reader.ended());
     reader.finish();
   }
   connect_envelope_reader reader(300);
-  messages seen;
-  for (const char c : wire) take(reader, std::string_view(&c, 1), seen);
-  EXPECT_EQ(seen, expected);
+  messages received;
+  for (const char c : wire) take(reader, std::string_view(&c, 1), received);
+  EXPECT_EQ(received, expected);
 }
 
 TEST(ConnectEnvelope, a_message_that_has_begun_may_be_put_where_it_belongs) {
@@ -61,21 +61,21 @@ TEST(ConnectEnvelope, a_message_that_has_begun_may_be_put_where_it_belongs) {
   const messages expected{{false, "short"}, {false, long_one}, {false, std::string(50000, 'z')}, {true, "{}"}};
   for (const std::size_t size : {1, 7, 4096, 60000, 90000}) {
     connect_envelope_reader reader(100000);
-    messages seen;
+    messages received;
     std::size_t in_place = 0;
     for (std::string_view left = wire; !left.empty();) {
       const std::span<char> room = reader.room();
       const std::string_view piece = left.substr(0, room.empty() ? size : std::min(size, room.size()));
       left.remove_prefix(piece.size());
       if (room.empty()) {
-        take(reader, piece, seen);
+        take(reader, piece, received);
         continue;
       }
       in_place += piece.copy(room.data(), piece.size());
-      const std::optional<connect_envelope> one = reader.took(piece.size());
-      if (one) seen.emplace_back(one->is_end(), std::string(one->payload()));
+      const std::optional<connect_envelope> envelope = reader.took(piece.size());
+      if (envelope) received.emplace_back(envelope->is_end(), std::string(envelope->payload()));
     }
-    EXPECT_EQ(seen, expected) << size;
+    EXPECT_EQ(received, expected) << size;
     EXPECT_TRUE(reader.ended());
     EXPECT_GT(in_place, size < 60000 ? 100000U : 0U) << size;
   }
@@ -108,8 +108,8 @@ TEST(ConnectEnvelope, a_stream_that_is_cut_off_inside_an_envelope_is_truncated_a
   const std::string wire = connect_message("abc") + connect_message("");
   for (std::size_t cut = 0; cut <= wire.size(); ++cut) {
     connect_envelope_reader reader(16);
-    messages seen;
-    take(reader, std::string_view(wire).substr(0, cut), seen);
+    messages received;
+    take(reader, std::string_view(wire).substr(0, cut), received);
     EXPECT_FALSE(reader.ended());
     if (cut == 0 || cut == 8 || cut == 13) {
       reader.finish();
@@ -140,9 +140,9 @@ TEST(ConnectEnvelope, reserved_and_compressed_flags_are_malformed) {
     const std::string wire = std::string(1, static_cast<char>(flags)) + std::string(4, '\0');
     std::string_view input = wire;
     if (flags == 0 || flags == 2) {
-      const std::optional<connect_envelope> one = reader.next(input);
-      ASSERT_TRUE(one);
-      EXPECT_EQ(one->is_end(), flags == 2);
+      const std::optional<connect_envelope> envelope = reader.next(input);
+      ASSERT_TRUE(envelope);
+      EXPECT_EQ(envelope->is_end(), flags == 2);
     } else {
       const std::optional<error> failure = error_of([&] { reader.next(input); });
       ASSERT_TRUE(failure);

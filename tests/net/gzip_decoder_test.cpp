@@ -30,18 +30,18 @@ struct decoded {
   std::size_t max_piece = 0;
 };
 
-decoded decode(std::string_view stream, std::size_t cut, std::uint64_t most = 1'000'000) {
-  decoded all;
-  gzip_decoder decoder(most);
+decoded decode(std::string_view stream, std::size_t cut, std::uint64_t limit = 1'000'000) {
+  decoded output;
+  gzip_decoder decoder(limit);
   for (std::size_t at = 0; at < stream.size(); at += cut) {
     decoder.feed(as_bytes(stream.substr(at, cut)));
     while (decoder.next() == gzip_decoder::event::output) {
-      all.content += as_text(decoder.output());
-      all.max_piece = std::max(all.max_piece, decoder.output().size());
+      output.content += as_text(decoder.output());
+      output.max_piece = std::max(output.max_piece, decoder.output().size());
     }
   }
-  all.is_complete = decoder.is_complete();
-  return all;
+  output.is_complete = decoder.is_complete();
+  return output;
 }
 
 std::string from_base64(std::string_view text) {
@@ -51,13 +51,13 @@ std::string from_base64(std::string_view text) {
 
 struct sample {
   const char* name;
-  const char* stream;  // base64, made by zlib 1.2.13
+  const char* stream;  // base64 of a stream that zlib 1.2.13 made
   std::uint32_t checksum;
   std::size_t size;
 };
 
 const std::vector<sample>& samples() {
-  static const std::vector<sample> all{
+  static const std::vector<sample> known{
       {"stored", "H4sIAAAAAAAEAwENAPL/aGVsbG8sIHN0b3JlZPDsX38NAAAA", 2136993008U, 13},
       {"fixed", "H4sIAAAAAAAEA8tIzcnJV8hAItMyK1JTAFc55CUXAAAA", 635713879U, 23},
       {"dynamic",
@@ -76,10 +76,10 @@ const std::vector<sample>& samples() {
       {"members", "H4sIAAAAAAAAA8vPS9VRAAAc1fpKBQAAAB+LCAAAAAAAAAMDAAAAAAAAAAAAH4sIAAAAAAAEAwEDAPz/dHdvZorKEQMAAAA=",
        2782001760U, 8},
   };
-  return all;
+  return known;
 }
 
-/// A mebibyte of zeros.
+/// A gzip stream, in base64, of 1 MiB of zeros.
 const char* const zeros =
     "H4sIAAAAAAACA+3BMQEAAADCoPVPbQhfoAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -98,15 +98,15 @@ const char* const zeros =
     "AA==";
 
 TEST(GzipDecoder, reads_what_zlib_writes_wherever_it_is_cut) {
-  for (const sample& one : samples()) {
-    const std::string stream = from_base64(one.stream);
+  for (const sample& example : samples()) {
+    const std::string stream = from_base64(example.stream);
     for (std::size_t cut = 1; cut <= stream.size(); ++cut) {
-      const decoded all = decode(stream, cut);
+      const decoded output = decode(stream, cut);
       cofferdam::detail::crc32 checksum;
-      checksum.add(as_bytes(std::string_view(all.content)));
-      ASSERT_EQ(all.content.size(), one.size) << one.name << " " << cut;
-      ASSERT_EQ(checksum.value(), one.checksum) << one.name << " " << cut;
-      ASSERT_TRUE(all.is_complete) << one.name << " " << cut;
+      checksum.add(as_bytes(std::string_view(output.content)));
+      ASSERT_EQ(output.content.size(), example.size) << example.name << " " << cut;
+      ASSERT_EQ(checksum.value(), example.checksum) << example.name << " " << cut;
+      ASSERT_TRUE(output.is_complete) << example.name << " " << cut;
     }
   }
   EXPECT_EQ(decode(from_base64(samples()[0].stream), 7).content, "hello, stored");
@@ -114,37 +114,39 @@ TEST(GzipDecoder, reads_what_zlib_writes_wherever_it_is_cut) {
 }
 
 TEST(GzipDecoder, a_stream_that_ends_early_is_not_complete) {
-  for (const sample& one : samples()) {
-    const std::string stream = from_base64(one.stream);
+  for (const sample& example : samples()) {
+    const std::string stream = from_base64(example.stream);
     for (std::size_t size = 0; size < stream.size(); ++size) {
-      const decoded all = decode(std::string_view(stream).substr(0, size), 1000);
-      if (all.is_complete) {
-        EXPECT_EQ(one.name, std::string("members")) << size;  // behind the first, or the second
+      const decoded output = decode(std::string_view(stream).substr(0, size), 1000);
+      if (output.is_complete) {
+        // The stream of two members is complete after each of them.
+        EXPECT_EQ(example.name, std::string("members")) << size;
       }
     }
   }
 }
 
 TEST(GzipDecoder, every_flipped_bit_is_refused_or_is_one_that_says_nothing) {
-  // In the header only the time, the speed flags and the system are without effect.
+  // A flipped bit may stay unnoticed in the header only: in the time, the flags for the compressor's speed, and the
+  // operating system.
   const std::string stream = from_base64(samples()[1].stream);
   const std::string content = decode(stream, 1000).content;
   for (std::size_t bit = 0; bit < stream.size() * 8; ++bit) {
     std::string other = stream;
     other[bit / 8] = static_cast<char>(other[bit / 8] ^ (1 << (bit % 8)));
-    decoded all;
+    decoded output;
     std::error_code code;
     try {
-      all = decode(other, 1000);
+      output = decode(other, 1000);
     } catch (const error& refusal) {
       code = refusal.code();
     }
     const bool is_idle = bit / 8 >= 4 && bit / 8 < 10;
     const bool is_text_flag = bit == 3 * 8;
     if (is_idle || is_text_flag) {
-      EXPECT_TRUE(!code && all.is_complete && all.content == content) << bit;
+      EXPECT_TRUE(!code && output.is_complete && output.content == content) << bit;
     } else {
-      EXPECT_TRUE(code == exec_errc::io_error || !all.is_complete) << bit;
+      EXPECT_TRUE(code == exec_errc::io_error || !output.is_complete) << bit;
     }
   }
 }
@@ -153,9 +155,9 @@ TEST(GzipDecoder, a_bomb_is_refused_at_the_limit_and_pieces_are_small) {
   const std::string stream = from_base64(zeros);
   ASSERT_LT(stream.size(), 1200U);
   EXPECT_EQ(code_of([&] { decode(stream, 1000, (1 << 20) - 1); }), exec_errc::too_large);
-  const decoded all = decode(stream, 1, 1 << 20);
-  EXPECT_EQ(all.content, std::string(1 << 20, '\0'));
-  EXPECT_LE(all.max_piece, std::size_t{32} * 1024);
+  const decoded output = decode(stream, 1, 1 << 20);
+  EXPECT_EQ(output.content, std::string(1 << 20, '\0'));
+  EXPECT_LE(output.max_piece, std::size_t{32} * 1024);
 }
 
 TEST(GzipDecoder, says_what_is_wrong) {

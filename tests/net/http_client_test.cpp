@@ -58,14 +58,14 @@ const std::string hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const std::string pieces =
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\nSum: 5\r\n\r\n";
 
-/// One turn for each answer, each after a whole head.
+/// Returns a plan for one connection: the peer sends one reply after each complete head of a request.
 conversation answers(std::initializer_list<std::string> replies) {
   conversation plan;
-  for (const std::string& one : replies) plan.on("\r\n\r\n", one);
+  for (const std::string& reply : replies) plan.on("\r\n\r\n", reply);
   return plan;
 }
 
-/// The thrown exception.
+/// The parts of a thrown error.
 struct thrown {
   exec_errc code{};
   std::error_code cause;
@@ -92,7 +92,7 @@ thrown failure_of(F&& make) {
   return {};
 }
 
-/// A source of pieces, then the end. Counts its calls.
+/// A source of a body: yields the given pieces, and then the end. Counts its calls.
 class piece_source {
  public:
   explicit piece_source(std::vector<std::string> texts, int* asked = nullptr)
@@ -118,37 +118,37 @@ class HttpClient : public testing::Test {
   http_client client(const http_client_settings& settings = http_client_settings()) {
     return http_client(one_executor(), peer.connector(), settings);
   }
-  /// The executor of whichever context runs now: set by the bodies below.
+  /// Returns the executor of the running context. `with_client` sets it.
   asio::any_io_executor one_executor() { return executor; }
 
-  /// Runs `body(client)` with a client of its own, which is closed at the end.
+  /// Runs `body(client)` with a new client, and closes the client afterwards.
   template <class T>
   awaitable<T> with_client(std::function<awaitable<T>(http_client&)> body,
                            http_client_settings settings = http_client_settings()) {
     executor = co_await asio::this_coro::executor;
-    http_client one = client(settings);
+    http_client http = client(settings);
     if constexpr (std::is_void_v<T>) {
-      co_await body(one);
-      co_await one.close();
+      co_await body(http);
+      co_await http.close();
     } else {
-      T value = co_await body(one);
-      co_await one.close();
+      T value = co_await body(http);
+      co_await http.close();
       co_return value;
     }
   }
   http_response get(http_request what, http_client_settings settings = http_client_settings()) {
-    const std::function<awaitable<http_response>(http_client&)> body = [&](http_client& one) {
-      return one.request(what);
+    const std::function<awaitable<http_response>(http_client&)> body = [&](http_client& http) {
+      return http.request(what);
     };
     return run([&] { return with_client<http_response>(body, settings); });
   }
   thrown refused(http_request what, http_client_settings settings = http_client_settings()) {
-    const std::function<awaitable<http_response>(http_client&)> body = [&](http_client& one) {
-      return one.request(what);
+    const std::function<awaitable<http_response>(http_client&)> body = [&](http_client& http) {
+      return http.request(what);
     };
     return failure_of([&] { return with_client<http_response>(body, settings); });
   }
-  /// Runs a coroutine over a client.
+  /// Runs a coroutine with a new client.
   void use(const std::function<awaitable<void>(http_client&)>& body,
            const http_client_settings& settings = http_client_settings()) {
     run([&] { return with_client<void>(body, settings); });
@@ -173,10 +173,10 @@ awaitable<std::size_t> drain_count(http_exchange& exchange) {
   const std::string text = co_await drain(exchange, 100);
   co_return text.size();
 }
-awaitable<void> close_later(http_client& one) {
+awaitable<void> close_later(http_client& http) {
   const asio::any_io_executor own = co_await asio::this_coro::executor;
   for (int turn = 0; turn < 20; ++turn) co_await asio::post(own, asio::use_awaitable);
-  co_await one.close();
+  co_await http.close();
 }
 
 TEST_F(HttpClient, sends_a_request_and_yields_the_whole_answer) {
@@ -218,26 +218,26 @@ TEST_F(HttpClient, a_body_of_any_length_is_read_whole_and_one_too_long_is_not) {
     }
     chunks += "0\r\n\r\n";
     for (const std::string& answer : {by_length, chunks}) {
-      for (const std::size_t most : {length + 1, length, length == 0 ? 0 : length - 1}) {
+      for (const std::size_t limit : {length + 1, length, length == 0 ? 0 : length - 1}) {
         peer.plans.push_back(answers({answer, hello}));
-        use([&](http_client& one) -> awaitable<void> {
+        use([&](http_client& http) -> awaitable<void> {
           cofferdam::detail::http_limits limits;
-          limits.body(most);
+          limits.body(limit);
           std::string came;
           exec_errc code{};
           try {
-            const http_response whole = co_await one.request(http_request("GET", "/"), limits);
+            const http_response whole = co_await http.request(http_request("GET", "/"), limits);
             came = whole.text();
           } catch (const cofferdam::error& failure) {
             code = static_cast<exec_errc>(failure.code().value());
           }
-          if (most < length) {
+          if (limit < length) {
             EXPECT_EQ(code, exec_errc::too_large) << length;
             co_return;
           }
           EXPECT_TRUE(came == content) << length << ": " << came.size();
-          // And the connection is where the next answer begins.
-          const http_response next = co_await one.request(http_request("GET", "/"));
+          // The connection is still in step: the next reply is read from its beginning.
+          const http_response next = co_await http.request(http_request("GET", "/"));
           EXPECT_EQ(next.text(), "hello") << length;
         });
       }
@@ -247,18 +247,18 @@ TEST_F(HttpClient, a_body_of_any_length_is_read_whole_and_one_too_long_is_not) {
 
 TEST_F(HttpClient, a_body_brings_its_length_or_its_chunks) {
   peer.plans = {answers({hello, hello}).on("xyxy", hello).on("0\r\n\r\n", hello).on("other", hello)};
-  use([&](http_client& one) -> awaitable<void> {
-    co_await one.request(http_request("POST", "/").content("text/plain", "abc"));
-    co_await one.request(http_request("POST", "/"));
+  use([&](http_client& http) -> awaitable<void> {
+    co_await http.request(http_request("POST", "/").content("text/plain", "abc"));
+    co_await http.request(http_request("POST", "/"));
     http_body known(piece_source(std::vector<std::string>(2, "xy")), 4);
     http_request second("PUT", "/");
     second.body(std::move(known));
-    co_await one.request(std::move(second));
+    co_await http.request(std::move(second));
     http_body unknown(http_body::source(piece_source(std::vector<std::string>(2, "xyz"))));
     http_request third("PUT", "/");
     third.body(std::move(unknown));
-    co_await one.request(std::move(third));
-    co_await one.request(http_request("GET", "/").field("Host", "other"));
+    co_await http.request(std::move(third));
+    co_await http.request(http_request("GET", "/").field("Host", "other"));
   });
   EXPECT_EQ(peer.received.size(), 1U);
   EXPECT_EQ(peer.received.at(0),
@@ -272,16 +272,16 @@ TEST_F(HttpClient, a_body_brings_its_length_or_its_chunks) {
 TEST_F(HttpClient, a_body_of_known_length_may_come_in_chunks_all_the_same) {
   const std::string large(100'000, 'x');
   peer.plans = {answers({hello, hello}).on("186a0\r\n" + large + "\r\n0\r\n\r\n", hello).on("yy\r\n0\r\n\r\n", hello)};
-  use([&](http_client& one) -> awaitable<void> {
+  use([&](http_client& http) -> awaitable<void> {
     for (const std::string& text : {"abc"s, ""s, large}) {
       http_request what("POST", "/");
       what.body(http_body(std::string_view(text)).in_chunks());
-      const http_response answer = co_await one.request(std::move(what));
+      const http_response answer = co_await http.request(std::move(what));
       EXPECT_EQ(answer.text(), "hello") << text.size();
     }
     http_request pieces_in_chunks("PUT", "/");
     pieces_in_chunks.body(http_body(piece_source(std::vector<std::string>(1, "yy")), 2).in_chunks());
-    co_await one.request(std::move(pieces_in_chunks));
+    co_await http.request(std::move(pieces_in_chunks));
   });
   EXPECT_EQ(peer.received.size(), 1U);
   const std::string head = "POST / HTTP/1.1\r\nHost: peer.test\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -302,14 +302,14 @@ TEST_F(HttpClient, an_answer_is_the_same_however_the_stream_is_cut) {
       peer = memory_peer();
       peer.piece = piece;
       peer.plans = {answers({pieces, hello})};
-      use([&](http_client& one) -> awaitable<void> {
-        http_exchange answer = co_await one.send(http_request("GET", "/"));
+      use([&](http_client& http) -> awaitable<void> {
+        http_exchange answer = co_await http.send(http_request("GET", "/"));
         const std::string text = co_await drain(answer, room);
         EXPECT_EQ(text, "hello");
         EXPECT_EQ(answer.trailers().find("sum"), "5");
         const std::size_t again = co_await drain_count(answer);
         EXPECT_EQ(again, 0U);
-        http_exchange second = co_await one.send(http_request("GET", "/"));
+        http_exchange second = co_await http.send(http_request("GET", "/"));
         const std::string more = co_await drain(second, room);
         EXPECT_EQ(more, "hello");
       });
@@ -323,28 +323,28 @@ TEST_F(HttpClient, a_connection_is_used_again_only_where_the_answer_allows_it) {
     std::string answer;
     bool again;
   };
-  for (const row& one :
+  for (const row& entry :
        {row{hello, true}, row{pieces, true}, row{"HTTP/1.1 204 X\r\n\r\n", true},
         row{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false},
         row{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello", false},
         row{"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", false}, row{hello + "!", false},
         row{"HTTP/1.1 100 Continue\r\n\r\n" + hello, true}, row{"HTTP/1.1 304 X\r\nContent-Length: 5\r\n\r\n", true}}) {
     peer = memory_peer();
-    peer.plans = {answers({one.answer, hello}), answers({hello})};
+    peer.plans = {answers({entry.answer, hello}), answers({hello})};
     use([&](http_client& client) -> awaitable<void> {
       co_await client.request(http_request("GET", "/"));
-      EXPECT_EQ(client.idle_connections(), one.again ? 1U : 0U) << one.answer;
+      EXPECT_EQ(client.idle_connections(), entry.again ? 1U : 0U) << entry.answer;
       co_await client.request(http_request("GET", "/"));
     });
-    EXPECT_EQ(peer.received.size(), one.again ? 1U : 2U) << one.answer;
+    EXPECT_EQ(peer.received.size(), entry.again ? 1U : 2U) << entry.answer;
   }
 }
 
 TEST_F(HttpClient, a_head_answer_has_no_body_and_frees_its_connection_at_once) {
   peer.plans = {answers({"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", hello})};
-  use([&](http_client& one) -> awaitable<void> {
-    http_exchange answer = co_await one.send(http_request("HEAD", "/"));
-    EXPECT_EQ(one.idle_connections(), 1U);
+  use([&](http_client& http) -> awaitable<void> {
+    http_exchange answer = co_await http.send(http_request("HEAD", "/"));
+    EXPECT_EQ(http.idle_connections(), 1U);
     const std::size_t count = co_await drain_count(answer);
     EXPECT_EQ(count, 0U);
   });
@@ -353,9 +353,9 @@ TEST_F(HttpClient, a_head_answer_has_no_body_and_frees_its_connection_at_once) {
 TEST_F(HttpClient, a_kept_connection_that_has_ended_is_not_used) {
   peer.plans = {answers({hello}).then(ending::close), answers({hello})};
   peer.plans[0].secret = false;
-  use([&](http_client& one) -> awaitable<void> {
-    co_await one.request(http_request("POST", "/"));
-    co_await one.request(http_request("POST", "/"));
+  use([&](http_client& http) -> awaitable<void> {
+    co_await http.request(http_request("POST", "/"));
+    co_await http.request(http_request("POST", "/"));
   });
   EXPECT_EQ(peer.received.size(), 2U);
 }
@@ -367,9 +367,9 @@ TEST_F(HttpClient, a_kept_connection_that_turns_out_to_be_dead_is_replaced_once_
       peer.plans = {answers({hello}).then(how).secretly(), answers({hello})};
       return run([&] {
         const std::function<awaitable<http_response>(http_client&)> body =
-            [&](http_client& one) -> awaitable<http_response> {
-          co_await one.request(http_request("GET", "/"));
-          http_response answer = co_await one.request(what);
+            [&](http_client& http) -> awaitable<http_response> {
+          co_await http.request(http_request("GET", "/"));
+          http_response answer = co_await http.request(what);
           co_return answer;
         };
         return with_client<http_response>(body);
@@ -395,12 +395,12 @@ TEST_F(HttpClient, a_body_that_was_not_begun_goes_over_the_new_connection) {
   int asked = 0;
   peer.plans = {answers({hello}).takes(40, true).secretly().then(ending::close), answers({hello})};
   use(
-      [&](http_client& one) -> awaitable<void> {
-        co_await one.request(http_request("GET", "/"));
+      [&](http_client& http) -> awaitable<void> {
+        co_await http.request(http_request("GET", "/"));
         http_body body(http_body::source(piece_source(std::vector<std::string>(1, "xyz"), &asked)));
         http_request what("POST", "/");
         what.body(std::move(body));
-        http_response answer = co_await one.request(std::move(what));
+        http_response answer = co_await http.request(std::move(what));
         EXPECT_EQ(answer.text(), "hello");
       },
       http_client_settings().limits(http_limits().head(10s)));
@@ -445,11 +445,11 @@ TEST_F(HttpClient, a_body_longer_than_the_limit_is_too_large_and_closes_the_conn
   for (const std::string& text : {hello, pieces, "HTTP/1.1 200 OK\r\n\r\nhello"s}) {
     peer = memory_peer();
     peer.plans = {answers({text})};
-    use([&](http_client& one) -> awaitable<void> {
+    use([&](http_client& http) -> awaitable<void> {
       http_limits limits = http_limits().body(4);
       std::exception_ptr failure;
       try {
-        co_await one.request(http_request("GET", "/"), limits);
+        co_await http.request(http_request("GET", "/"), limits);
       } catch (...) {
         failure = std::current_exception();
       }
@@ -464,15 +464,15 @@ TEST_F(HttpClient, a_body_longer_than_the_limit_is_too_large_and_closes_the_conn
 
 TEST_F(HttpClient, an_answer_dropped_half_read_closes_its_connection) {
   peer.plans = {answers({pieces}), answers({hello})};
-  use([&](http_client& one) -> awaitable<void> {
+  use([&](http_client& http) -> awaitable<void> {
     {
-      http_exchange answer = co_await one.send(http_request("GET", "/"));
+      http_exchange answer = co_await http.send(http_request("GET", "/"));
       std::array<std::byte, 1> room;
       co_await answer.read_some(room);
       EXPECT_EQ(peer.open, 1);
     }
     EXPECT_EQ(peer.open, 0);
-    co_await one.request(http_request("GET", "/"));
+    co_await http.request(http_request("GET", "/"));
   });
 }
 
@@ -496,17 +496,17 @@ TEST_F(HttpClient, an_early_answer_ends_the_sending) {
     for (const bool whole : {false, true}) {
       peer = memory_peer();
       peer.plans = {answers({refusal}).takes(1000, fails), answers({hello})};
-      use([&](http_client& one) -> awaitable<void> {
+      use([&](http_client& http) -> awaitable<void> {
         http_body body(std::string(100'000, 'x'));
         if (!whole)
           body = http_body(http_body::source(piece_source(std::vector<std::string>(50, std::string(5000, 'x')))));
         http_request what("POST", "/");
         what.body(std::move(body));
-        http_response answer = co_await one.request(std::move(what));
+        http_response answer = co_await http.request(std::move(what));
         EXPECT_EQ(answer.status(), 413);
         EXPECT_EQ(answer.text(), "no");
-        EXPECT_EQ(one.idle_connections(), 0U);
-        co_await one.request(http_request("GET", "/"));
+        EXPECT_EQ(http.idle_connections(), 0U);
+        co_await http.request(http_request("GET", "/"));
       });
       EXPECT_EQ(peer.received.size(), 2U);
     }
@@ -517,13 +517,13 @@ TEST_F(HttpClient, a_server_that_agrees_early_still_gets_the_whole_body) {
   peer.plans = {conversation()
                     .on("\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n")
                     .on("0\r\n\r\n", "1\r\nc\r\n0\r\n\r\n")};
-  use([&](http_client& one) -> awaitable<void> {
+  use([&](http_client& http) -> awaitable<void> {
     http_body body(http_body::source(piece_source(std::vector<std::string>(50, std::string(5000, 'x')))));
     http_request what("POST", "/");
     what.body(std::move(body));
-    http_response answer = co_await one.request(std::move(what));
+    http_response answer = co_await http.request(std::move(what));
     EXPECT_EQ(answer.text(), "abc");
-    EXPECT_EQ(one.idle_connections(), 1U);
+    EXPECT_EQ(http.idle_connections(), 1U);
   });
 }
 
@@ -549,11 +549,11 @@ TEST_F(HttpClient, a_source_that_throws_after_an_early_yes_still_fails_the_reque
 
 TEST_F(HttpClient, a_client_that_was_moved_from_says_so) {
   peer.plans = {answers({hello})};
-  use([&](http_client& one) -> awaitable<void> {
-    http_client other(std::move(one));
-    EXPECT_THROW(static_cast<void>(one.request(http_request("GET", "/"))), cofferdam::error);
-    one = std::move(other);
-    co_await one.request(http_request("GET", "/"));
+  use([&](http_client& http) -> awaitable<void> {
+    http_client other(std::move(http));
+    EXPECT_THROW(static_cast<void>(http.request(http_request("GET", "/"))), cofferdam::error);
+    http = std::move(other);
+    co_await http.request(http_request("GET", "/"));
   });
 }
 
@@ -617,10 +617,10 @@ TEST_F(HttpClient, an_upgrade_yields_both_directions_and_what_came_early) {
       peer = memory_peer();
       peer.piece = piece;
       peer.plans = {conversation().on("\r\n\r\n", head + "early").on("late<end>", "last").then(ending::close)};
-      use([&](http_client& one) -> awaitable<void> {
-        http_upgrade done = co_await one.upgrade(http_request("POST", "/exec").content("application/json", "{}"));
+      use([&](http_client& http) -> awaitable<void> {
+        http_upgrade done = co_await http.upgrade(http_request("POST", "/exec").content("application/json", "{}"));
         EXPECT_TRUE(done.upgraded());
-        co_await one.close();
+        co_await http.close();
         const bytes late = cofferdam::to_bytes("late");
         co_await done.stream().write(late);
         co_await done.stream().shutdown_send();
@@ -643,13 +643,13 @@ TEST_F(HttpClient, an_upgrade_yields_both_directions_and_what_came_early) {
 
 TEST_F(HttpClient, an_upgrade_that_is_refused_says_why) {
   peer.plans = {answers({"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno"}), answers({hello})};
-  use([&](http_client& one) -> awaitable<void> {
-    http_upgrade done = co_await one.upgrade(http_request("POST", "/"));
+  use([&](http_client& http) -> awaitable<void> {
+    http_upgrade done = co_await http.upgrade(http_request("POST", "/"));
     EXPECT_FALSE(done.upgraded());
     EXPECT_EQ(done.answer().status(), 404);
     EXPECT_EQ(done.answer().text(), "no");
     EXPECT_THROW(static_cast<void>(done.stream().write(cofferdam::bytes_view())), cofferdam::error);
-    http_upgrade other = co_await one.upgrade(http_request("POST", "/"));
+    http_upgrade other = co_await http.upgrade(http_request("POST", "/"));
     EXPECT_FALSE(other.upgraded());
     EXPECT_EQ(other.answer().text(), "hello");
   });
@@ -662,9 +662,9 @@ TEST_F(HttpClient, a_switch_that_nobody_asked_for_is_an_error) {
 
 TEST_F(HttpClient, a_closed_client_refuses_and_ends_what_is_under_way) {
   peer.plans = {answers({hello}), answers({hello.substr(0, 50)})};
-  use([&](http_client& one) -> awaitable<void> {
-    http_exchange half = co_await one.send(http_request("GET", "/"));
-    co_await one.close();
+  use([&](http_client& http) -> awaitable<void> {
+    http_exchange half = co_await http.send(http_request("GET", "/"));
+    co_await http.close();
     std::array<std::byte, 64> room;
     std::exception_ptr failure;
     std::size_t total = 0;
@@ -681,23 +681,23 @@ TEST_F(HttpClient, a_closed_client_refuses_and_ends_what_is_under_way) {
     EXPECT_EQ(peer.open, 0);
     failure = nullptr;
     try {
-      co_await one.request(http_request("GET", "/"));
+      co_await http.request(http_request("GET", "/"));
     } catch (...) {
       failure = std::current_exception();
     }
     EXPECT_EQ(look_at(failure).code, exec_errc::environment_closed);
-    co_await one.close();
+    co_await http.close();
   });
 }
 
 TEST_F(HttpClient, closing_ends_a_request_that_waits_for_its_answer_and_one_that_waits_for_a_place) {
   peer.plans = {answers({""})};
   use(
-      [&](http_client& one) -> awaitable<void> {
+      [&](http_client& http) -> awaitable<void> {
         auto group = asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, one.request(http_request("GET", "/")), cofferdam::detail::deferred),
-            asio::co_spawn(executor, one.request(http_request("GET", "/")), cofferdam::detail::deferred),
-            asio::co_spawn(executor, close_later(one), cofferdam::detail::deferred));
+            asio::co_spawn(executor, http.request(http_request("GET", "/")), cofferdam::detail::deferred),
+            asio::co_spawn(executor, http.request(http_request("GET", "/")), cofferdam::detail::deferred),
+            asio::co_spawn(executor, close_later(http), cofferdam::detail::deferred));
         auto result = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
         EXPECT_EQ(look_at(std::get<1>(result)).code, exec_errc::environment_closed);
         EXPECT_EQ(look_at(std::get<3>(result)).code, exec_errc::environment_closed);
@@ -708,11 +708,11 @@ TEST_F(HttpClient, closing_ends_a_request_that_waits_for_its_answer_and_one_that
 TEST_F(HttpClient, requests_beyond_the_limit_wait_for_a_connection) {
   peer.plans = {answers({hello, hello, hello})};
   use(
-      [&](http_client& one) -> awaitable<void> {
+      [&](http_client& http) -> awaitable<void> {
         auto group = asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, one.request(http_request("GET", "/1")), cofferdam::detail::deferred),
-            asio::co_spawn(executor, one.request(http_request("GET", "/2")), cofferdam::detail::deferred),
-            asio::co_spawn(executor, one.request(http_request("GET", "/3")), cofferdam::detail::deferred));
+            asio::co_spawn(executor, http.request(http_request("GET", "/1")), cofferdam::detail::deferred),
+            asio::co_spawn(executor, http.request(http_request("GET", "/2")), cofferdam::detail::deferred),
+            asio::co_spawn(executor, http.request(http_request("GET", "/3")), cofferdam::detail::deferred));
         auto result = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
         EXPECT_EQ(std::get<2>(result).text(), "hello");
         EXPECT_EQ(std::get<4>(result).text(), "hello");
@@ -723,19 +723,19 @@ TEST_F(HttpClient, requests_beyond_the_limit_wait_for_a_connection) {
 }
 
 TEST_F(HttpClient, no_more_connections_are_kept_than_the_limit_says) {
-  for (const std::size_t most : {0U, 1U}) {
+  for (const std::size_t limit : {0U, 1U}) {
     peer = memory_peer();
     peer.plans = {answers({hello}), answers({hello})};
     use(
-        [&](http_client& one) -> awaitable<void> {
-          http_exchange first = co_await one.send(http_request("GET", "/"));
-          http_exchange second = co_await one.send(http_request("GET", "/"));
+        [&](http_client& http) -> awaitable<void> {
+          http_exchange first = co_await http.send(http_request("GET", "/"));
+          http_exchange second = co_await http.send(http_request("GET", "/"));
           co_await drain_count(first);
           co_await drain_count(second);
-          EXPECT_EQ(one.idle_connections(), most);
-          EXPECT_EQ(peer.open, static_cast<int>(most));
+          EXPECT_EQ(http.idle_connections(), limit);
+          EXPECT_EQ(peer.open, static_cast<int>(limit));
         },
-        http_client_settings().idle_connections(most));
+        http_client_settings().idle_connections(limit));
   }
 }
 
@@ -743,9 +743,9 @@ TEST_F(HttpClient, an_answer_outlives_its_client) {
   peer.plans = {answers({hello})};
   run([&]() -> awaitable<void> {
     executor = co_await asio::this_coro::executor;
-    std::optional<http_client> one(client());
-    http_exchange answer = co_await one->send(http_request("GET", "/"));
-    one.reset();
+    std::optional<http_client> http(client());
+    http_exchange answer = co_await http->send(http_request("GET", "/"));
+    http.reset();
     const std::string text = co_await drain(answer, 100);
     EXPECT_EQ(text, "hello");
     EXPECT_EQ(peer.open, 0);
@@ -763,15 +763,15 @@ TEST_F(HttpClient, a_default_constructed_answer_or_connector_is_refused) {
             exec_errc::invalid_argument);
 }
 
-/// The operations of the test of every step: a request with a streamed body, one over the kept connection, and an
-/// upgrade.
-awaitable<void> some_of_everything(http_client* one) {
+/// Makes one request of each kind: with a streamed body, over the kept connection, and an upgrade. A test interrupts it
+/// at each step.
+awaitable<void> some_of_everything(http_client* http) {
   http_body body(http_body::source(piece_source(std::vector<std::string>(3, "xyz"))));
   http_request what("POST", "/");
   what.body(std::move(body));
-  co_await one->request(std::move(what));
-  co_await one->request(http_request("GET", "/"));
-  http_upgrade done = co_await one->upgrade(http_request("POST", "/"));
+  co_await http->request(std::move(what));
+  co_await http->request(http_request("GET", "/"));
+  http_upgrade done = co_await http->upgrade(http_request("POST", "/"));
   const bytes late = cofferdam::to_bytes("late");
   co_await done.stream().write(late);
   std::array<std::byte, 64> room;
@@ -792,14 +792,14 @@ TEST_F(HttpClient, cancelling_at_every_step_closes_that_connection_and_leaves_th
         n,
         [&]() -> awaitable<void> {
           executor = co_await asio::this_coro::executor;
-          http_client one = client();
+          http_client http = client();
           std::exception_ptr reason;
           try {
-            co_await some_of_everything(&one);
+            co_await some_of_everything(&http);
           } catch (...) {
             reason = std::current_exception();
           }
-          EXPECT_EQ(peer.open, static_cast<int>(one.idle_connections())) << n;
+          EXPECT_EQ(peer.open, static_cast<int>(http.idle_connections())) << n;
           if (reason) std::rethrow_exception(reason);
         },
         failure);
@@ -818,20 +818,20 @@ TEST_F(HttpClient, cancelling_at_every_step_closes_that_connection_and_leaves_th
 
 TEST_F(HttpClient, a_client_is_usable_after_a_cancellation) {
   peer.plans = {answers({""}), answers({hello})};
-  std::optional<http_client> one;
+  std::optional<http_client> http;
   const auto body = [&]() -> awaitable<void> {
     const asio::any_io_executor own = co_await asio::this_coro::executor;
-    one.emplace(own, peer.connector(), http_client_settings().connections(1));
+    http.emplace(own, peer.connector(), http_client_settings().connections(1));
     std::exception_ptr failure;
     try {
-      co_await one->request(http_request("GET", "/"));
+      co_await http->request(http_request("GET", "/"));
     } catch (...) {
       failure = std::current_exception();
     }
     EXPECT_EQ(look_at(failure).code, exec_errc::cancelled);
     EXPECT_EQ(peer.open, 0);
     co_await asio::this_coro::reset_cancellation_state();
-    http_response answer = co_await one->request(http_request("GET", "/"));
+    http_response answer = co_await http->request(http_request("GET", "/"));
     EXPECT_EQ(answer.text(), "hello");
   };
   cofferdam_test::driven<void> first(body());
@@ -839,7 +839,7 @@ TEST_F(HttpClient, a_client_is_usable_after_a_cancellation) {
   first.cancel();
   first.run_to_end();
   first.result();
-  one.reset();
+  http.reset();
 }
 
 TEST_F(HttpClient, destroying_the_context_after_every_handler_leaks_nothing) {
@@ -849,8 +849,8 @@ TEST_F(HttpClient, destroying_the_context_after_every_handler_leaks_nothing) {
     peer.plans = some_of_everything_answered();
     ended = destroy_after(n, [&]() -> awaitable<void> {
       executor = co_await asio::this_coro::executor;
-      http_client one = client();
-      co_await some_of_everything(&one);
+      http_client http = client();
+      co_await some_of_everything(&http);
     });
     EXPECT_EQ(peer.open, 0) << n;
     ASSERT_LT(n, 1000U);
@@ -861,9 +861,9 @@ TEST_F(HttpClient, a_request_that_waits_for_a_place_can_be_cancelled) {
   peer.plans = {answers({hello})};
   const std::exception_ptr failure = cancel_when_idle([&]() -> awaitable<void> {
     executor = co_await asio::this_coro::executor;
-    http_client one = client(http_client_settings().connections(1));
-    http_exchange held = co_await one.send(http_request("GET", "/"));
-    co_await one.send(http_request("GET", "/"));
+    http_client http = client(http_client_settings().connections(1));
+    http_exchange held = co_await http.send(http_request("GET", "/"));
+    co_await http.send(http_request("GET", "/"));
   });
   EXPECT_EQ(look_at(failure).code, exec_errc::cancelled);
 }

@@ -45,7 +45,7 @@ TEST(HttpFields, a_name_is_found_whatever_its_case_and_the_order_is_kept) {
   EXPECT_EQ(fields.find("empty"), "");
   EXPECT_FALSE(fields.find("none").has_value());
   std::string names;
-  for (const http_field& one : fields) names += one.name() + ";";
+  for (const http_field& field : fields) names += field.name() + ";";
   EXPECT_EQ(names, "Content-Type;X-One;x-one;Empty;");
 }
 
@@ -142,10 +142,10 @@ TEST(HttpSerializer, refuses_what_would_break_out_of_its_line) {
 }
 
 TEST(NetErrc, each_value_has_its_own_words) {
-  std::set<std::string> seen;
+  std::set<std::string> messages;
   for (int value = 1; value <= static_cast<int>(cofferdam::net_errc::client_certificate_needed); ++value) {
     const std::error_code code = static_cast<cofferdam::net_errc>(value);
-    EXPECT_TRUE(seen.insert(code.message()).second) << value;
+    EXPECT_TRUE(messages.insert(code.message()).second) << value;
     EXPECT_NE(code.message(), "unknown network error") << value;
   }
   EXPECT_EQ(std::error_code(cofferdam::net_errc::truncated).category().name(), "cofferdam.net"s);

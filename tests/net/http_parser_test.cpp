@@ -20,7 +20,8 @@ using cofferdam::detail::http_response_parser;
 using cofferdam::detail::http_step;
 using namespace std::string_literals;
 
-/// All that came of a stream, as one text: data is joined, so that the cuts leave no trace.
+/// The events of a stream as one text. Pieces of data are joined, so that the result does not depend on how the stream
+/// was cut.
 struct found {
   std::string text;
   std::string left;
@@ -31,15 +32,15 @@ struct found {
 
 void describe(found& into, const cofferdam::http_response_head& head) {
   into.text += std::to_string(head.status) + "(" + head.reason + ")/" + std::to_string(head.minor_version);
-  for (const auto& one : head.fields) into.text += "[" + one.name() + "=" + one.value() + "]";
+  for (const auto& field : head.fields) into.text += "[" + field.name() + "=" + field.value() + "]";
 }
 void describe(found& into, const cofferdam::http_request_head& head) {
   into.text += head.method + "(" + head.target + ")/" + std::to_string(head.minor_version);
-  for (const auto& one : head.fields) into.text += "[" + one.name() + "=" + one.value() + "]";
+  for (const auto& field : head.fields) into.text += "[" + field.name() + "=" + field.value() + "]";
 }
 
-/// Feeds pieces, with the unconsumed rest of the last step, until the message ends; then, if it has not ended, declares
-/// the end of the stream.
+/// Feeds pieces to the parser, each after the unconsumed rest of the last one. If the message has not ended after the
+/// last piece and `ends` is true, reports the end of the stream to the parser.
 template <class Parser>
 found feed(Parser parser, const std::vector<std::string>& pieces, bool ends = true) {
   found result;
@@ -76,7 +77,7 @@ found feed(Parser parser, const std::vector<std::string>& pieces, bool ends = tr
       step_through();
     }
     if (!over && ends) result.text += parser.end_of_stream() == http_event::end ? " end" : " upgrade";
-    for (const auto& one : parser.trailers()) result.text += "{" + one.name() + "=" + one.value() + "}";
+    for (const auto& field : parser.trailers()) result.text += "{" + field.name() + "=" + field.value() + "}";
     result.keeps_alive = parser.keeps_alive();
   } catch (const cofferdam::error& failure) {
     EXPECT_EQ(failure.code(), cofferdam::exec_errc::io_error);
@@ -94,7 +95,8 @@ std::vector<std::string> bytewise(std::string_view text) {
   return pieces;
 }
 
-/// Whole, byte by byte, and cut in two at every byte: always the same.
+/// Feeds the text as a whole, byte by byte, and cut in two at each position. Expects the same result each time, and
+/// returns it.
 template <class Parser>
 found in_every_cut(const Parser& parser, std::string_view text) {
   const found whole = feed(parser, {std::string(text)});
@@ -149,11 +151,11 @@ TEST(HttpResponseParser, some_answers_have_no_body_whatever_their_fields_say) {
 }
 
 TEST(HttpResponseParser, interim_answers_come_before_the_one_that_counts_but_not_without_end) {
-  const std::string one = "HTTP/1.1 100 Continue\r\n\r\n";
-  EXPECT_EQ(response(one + "HTTP/1.1 103 Hints\r\nA: b\r\n\r\nHTTP/1.1 204 X\r\n\r\n"),
+  const std::string interim = "HTTP/1.1 100 Continue\r\n\r\n";
+  EXPECT_EQ(response(interim + "HTTP/1.1 103 Hints\r\nA: b\r\n\r\nHTTP/1.1 204 X\r\n\r\n"),
             " interim:100(Continue)/1 interim:103(Hints)/1[A=b] head:204(X)/1 end");
   std::string many;
-  for (int i = 0; i < 40; ++i) many += one;
+  for (int i = 0; i < 40; ++i) many += interim;
   EXPECT_EQ(feed(http_response_parser(), {many}).cause, net_errc::malformed);
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""A real HTTP/1.1 server for the tests of the client: another implementation, on TCP, TLS or a Unix socket.
+"""An HTTP/1.1 server with Python's own implementation, for tests of our client: on TCP, TLS or a Unix socket.
 
-Prints "ready PORT" once it listens, and ends when its standard input does.
+Prints "ready PORT" when it listens. Ends when its standard input ends.
 """
 import argparse
 import base64
@@ -82,7 +82,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(404, b'{"message":"no such page"}')
 
     def do_CONNECT(self):
-        """A proxy for one host, service.test:443, which is a port of this machine."""
+        """Acts as a proxy for one host, service.test:443, and connects to the port --tunnel-to of this machine."""
         chosen = self.server.options
         if chosen.proxy_user and self.headers.get("Proxy-Authorization") != "Basic " + base64.b64encode(
                 chosen.proxy_user.encode()).decode():
@@ -113,7 +113,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             for _ in self.body():
                 pass
             self.wfile.write(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
-            heard = self.rfile.read()  # until the client has said that it sends no more
+            heard = self.rfile.read()  # until the client ends its sending direction
             self.wfile.write(heard.upper())
             self.wfile.flush()
             self.close_connection = True

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Our server with other implementations of HTTP: curl, and Python's http.client. Also TLS, with OpenSSL's client as the
-// peer.
+// Tests our HTTP server with clients that we did not write: curl, Python's http.client and, for TLS, OpenSSL's client.
 
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_server.hpp>
@@ -47,7 +46,7 @@ using work = std::function<awaitable<void>(http_server&)>;
 
 bool has(const std::string& program) { return std::system((program + " --version >/dev/null 2>&1").c_str()) == 0; }
 
-/// A shell command on a thread of its own, while the server runs on ours.
+/// A shell command that runs on another thread while the server runs on this one.
 class command {
  public:
   explicit command(std::string line) : thread_([this, text = std::move(line)] { read(text); }) {}
@@ -79,11 +78,11 @@ class command {
 };
 
 awaitable<std::string> output_of(std::string line) {
-  command one(std::move(line));
-  const std::function<bool()> over = [&] { return one.ended(); };
+  command running(std::move(line));
+  const std::function<bool()> over = [&] { return running.ended(); };
   const bool ended = co_await comes_about(over);
   if (!ended) throw std::runtime_error("the command did not end");
-  co_return one.output();
+  co_return running.output();
 }
 
 TEST(HttpServerPeers, curl_is_served) {
@@ -91,40 +90,41 @@ TEST(HttpServerPeers, curl_is_served) {
   const temporary_folder folder;
   const std::string big = folder / "big";
   std::ofstream(big) << std::string(3'000'000, 'x');
-  site one;
+  site test_site;
   const work body = [&](http_server& server) -> awaitable<void> {
     const std::string curl = "curl -sS --noproxy '*' --max-time 60 ";
-    const std::string url = "http://127.0.0.1:" + std::to_string(one.port);
-    std::string said =
+    const std::string url = "http://127.0.0.1:" + std::to_string(test_site.port);
+    std::string output =
         co_await output_of(curl + url + "/hello " + url + "/stream " + url + "/sized -w '[%{num_connects}]'");
-    EXPECT_EQ(said, "hello[1]one,two,three[0]one,two,[0]");
-    said = co_await output_of(curl + "-I " + url + "/hello " + url + "/stream");
-    EXPECT_NE(said.find("Content-Length: 5\r\n"), std::string::npos) << said;
-    EXPECT_NE(said.find("Transfer-Encoding: chunked\r\n"), std::string::npos) << said;
-    said = co_await output_of(curl + "-0 " + url + "/stream");
-    EXPECT_EQ(said, "one,two,three");
-    said = co_await output_of(curl +
-                              "--expect100-timeout 50 -o /dev/null -w '%{http_code} %{size_download}' --data-binary @" +
-                              big + " -H 'Expect: 100-continue' " + url + "/echo");
-    EXPECT_EQ(said, "200 3000000");
-    said = co_await output_of("cat " + big + " | " + curl +
-                              "-o /dev/null -w '%{http_code} %{size_download}' -X POST -T - " + url + "/echo");
-    EXPECT_EQ(said, "200 3000000");
-    said = co_await output_of(curl + "-o /dev/null -w '%{http_code}' -X POST " + url + "/echo");
-    EXPECT_EQ(said, "200");
-    said = co_await output_of(curl + url + "/torn >/dev/null 2>&1; echo $?");
-    EXPECT_EQ(said, "18\n") << "a torn reply looked whole";
-    said = co_await output_of(curl + "-o /dev/null -w '%{http_code}' -H 'Host: evil.test' " + url + "/hello");
-    EXPECT_EQ(said, "421");
-    said = co_await output_of(curl + "-o /dev/null -w '%{http_code}' -H 'Origin: https://evil.test' " + url + "/hello");
-    EXPECT_EQ(said, "403");
-    said = co_await output_of("curl -s --noproxy '*' -m 2 " + url + "/wait");
-    EXPECT_EQ(said, "begun");
-    const std::function<bool()> left = [&] { return one.cancelled == 1 && server.connections() == 0; };
+    EXPECT_EQ(output, "hello[1]one,two,three[0]one,two,[0]");
+    output = co_await output_of(curl + "-I " + url + "/hello " + url + "/stream");
+    EXPECT_NE(output.find("Content-Length: 5\r\n"), std::string::npos) << output;
+    EXPECT_NE(output.find("Transfer-Encoding: chunked\r\n"), std::string::npos) << output;
+    output = co_await output_of(curl + "-0 " + url + "/stream");
+    EXPECT_EQ(output, "one,two,three");
+    output = co_await output_of(
+        curl + "--expect100-timeout 50 -o /dev/null -w '%{http_code} %{size_download}' --data-binary @" + big +
+        " -H 'Expect: 100-continue' " + url + "/echo");
+    EXPECT_EQ(output, "200 3000000");
+    output = co_await output_of("cat " + big + " | " + curl +
+                                "-o /dev/null -w '%{http_code} %{size_download}' -X POST -T - " + url + "/echo");
+    EXPECT_EQ(output, "200 3000000");
+    output = co_await output_of(curl + "-o /dev/null -w '%{http_code}' -X POST " + url + "/echo");
+    EXPECT_EQ(output, "200");
+    output = co_await output_of(curl + url + "/torn >/dev/null 2>&1; echo $?");
+    EXPECT_EQ(output, "18\n") << "a torn reply looked whole";
+    output = co_await output_of(curl + "-o /dev/null -w '%{http_code}' -H 'Host: evil.test' " + url + "/hello");
+    EXPECT_EQ(output, "421");
+    output =
+        co_await output_of(curl + "-o /dev/null -w '%{http_code}' -H 'Origin: https://evil.test' " + url + "/hello");
+    EXPECT_EQ(output, "403");
+    output = co_await output_of("curl -s --noproxy '*' -m 2 " + url + "/wait");
+    EXPECT_EQ(output, "begun");
+    const std::function<bool()> left = [&] { return test_site.cancelled == 1 && server.connections() == 0; };
     const bool cancelled = co_await comes_about(left);
     EXPECT_TRUE(cancelled);
   };
-  run([&] { return one.open(one.pages(), http_server_settings(), body); });
+  run([&] { return test_site.open(test_site.pages(), http_server_settings(), body); });
 }
 
 TEST(HttpServerPeers, a_reply_before_the_body_was_sent_reaches_curl) {
@@ -132,21 +132,21 @@ TEST(HttpServerPeers, a_reply_before_the_body_was_sent_reaches_curl) {
   const temporary_folder folder;
   const std::string big = folder / "big";
   std::ofstream(big) << std::string(20'000'000, 'x');
-  site one;
+  site test_site;
   const work body = [&](http_server&) -> awaitable<void> {
-    const std::string said = co_await output_of(
+    const std::string output = co_await output_of(
         "curl -sS --noproxy '*' --max-time 60 -o /dev/null -w '%{http_code}' -H 'Expect:' --data-binary @" + big +
-        " http://127.0.0.1:" + std::to_string(one.port) + "/echo 2>/dev/null");
-    EXPECT_EQ(said, "413");
+        " http://127.0.0.1:" + std::to_string(test_site.port) + "/echo 2>/dev/null");
+    EXPECT_EQ(output, "413");
   };
-  run([&] { return one.open(one.pages(), http_server_settings(), body); });
+  run([&] { return test_site.open(test_site.pages(), http_server_settings(), body); });
 }
 
 TEST(HttpServerPeers, pythons_http_client_is_served) {
   if (!has("python3")) GTEST_SKIP() << "there is no Python";
-  site one;
+  site test_site;
   const work body = [&](http_server& server) -> awaitable<void> {
-    const std::string said = co_await output_of("python3 - " + std::to_string(one.port) + R"( 2>&1 <<'END'
+    const std::string output = co_await output_of("python3 - " + std::to_string(test_site.port) + R"( 2>&1 <<'END'
 import http.client, sys
 c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=60)
 def ask(*what, **more):
@@ -168,25 +168,25 @@ except http.client.IncompleteRead as e:
     print("incomplete")
 END
 )");
-    EXPECT_EQ(said,
+    EXPECT_EQ(output,
               "200:hello 200: 200:one,two,three 200:abc 200:abcd 200:hello 500:500 Internal Server Error\n 200:hello "
               "incomplete\n");
     static_cast<void>(server);
   };
-  run([&] { return one.open(one.pages(), http_server_settings(), body); });
+  run([&] { return test_site.open(test_site.pages(), http_server_settings(), body); });
 }
 
-awaitable<void> serve_tls(site* one) {
+awaitable<void> serve_tls(site* test_site) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const certificate authority("");
   const certificate own("DNS:localhost,IP:127.0.0.1", &authority);
   http_server_settings settings;
   settings.head_timeout(std::chrono::seconds(3));
-  http_server server(executor, one->pages(), settings);
+  http_server server(executor, test_site->pages(), settings);
   cofferdam::tls_server_settings shown;
   shown.certificate(own.pem(), own.key_pem());
   cofferdam::listener where = cofferdam::tls_listener(executor, "127.0.0.1", 0, shown);
-  one->port = where.port();
+  test_site->port = where.port();
   EXPECT_TRUE(where.is_loopback());
   server.listen(std::move(where));
   bool ended = false;
@@ -195,7 +195,7 @@ awaitable<void> serve_tls(site* one) {
   cofferdam::tls_settings trust;
   trust.trust(authority.pem());
   {
-    http_client client(executor, cofferdam::detail::tls_connector("127.0.0.1", one->port, trust));
+    http_client client(executor, cofferdam::detail::tls_connector("127.0.0.1", test_site->port, trust));
     http_response answer = co_await client.request(http_request("GET", "/hello"));
     EXPECT_EQ(answer.text(), "hello");
     answer = co_await client.request(http_request("GET", "/stream"));
@@ -208,34 +208,35 @@ awaitable<void> serve_tls(site* one) {
     EXPECT_EQ(server.connections(), 1U);
     co_await client.close();
   }
-  raw_client plain = co_await raw_client::connect(one->there());
+  raw_client plain = co_await raw_client::connect(test_site->there());
   co_await plain.say("GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
   std::string heard = co_await plain.rest();
   EXPECT_EQ(heard.find("hello"), std::string::npos);
-  raw_client silent = co_await raw_client::connect(one->there());
+  raw_client silent = co_await raw_client::connect(test_site->there());
   heard = co_await silent.rest();
   EXPECT_EQ(heard, "");
-  raw_client leaving = co_await raw_client::connect(cofferdam::detail::tls_connector("127.0.0.1", one->port, trust));
+  raw_client leaving =
+      co_await raw_client::connect(cofferdam::detail::tls_connector("127.0.0.1", test_site->port, trust));
   co_await leaving.say("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
   heard = co_await leaving.hear("begun");
   leaving.close();
-  const std::function<bool()> left = [&] { return one->cancelled == 1; };
+  const std::function<bool()> left = [&] { return test_site->cancelled == 1; };
   const bool cancelled = co_await comes_about(left);
   EXPECT_TRUE(cancelled);
   co_await server.stop();
   const std::function<bool()> over = [&] { return ended; };
-  const bool all = co_await comes_about(over);
-  EXPECT_TRUE(all);
+  const bool stopped = co_await comes_about(over);
+  EXPECT_TRUE(stopped);
 }
 
 TEST(HttpServerPeers, tls_is_spoken) {
-  site one;
-  run([&] { return serve_tls(&one); });
+  site test_site;
+  run([&] { return serve_tls(&test_site); });
 }
 
 TEST(HttpServerPeers, a_certificate_that_is_of_no_use_is_an_error) {
   asio::io_context context;
-  const certificate one("DNS:localhost");
+  const certificate issued("DNS:localhost");
   const certificate other("DNS:localhost");
   const auto refused = [&](cofferdam::tls_server_settings settings) {
     try {
@@ -247,9 +248,9 @@ TEST(HttpServerPeers, a_certificate_that_is_of_no_use_is_an_error) {
     return false;
   };
   EXPECT_TRUE(refused({}));
-  EXPECT_TRUE(refused(cofferdam::tls_server_settings().certificate("nonsense", one.key_pem())));
-  EXPECT_TRUE(refused(cofferdam::tls_server_settings().certificate(one.pem(), other.key_pem())));
-  EXPECT_TRUE(refused(cofferdam::tls_server_settings().certificate(one.pem(), one.locked_key_pem())));
+  EXPECT_TRUE(refused(cofferdam::tls_server_settings().certificate("nonsense", issued.key_pem())));
+  EXPECT_TRUE(refused(cofferdam::tls_server_settings().certificate(issued.pem(), other.key_pem())));
+  EXPECT_TRUE(refused(cofferdam::tls_server_settings().certificate(issued.pem(), issued.locked_key_pem())));
   EXPECT_TRUE(refused(cofferdam::tls_server_settings().certificate_files("/none/a", "/none/b")));
 }
 

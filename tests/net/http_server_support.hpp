@@ -42,7 +42,7 @@ inline cofferdam::awaitable<void> pause(std::chrono::milliseconds time) {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-/// Looks again and again, for up to 20 s, whether something has come about.
+/// Polls `what` until it returns true. Returns false if it is still false after 20 s.
 inline cofferdam::awaitable<bool> comes_about(std::function<bool()> what) {
   for (int i = 0; i < 4000; ++i) {
     if (what()) co_return true;
@@ -51,21 +51,21 @@ inline cofferdam::awaitable<bool> comes_about(std::function<bool()> what) {
   co_return false;
 }
 
-/// A client that sends the given bytes unchanged.
+/// A client that sends bytes exactly as the test gives them, so that it can send invalid requests.
 class raw_client {
  public:
   explicit raw_client(cofferdam::byte_stream stream) : stream_(std::move(stream)) {}
 
-  static cofferdam::awaitable<raw_client> connect(cofferdam::detail::connector there) {
+  static cofferdam::awaitable<raw_client> connect(cofferdam::detail::connector target) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    cofferdam::byte_stream stream = co_await there.connect(executor, std::chrono::seconds(20));
+    cofferdam::byte_stream stream = co_await target.connect(executor, std::chrono::seconds(20));
     co_return raw_client(std::move(stream));
   }
 
   cofferdam::awaitable<void> say(std::string text) { co_await stream_.write(cofferdam::as_bytes(text)); }
   cofferdam::awaitable<void> end() { return stream_.shutdown_send(); }
   void close() { stream_.close(); }
-  /// All up to the end of the stream; an abrupt end counts as one.
+  /// Reads until the stream ends, and returns all bytes. A reset of the connection counts as an end.
   cofferdam::awaitable<std::string> rest() {
     std::array<std::byte, 4096> room;
     try {
@@ -79,7 +79,7 @@ class raw_client {
     }
     co_return std::exchange(heard_, std::string());
   }
-  /// Reads up to and including `mark`; later bytes are kept.
+  /// Reads until `mark` has arrived, and returns the bytes up to and including it. Later bytes stay for the next call.
   cofferdam::awaitable<std::string> hear(std::string mark) {
     std::array<std::byte, 4096> room;
     while (heard_.find(mark) == std::string::npos) {
@@ -100,7 +100,7 @@ class raw_client {
   bool reset_ = false;
 };
 
-/// A server on a free port of this machine, and what its handlers have met.
+/// A server on a free port of the loopback interface, with counters of what happened to its handlers.
 class site {
  public:
   using handler = cofferdam::detail::http_server::handler;
@@ -113,7 +113,7 @@ class site {
 
   cofferdam::detail::connector there() const { return cofferdam::detail::tcp_connector("127.0.0.1", port); }
 
-  /// Runs `body(server)` while the server runs; then stops it and waits for both.
+  /// Runs `body(server)` while the server runs. Then stops the server and waits for its end.
   cofferdam::awaitable<void> open(handler each, cofferdam::http_server_settings settings,
                                   std::function<cofferdam::awaitable<void>(cofferdam::detail::http_server&)> body) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -123,11 +123,11 @@ class site {
     cofferdam::listener where = cofferdam::tcp_listener(executor, "127.0.0.1", 0);
     port = where.port();
     server.listen(std::move(where));
-    bool ended = false;
+    bool has_ended = false;
     std::exception_ptr failure;
     const auto done = [&](std::exception_ptr reason) {
       failure = std::move(reason);
-      ended = true;
+      has_ended = true;
     };
     asio::co_spawn(executor, server.run(), done);
     std::exception_ptr broke;
@@ -138,14 +138,14 @@ class site {
     }
     co_await server.stop();
     EXPECT_EQ(server.connections(), 0U);
-    const std::function<bool()> is_over = [&] { return ended; };
+    const std::function<bool()> is_over = [&] { return has_ended; };
     const bool over = co_await comes_about(is_over);
     EXPECT_TRUE(over);
     if (failure) std::rethrow_exception(failure);
     if (broke) std::rethrow_exception(broke);
   }
 
-  /// Pages for most tests.
+  /// Serves the pages that most tests use.
   cofferdam::awaitable<void> serve(cofferdam::http_call& call) {
     ++started;
     const ending mine(&ended);
@@ -156,7 +156,7 @@ class site {
       const cofferdam::bytes body = co_await call.read_all();
       cofferdam::http_reply answer(200);
       answer.body(body);
-      for (const cofferdam::http_field& one : call.trailers()) answer.field("X-" + one.name(), one.value());
+      for (const cofferdam::http_field& field : call.trailers()) answer.field("X-" + field.name(), field.value());
       co_await call.reply(std::move(answer));
     } else if (path == "/stream") {
       co_await call.begin(cofferdam::http_reply(200).field("Content-Type", "text/plain"));

@@ -65,7 +65,7 @@ class HttpServer : public testing::Test {
                     const http_server_settings& settings = http_server_settings()) {
     run([&] { return site_.open(std::move(each), settings, body); });
   }
-  /// Sends `text` over one connection, and returns everything until the server closes it.
+  /// Sends `text` over one connection, and returns everything that the server sends until it closes the connection.
   std::string talk(const std::string& text, const http_server_settings& settings = http_server_settings()) {
     std::string heard;
     const work body = [&](http_server&) -> awaitable<void> {
@@ -205,7 +205,7 @@ TEST_F(HttpServer, bad_requests_have_the_status_that_is_due) {
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 11\r\n\r\nabcdefghijk", 413},
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 11\r\nExpect: 100-continue\r\n\r\n", 413},
       {"POST /echo HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nb\r\nabcdefghijk\r\n0\r\n\r\n", 413},
-      // Requests that two readers could understand differently.
+      // Requests that two implementations could interpret differently, which would allow request smuggling.
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400},
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
       {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: +3\r\n\r\nabc", 400},
@@ -521,11 +521,11 @@ TEST_F(HttpServer, only_hosts_and_origins_that_are_believed_are_served) {
   };
   const auto check = [&](const std::vector<row>& rows, const http_server_settings& settings) {
     const work body = [&](http_server&) -> awaitable<void> {
-      for (const row& one : rows) {
-        std::string text = "GET /hello HTTP/1.1\r\nHost: " + one.host + "\r\nConnection: close\r\n";
-        if (!one.origin.empty()) text += "Origin: " + one.origin + "\r\n";
+      for (const row& entry : rows) {
+        std::string text = "GET /hello HTTP/1.1\r\nHost: " + entry.host + "\r\nConnection: close\r\n";
+        if (!entry.origin.empty()) text += "Origin: " + entry.origin + "\r\n";
         const std::string heard = co_await talk_here(text + "\r\n");
-        EXPECT_EQ(heard.substr(9, 3), std::to_string(one.status)) << one.host << " / " << one.origin;
+        EXPECT_EQ(heard.substr(9, 3), std::to_string(entry.status)) << entry.host << " / " << entry.origin;
       }
     };
     with(body, settings);
@@ -611,28 +611,29 @@ TEST_F(HttpServer, stopping_cancels_what_runs_too_long) {
   EXPECT_TRUE(site_.errors.empty());
 }
 
-/// A server with a client in the middle of a reply, for what happens to it then.
-awaitable<void> a_busy_moment(site* one) {
+/// Runs a server and a client that disconnects in the middle of a reply. The tests below interrupt this coroutine at
+/// each step.
+awaitable<void> a_busy_moment(site* test_site) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  http_server server(executor, one->pages());
+  http_server server(executor, test_site->pages());
   cofferdam::listener where = cofferdam::tcp_listener(executor, "127.0.0.1", 0);
-  one->port = where.port();
+  test_site->port = where.port();
   server.listen(std::move(where));
   bool ended = false;
   const auto done = [&](const std::exception_ptr&) { ended = true; };
   asio::co_spawn(executor, server.run(), done);
-  raw_client client = co_await raw_client::connect(one->there());
+  raw_client client = co_await raw_client::connect(test_site->there());
   co_await client.say(get_hello + "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n" +
                       "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
   co_await client.hear("begun");
   client.close();
-  const std::function<bool()> cancelled = [&] { return one->cancelled == 1; };
+  const std::function<bool()> cancelled = [&] { return test_site->cancelled == 1; };
   const bool left = co_await comes_about(cancelled);
   EXPECT_TRUE(left);
   co_await server.stop();
   const std::function<bool()> over = [&] { return ended; };
-  const bool all = co_await comes_about(over);
-  EXPECT_TRUE(all);
+  const bool stopped = co_await comes_about(over);
+  EXPECT_TRUE(stopped);
 }
 
 std::size_t open_descriptors() {
@@ -648,20 +649,20 @@ TEST_F(HttpServer, its_context_may_be_destroyed_at_any_step) {
   const std::size_t before = open_descriptors();
   bool ended = false;
   for (std::size_t handlers = 1; !ended && handlers < 2000; ++handlers) {
-    site one;
-    ended = cofferdam_test::destroy_after(handlers, [&] { return a_busy_moment(&one); });
+    site test_site;
+    ended = cofferdam_test::destroy_after(handlers, [&] { return a_busy_moment(&test_site); });
   }
   EXPECT_TRUE(ended);
   EXPECT_EQ(open_descriptors(), before);
 }
 
-awaitable<void> run_only(site* one) {
+awaitable<void> run_only(site* test_site) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  http_server server(executor, one->pages());
+  http_server server(executor, test_site->pages());
   cofferdam::listener where = cofferdam::tcp_listener(executor, "127.0.0.1", 0);
-  one->port = where.port();
+  test_site->port = where.port();
   server.listen(std::move(where));
-  raw_client client = co_await raw_client::connect(one->there());
+  raw_client client = co_await raw_client::connect(test_site->there());
   co_await client.say("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
   std::exception_ptr failure;
   try {
@@ -676,10 +677,10 @@ awaitable<void> run_only(site* one) {
 TEST_F(HttpServer, cancelling_the_coroutine_that_runs_it_ends_everything_at_any_step) {
   const std::size_t before = open_descriptors();
   for (std::size_t handlers = 1; handlers < 60; ++handlers) {
-    site one;
+    site test_site;
     std::exception_ptr failure;
     const cofferdam_test::watchdog guard(60s);
-    cofferdam_test::driven<void> driven(run_only(&one));
+    cofferdam_test::driven<void> driven(run_only(&test_site));
     for (std::size_t i = 0; i < handlers; ++i) {
       if (driven.context().poll_one() == 0) break;
     }
@@ -693,43 +694,43 @@ TEST_F(HttpServer, cancelling_the_coroutine_that_runs_it_ends_everything_at_any_
     } catch (const std::system_error& reason) {
       EXPECT_EQ(reason.code(), asio::error::operation_aborted);
     }
-    EXPECT_EQ(one.ended, one.started) << handlers;
+    EXPECT_EQ(test_site.ended, test_site.started) << handlers;
   }
   EXPECT_EQ(open_descriptors(), before);
 }
 
-awaitable<void> destroy_while_busy(site* one) {
+awaitable<void> destroy_while_busy(site* test_site) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  auto server = std::make_unique<http_server>(executor, one->pages());
+  auto server = std::make_unique<http_server>(executor, test_site->pages());
   cofferdam::listener where = cofferdam::tcp_listener(executor, "127.0.0.1", 0);
-  one->port = where.port();
+  test_site->port = where.port();
   server->listen(std::move(where));
   bool ended = false;
   const auto done = [&](const std::exception_ptr&) { ended = true; };
   asio::co_spawn(executor, server->run(), done);
-  raw_client client = co_await raw_client::connect(one->there());
+  raw_client client = co_await raw_client::connect(test_site->there());
   co_await client.say("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
   co_await client.hear("begun");
   server.reset();
   const std::string rest = co_await client.rest();
   EXPECT_FALSE(rest.ends_with("0\r\n\r\n"));
   const std::function<bool()> over = [&] { return ended; };
-  const bool all = co_await comes_about(over);
-  EXPECT_TRUE(all);
-  EXPECT_EQ(one->cancelled, 1);
+  const bool stopped = co_await comes_about(over);
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(test_site->cancelled, 1);
 }
 
 TEST_F(HttpServer, destroying_it_closes_everything) {
   run([&] { return destroy_while_busy(&site_); });
 }
 
-awaitable<void> serve_a_socket(site* one, std::string path) {
+awaitable<void> serve_a_socket(site* test_site, std::string path) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   {
     cofferdam::listener dead = cofferdam::unix_listener(executor, path);
-    struct stat made {};
-    EXPECT_EQ(::stat(path.c_str(), &made), 0);
-    EXPECT_EQ(made.st_mode & 0777U, 0600U);
+    struct stat socket_status {};
+    EXPECT_EQ(::stat(path.c_str(), &socket_status), 0);
+    EXPECT_EQ(socket_status.st_mode & 0777U, 0600U);
     try {
       cofferdam::unix_listener(executor, path);
       ADD_FAILURE() << "two servers have one socket";
@@ -738,7 +739,7 @@ awaitable<void> serve_a_socket(site* one, std::string path) {
     }
   }
   EXPECT_FALSE(std::filesystem::exists(path));
-  http_server server(executor, one->pages());
+  http_server server(executor, test_site->pages());
   server.listen(cofferdam::unix_listener(executor, path));
   bool ended = false;
   const auto done = [&](const std::exception_ptr&) { ended = true; };
@@ -750,8 +751,8 @@ awaitable<void> serve_a_socket(site* one, std::string path) {
   co_await server.stop();
   EXPECT_FALSE(std::filesystem::exists(path));
   const std::function<bool()> over = [&] { return ended; };
-  const bool all = co_await comes_about(over);
-  EXPECT_TRUE(all);
+  const bool stopped = co_await comes_about(over);
+  EXPECT_TRUE(stopped);
 }
 
 TEST_F(HttpServer, a_unix_socket_is_the_owners_alone_and_goes_with_the_server) {

@@ -20,34 +20,34 @@ namespace {
 boost::json::object parsed(const char* text) { return boost::json::parse(text).as_object(); }
 
 TEST(JsonObjectView, a_member_of_another_kind_is_nothing) {
-  const boost::json::object said = parsed(R"({"text":"a","object":{"in":1},"array":["x",2,"y"],"yes":true,"no":false,
+  const boost::json::object object = parsed(R"({"text":"a","object":{"in":1},"array":["x",2,"y"],"yes":true,"no":false,
       "null":null,"one":1})");
   for (const std::string_view key : {"text", "object", "array", "yes", "no", "null", "one", "absent"}) {
     const std::string why(key);
-    EXPECT_EQ(member(said, key) != nullptr, key != "absent") << why;
-    EXPECT_EQ(object_at(said, key) != nullptr, key == "object") << why;
-    EXPECT_EQ(array_at(said, key) != nullptr, key == "array") << why;
-    EXPECT_EQ(text_at(said, key), key == "text" ? "a" : "") << why;
-    EXPECT_EQ(if_text_at(said, key).has_value(), key == "text") << why;
-    EXPECT_EQ(is_true_at(said, key), key == "yes") << why;
-    EXPECT_EQ(number_at(said, key).has_value(), key == "one") << why;
-    EXPECT_EQ(count_at(said, key).has_value(), key == "one") << why;
-    EXPECT_EQ(texts_at(said, key), key == "array" ? std::vector<std::string>({"x", "y"}) : std::vector<std::string>())
+    EXPECT_EQ(member(object, key) != nullptr, key != "absent") << why;
+    EXPECT_EQ(object_at(object, key) != nullptr, key == "object") << why;
+    EXPECT_EQ(array_at(object, key) != nullptr, key == "array") << why;
+    EXPECT_EQ(text_at(object, key), key == "text" ? "a" : "") << why;
+    EXPECT_EQ(if_text_at(object, key).has_value(), key == "text") << why;
+    EXPECT_EQ(is_true_at(object, key), key == "yes") << why;
+    EXPECT_EQ(number_at(object, key).has_value(), key == "one") << why;
+    EXPECT_EQ(count_at(object, key).has_value(), key == "one") << why;
+    EXPECT_EQ(texts_at(object, key), key == "array" ? std::vector<std::string>({"x", "y"}) : std::vector<std::string>())
         << why;
   }
 }
 
 TEST(JsonObjectView, an_empty_text_is_a_text) {
-  const boost::json::object said = parsed(R"({"text":""})");
-  EXPECT_EQ(if_text_at(said, "text"), std::string_view());
-  EXPECT_EQ(if_text_at(said, "other"), std::nullopt);
+  const boost::json::object object = parsed(R"({"text":""})");
+  EXPECT_EQ(if_text_at(object, "text"), std::string_view());
+  EXPECT_EQ(if_text_at(object, "other"), std::nullopt);
 }
 
 TEST(JsonObjectView, of_no_object_every_member_is_nothing) {
-  const boost::json::object said = parsed(R"({"a":{"b":{"c":"deep"}}})");
-  EXPECT_EQ(text_at(object_at(object_at(said, "a"), "b"), "c"), "deep");
-  EXPECT_EQ(text_at(object_at(object_at(said, "x"), "b"), "c"), "");
-  EXPECT_EQ(number_at(object_at(said, "x"), "c"), std::nullopt);
+  const boost::json::object object = parsed(R"({"a":{"b":{"c":"deep"}}})");
+  EXPECT_EQ(text_at(object_at(object_at(object, "a"), "b"), "c"), "deep");
+  EXPECT_EQ(text_at(object_at(object_at(object, "x"), "b"), "c"), "");
+  EXPECT_EQ(number_at(object_at(object, "x"), "c"), std::nullopt);
   EXPECT_EQ(member(nullptr, "a"), nullptr);
 }
 
@@ -62,9 +62,9 @@ TEST(JsonObjectView, numbers_whichever_way_they_are_written) {
         row{"1e3", 1000, 1000}, row{"1e300", std::nullopt, std::nullopt},
         row{"9223372036854775807", INT64_MAX, INT64_MAX}, row{"18446744073709551615", std::nullopt, UINT64_MAX},
         row{"-9223372036854775808", INT64_MIN, std::nullopt}}) {
-    const boost::json::object said = parsed((std::string("{\"n\":") + each.text + "}").c_str());
-    EXPECT_EQ(number_at(said, "n"), each.number) << each.text;
-    EXPECT_EQ(count_at(said, "n"), each.count) << each.text;
+    const boost::json::object object = parsed((std::string("{\"n\":") + each.text + "}").c_str());
+    EXPECT_EQ(number_at(object, "n"), each.number) << each.text;
+    EXPECT_EQ(count_at(object, "n"), each.count) << each.text;
   }
 }
 

@@ -33,12 +33,13 @@
 
 namespace cofferdam_test {
 
-/// The behaviour of a peer on one connection: sends each reply once it has received a text, then waits or ends.
+/// The scripted behaviour of a peer on one connection. The peer sends each reply after it has received an expected
+/// text. After the last reply it keeps the connection open, closes it or resets it.
 class conversation {
  public:
   enum class ending { stay, close, reset };
 
-  /// Sends `reply` once the input since the last reply contains `heard`.
+  /// Adds a turn: the peer sends `reply` as soon as the input since its last reply contains `heard`.
   conversation& on(std::string heard, std::string reply) & {
     turns.push_back({std::move(heard), std::move(reply)});
     return *this;
@@ -50,13 +51,14 @@ class conversation {
     last = how;
     return std::move(*this);
   }
-  /// Takes no more than this many bytes: a further write waits, or fails with EPIPE.
-  conversation&& takes(std::size_t most, bool fails) && {
-    room = most;
+  /// Limits the bytes that the peer accepts to `limit`. A further write fails with EPIPE if `fails` is true, and
+  /// otherwise waits.
+  conversation&& takes(std::size_t limit, bool fails) && {
+    room = limit;
     writes_fail = fails;
     return std::move(*this);
   }
-  /// Looks alive when it has ended, as a connection whose end is still on its way does.
+  /// Makes the connection look alive after its end, as if the end had not arrived yet.
   conversation&& secretly() && {
     secret = true;
     return std::move(*this);
@@ -73,18 +75,18 @@ class conversation {
   bool secret = false;
 };
 
-/// A peer in memory: scripted, and without threads or sockets, so that every step of a test is the same each time.
+/// A scripted peer in memory. It uses no threads and no sockets, so each run of a test takes the same steps.
 class memory_peer {
  public:
-  /// One for each connection, in order; connections beyond the last are refused.
+  /// The plans of the connections, in order. Connections beyond the last plan are refused.
   std::vector<conversation> plans;
-  /// The longest piece that a read yields.
+  /// The largest number of bytes that one read returns.
   std::size_t piece = std::numeric_limits<std::size_t>::max();
-  /// The received bytes of each connection.
+  /// The bytes that the peer has received on each connection.
   std::vector<std::string> received;
-  /// True for each connection whose sending direction this side has closed.
+  /// For each connection, true if the client has closed its sending direction.
   std::vector<bool> half_closed;
-  /// Streams that were not closed.
+  /// The number of streams that are not closed yet.
   int open = 0;
 
   cofferdam::detail::connector connector() { return {"the scripted peer", "peer.test", recipe(this)}; }

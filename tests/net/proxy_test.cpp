@@ -17,10 +17,10 @@ using cofferdam::http_proxy;
 using cofferdam::proxy_rules;
 
 TEST(HttpProxy, is_read_from_a_url) {
-  const http_proxy all = http_proxy::parse("http://us%65r:p%3Ass@proxy.test:3128/", "it");
-  EXPECT_EQ(all.host(), "proxy.test");
-  EXPECT_EQ(all.port(), 3128);
-  EXPECT_EQ(all.authorization(), "Basic dXNlcjpwOnNz");
+  const http_proxy proxy = http_proxy::parse("http://us%65r:p%3Ass@proxy.test:3128/", "it");
+  EXPECT_EQ(proxy.host(), "proxy.test");
+  EXPECT_EQ(proxy.port(), 3128);
+  EXPECT_EQ(proxy.authorization(), "Basic dXNlcjpwOnNz");
   const http_proxy bare = http_proxy::parse("proxy.test", "it");
   EXPECT_EQ(bare.port(), 80);
   EXPECT_EQ(bare.authorization(), "");
@@ -52,11 +52,11 @@ TEST(ProxyRules, nothing_said_is_direct) {
 }
 
 TEST(ProxyRules, this_machine_is_reached_directly) {
-  const proxy_rules all("proxy.test:1");
+  const proxy_rules rules("proxy.test:1");
   for (const char* host : {"localhost", "LocalHost.", "a.localhost", "127.0.0.1", "127.9.9.9", "::1"})
-    EXPECT_TRUE(direct(all, host)) << host;
+    EXPECT_TRUE(direct(rules, host)) << host;
   for (const char* host : {"example.com", "localhost.example.com", "128.0.0.1", "::2"})
-    EXPECT_FALSE(direct(all, host)) << host;
+    EXPECT_FALSE(direct(rules, host)) << host;
 }
 
 TEST(ProxyRules, exceptions_are_names_with_all_below_them) {

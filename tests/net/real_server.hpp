@@ -18,10 +18,10 @@
 
 namespace cofferdam_test {
 
-/// Returns true if there is a Python to run tests/net/http_server.py.
+/// Returns true if Python can run tests/net/http_server.py.
 inline bool has_python() { return std::system("python3 -c 'import ssl, http.server' >/dev/null 2>&1") == 0; }
 
-/// A process of tests/net/http_server.py; ended with the object.
+/// A process that runs tests/net/http_server.py. The destructor ends the process.
 class real_server {
  public:
   explicit real_server(std::vector<std::string> options = {}) {
@@ -32,7 +32,7 @@ class real_server {
     std::vector<std::string> words{"python3", source_path("tests/net/http_server.py")};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> raw;
-    for (std::string& one : words) raw.push_back(one.data());
+    for (std::string& word : words) raw.push_back(word.data());
     raw.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);

@@ -20,7 +20,7 @@
 
 namespace cofferdam_test {
 
-/// Reads until the other side ends its direction.
+/// Reads until the other side ends its sending direction, and returns all bytes.
 inline cofferdam::awaitable<std::string> read_all(cofferdam::byte_stream& stream) {
   std::string text;
   std::array<std::byte, 4096> room;
@@ -32,7 +32,7 @@ inline cofferdam::awaitable<std::string> read_all(cofferdam::byte_stream& stream
   co_return text;
 }
 
-/// Yields `count` pieces of 10,000 bytes.
+/// A source of a request body: yields `count` pieces of 10,000 bytes.
 class piece_source {
  public:
   explicit piece_source(int count) : left_(std::make_shared<int>(count)) {}
@@ -51,10 +51,10 @@ inline void http_body_of(cofferdam::http_request& request, int pieces) {
   request.body(cofferdam::http_body(cofferdam::http_body::source(piece_source(pieces))));
 }
 
-/// Exchanges requests with another implementation of HTTP, over any connector.
-inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::detail::connector there) {
+/// Makes requests of each kind to tests/net/http_server.py, and checks the replies.
+inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::detail::connector target) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  cofferdam::detail::http_client client(executor, there);
+  cofferdam::detail::http_client client(executor, target);
   cofferdam::http_response answer = co_await client.request(cofferdam::http_request("GET", "/hello"));
   EXPECT_EQ(answer.text(), "hello");
   answer = co_await client.request(cofferdam::http_request("HEAD", "/hello"));
@@ -68,7 +68,7 @@ inline cofferdam::awaitable<void> speak_to_a_real_server(cofferdam::detail::conn
   EXPECT_EQ(answer.status(), 404);
   EXPECT_EQ(answer.text(), "{\"message\":\"no such page\"}");
   answer = co_await client.request(cofferdam::http_request("GET", "/host"));
-  EXPECT_EQ(answer.text(), there.host());
+  EXPECT_EQ(answer.text(), target.host());
   answer = co_await client.request(cofferdam::http_request("GET", "/until-close"));
   EXPECT_EQ(answer.body().size(), 100'000U);
 

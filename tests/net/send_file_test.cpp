@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A file that goes into a stream, with and without the system's short way.
+// Tests of sending a file over a stream: with sendfile(2), and by copying where sendfile cannot be used.
 
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
@@ -48,11 +48,11 @@ using cofferdam::detail::tcp_connector;
 using cofferdam::detail::tls_connector;
 
 std::string numbers(std::size_t size) {
-  std::string made;
-  made.reserve(size + 16);
-  for (std::uint32_t i = 0; made.size() < size; ++i) made += std::to_string(i * 2654435761U) + " ";
-  made.resize(size);
-  return made;
+  std::string content;
+  content.reserve(size + 16);
+  for (std::uint32_t i = 0; content.size() < size; ++i) content += std::to_string(i * 2654435761U) + " ";
+  content.resize(size);
+  return content;
 }
 
 class sample {
@@ -77,14 +77,14 @@ class connection {
 awaitable<connection> connected() {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   listener where = tcp_listener(executor, "127.0.0.1", 0);
-  connector there = tcp_connector("127.0.0.1", where.port());
+  connector target = tcp_connector("127.0.0.1", where.port());
   connection both;
-  both.client = co_await there.connect(executor, std::chrono::seconds(20));
+  both.client = co_await target.connect(executor, std::chrono::seconds(20));
   both.server = co_await where.accept();
   co_return both;
 }
 
-/// Reads the other side of a connection up to its end.
+/// Reads from `from` until the other side ends the stream, and appends the bytes to `into`.
 awaitable<void> read_all(byte_stream from, std::string& into) {
   std::array<std::byte, 65536> room;
   for (;;) {
@@ -116,7 +116,7 @@ TEST(SendFile, a_part_of_a_file_arrives_as_it_is_and_the_descriptor_stays_where_
 
 TEST(SendFile, a_file_that_is_too_short_and_a_peer_that_has_gone_are_errors_and_no_signal) {
   const sample file(1'000'000);
-  ::signal(SIGPIPE, SIG_DFL);  // which would end this program
+  ::signal(SIGPIPE, SIG_DFL);  // the default action would end this program
   cofferdam_test::run([&]() -> awaitable<void> {
     connection both = co_await connected();
     byte_stream& client = both.client;
@@ -147,18 +147,19 @@ TEST(SendFile, waits_for_who_does_not_read_until_it_is_cancelled) {
     byte_stream& client = both.client;
     co_await client.send_file(file.fd.get(), 0, 64'000'000);
   });
-  std::string said = "nothing";
+  std::string outcome = "nothing";
   try {
     if (failure) std::rethrow_exception(failure);
   } catch (const error& reason) {
-    said = reason.code() == exec_errc::cancelled ? "cancelled" : reason.what();
+    outcome = reason.code() == exec_errc::cancelled ? "cancelled" : reason.what();
   }
-  EXPECT_EQ(said, "cancelled");
+  EXPECT_EQ(outcome, "cancelled");
 }
 
-/// A server that answers with the length and the end of a body.
+/// Sends `body` to a server, and then sends the body "next" with the same client. Returns the first reply and the body
+/// that the server received, or the message of the error; then a blank and the body of the second request.
 std::string talk(const http_body& body, bool with_tls) {
-  std::string said;
+  std::string outcome;
   const cofferdam_test::certificate authority("");
   const cofferdam_test::certificate shown("DNS:localhost,IP:127.0.0.1", &authority);
   cofferdam_test::run([&]() -> awaitable<void> {
@@ -166,8 +167,8 @@ std::string talk(const http_body& body, bool with_tls) {
     std::string heard;
     const auto handle = [&heard](http_call& call) -> awaitable<void> {
       heard.clear();
-      const bytes all = co_await call.read_all(16'000'000);
-      heard = as_text(all);
+      const bytes body_bytes = co_await call.read_all(16'000'000);
+      heard = as_text(body_bytes);
       co_await call.reply(http_reply(200).content("text/plain", "taken"));
     };
     http_server server(executor, handle);
@@ -183,23 +184,23 @@ std::string talk(const http_body& body, bool with_tls) {
       http_request what("POST", "/");
       what.body(body);
       const http_response answer = co_await client.request(std::move(what));
-      said = std::string(answer.text()) + " " + heard;
+      outcome = std::string(answer.text()) + " " + heard;
     } catch (const error& reason) {
-      said = std::string("error: ") + reason.what();
+      outcome = std::string("error: ") + reason.what();
     }
-    // After any outcome, the next request succeeds.
+    // The client stays usable after each outcome, so a next request must succeed.
     const http_response next = co_await client.request(http_request("POST", "/").body(http_body("next")));
-    said += " " + heard;
+    outcome += " " + heard;
     co_await server.stop();
   });
-  return said;
+  return outcome;
 }
 
 TEST(SendFile, a_request_carries_a_file_over_a_socket_and_over_tls) {
   const sample file(1'500'000);
   for (const bool with_tls : {false, true}) {
-    const std::string said = talk(http_body::of_file(file_range(file.fd.get(), 5, 1'400'000)), with_tls);
-    EXPECT_TRUE(said == "taken " + file.text.substr(5, 1'400'000) + " next") << with_tls << said.substr(0, 200);
+    const std::string outcome = talk(http_body::of_file(file_range(file.fd.get(), 5, 1'400'000)), with_tls);
+    EXPECT_TRUE(outcome == "taken " + file.text.substr(5, 1'400'000) + " next") << with_tls << outcome.substr(0, 200);
     const std::string none = talk(http_body::of_file(file_range(file.fd.get(), 5, 0)), with_tls);
     EXPECT_EQ(none, "taken  next");
     const std::string borrowed = talk(http_body::borrowed(as_bytes(file.text)), with_tls);
@@ -210,10 +211,10 @@ TEST(SendFile, a_request_carries_a_file_over_a_socket_and_over_tls) {
 TEST(SendFile, a_request_whose_file_is_too_short_fails_and_takes_its_connection_along) {
   const sample file(100'000);
   for (const bool with_tls : {false, true}) {
-    const std::string said = talk(http_body::of_file(file_range(file.fd.get(), 0, 100'001)), with_tls);
-    EXPECT_NE(said.find("error: "), std::string::npos) << said.substr(0, 100);
-    EXPECT_NE(said.find("become shorter"), std::string::npos) << said.substr(0, 200);
-    EXPECT_TRUE(said.ends_with(" next")) << said.substr(0, 200);
+    const std::string outcome = talk(http_body::of_file(file_range(file.fd.get(), 0, 100'001)), with_tls);
+    EXPECT_NE(outcome.find("error: "), std::string::npos) << outcome.substr(0, 100);
+    EXPECT_NE(outcome.find("become shorter"), std::string::npos) << outcome.substr(0, 200);
+    EXPECT_TRUE(outcome.ends_with(" next")) << outcome.substr(0, 200);
   }
 }
 

@@ -17,16 +17,16 @@ using namespace cofferdam;
 using cofferdam::detail::sse_event;
 using cofferdam::detail::sse_reader;
 
-/// Reads `text` in pieces of `size`: `type:data|` for each event.
+/// Reads `text` in pieces of `size` bytes. Returns `type:data|` for each event.
 std::string read(std::string_view text, std::size_t size = 1000) {
   sse_reader reader;
-  std::string all;
-  const auto each = [&all](const sse_event& event) {
-    all += event.type() + ":" + event.data() + (event.id().empty() ? "" : "#" + event.id()) + "|";
+  std::string events;
+  const auto each = [&events](const sse_event& event) {
+    events += event.type() + ":" + event.data() + (event.id().empty() ? "" : "#" + event.id()) + "|";
   };
   for (std::size_t at = 0; at < text.size(); at += size) reader.feed(text.substr(at, size), each);
   reader.finish(each);
-  return all;
+  return events;
 }
 
 TEST(SseReader, reads_events_with_every_end_of_line) {
@@ -52,12 +52,12 @@ TEST(SseReader, does_not_depend_on_how_the_stream_is_cut) {
   for (std::size_t size = 1; size <= text.size(); ++size) EXPECT_EQ(read(text, size), whole) << size;
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
     sse_reader reader;
-    std::string all;
-    const auto each = [&all](const sse_event& event) { all += event.type() + ":" + event.data() + "|"; };
+    std::string events;
+    const auto each = [&events](const sse_event& event) { events += event.type() + ":" + event.data() + "|"; };
     reader.feed(std::string_view(text).substr(0, cut), each);
     reader.feed(std::string_view(text).substr(cut), each);
     reader.finish(each);
-    EXPECT_EQ(all, whole) << cut;
+    EXPECT_EQ(events, whole) << cut;
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// tar_reader and tar_writer against GNU tar, bsdtar and Python's tarfile, in both directions and in every format of
-// theirs. Files of all kinds lie in a folder; what they pack we read, what we pack they unpack.
+// Tests tar_reader and tar_writer with GNU tar, bsdtar and Python's tarfile, in each format that these programs
+// support. We read archives that they write, and they extract archives that we write.
 
 #include <cofferdam/detail/net/tar_reader.hpp>
 #include <cofferdam/detail/net/tar_writer.hpp>
@@ -48,7 +48,7 @@ bool has(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-/// Runs a line of shell in the folder; it has to succeed. What it printed.
+/// Runs a shell line in the folder, and returns its output. Fails the test if the line does not succeed.
 std::string shell(const temporary_folder& place, const std::string& line) {
   const std::string log = (place / "log").string();
   const std::string whole = "export LC_ALL=C.UTF-8; cd '" + place.path().string() + "' && (" + line + ") >log 2>&1";
@@ -57,33 +57,33 @@ std::string shell(const temporary_folder& place, const std::string& line) {
   return temporary_folder::read_host(log);
 }
 
-/// A file as both sides should have it: what a link names, or what a file holds.
+/// A file as it must look on both sides. `content` is the target of a link, or the content of a file.
 struct thing {
   tar_type type;
   unsigned mode;
   std::string content;
   bool operator==(const thing&) const = default;
 };
-void PrintTo(const thing& one, std::ostream* to) {
-  *to << "type " << static_cast<int>(one.type) << " mode " << std::oct << one.mode << std::dec << " "
-      << testing::PrintToString(one.content.substr(0, 40)) << " (" << one.content.size() << " bytes)";
+void PrintTo(const thing& item, std::ostream* to) {
+  *to << "type " << static_cast<int>(item.type) << " mode " << std::oct << item.mode << std::dec << " "
+      << testing::PrintToString(item.content.substr(0, 40)) << " (" << item.content.size() << " bytes)";
 }
 using things = std::map<std::string, thing>;
 
-/// Lists the files beneath a folder. A link's mode is ignored.
+/// Returns the files below a folder. Modes of links are left out.
 things in_folder(const std::filesystem::path& root) {
   things found;
-  for (const auto& one : std::filesystem::recursive_directory_iterator(root)) {
-    const std::string name = one.path().lexically_relative(root).string();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    const std::string name = entry.path().lexically_relative(root).string();
     struct stat status {};
-    if (::lstat(one.path().c_str(), &status) != 0) throw std::runtime_error("lstat failed");
+    if (::lstat(entry.path().c_str(), &status) != 0) throw std::runtime_error("lstat failed");
     const unsigned mode = status.st_mode & 07777U;
-    if (one.is_symlink()) {
-      found[name] = {tar_type::symlink, 0, std::filesystem::read_symlink(one.path()).string()};
-    } else if (one.is_directory()) {
+    if (entry.is_symlink()) {
+      found[name] = {tar_type::symlink, 0, std::filesystem::read_symlink(entry.path()).string()};
+    } else if (entry.is_directory()) {
       found[name] = {tar_type::directory, mode, ""};
-    } else if (one.is_regular_file()) {
-      found[name] = {tar_type::regular, mode, temporary_folder::read_host(one.path())};
+    } else if (entry.is_regular_file()) {
+      found[name] = {tar_type::regular, mode, temporary_folder::read_host(entry.path())};
     } else {
       found[name] = {tar_type::fifo, mode, ""};
     }
@@ -91,24 +91,25 @@ things in_folder(const std::filesystem::path& root) {
   return found;
 }
 
-/// The same of what was read from an archive of "." or "tree"; hard links resolved.
+/// Returns the entries of an archive of "tree" in the form of `in_folder`. Replaces hard links by their targets, and
+/// counts them.
 things in_archive(const std::vector<tar_file>& files, std::size_t& hard_links) {
   things found;
-  for (const tar_file& one : files) {
-    std::string name = one.head.name();
+  for (const tar_file& file : files) {
+    std::string name = file.head.name();
     if (name == "tree") continue;
     EXPECT_TRUE(name.starts_with("tree/")) << name;
     name = name.substr(5);
     EXPECT_EQ(found.count(name), 0U) << name;
-    if (one.head.type() == tar_type::hard_link) {
+    if (file.head.type() == tar_type::hard_link) {
       ++hard_links;
-      const auto target = found.find(one.head.link().substr(5));
-      EXPECT_NE(target, found.end()) << one.head.link();
+      const auto target = found.find(file.head.link().substr(5));
+      EXPECT_NE(target, found.end()) << file.head.link();
       if (target != found.end()) found[name] = target->second;
-    } else if (one.head.type() == tar_type::symlink) {
-      found[name] = {tar_type::symlink, 0, one.head.link()};
+    } else if (file.head.type() == tar_type::symlink) {
+      found[name] = {tar_type::symlink, 0, file.head.link()};
     } else {
-      found[name] = {one.head.type(), one.head.mode(), one.data};
+      found[name] = {file.head.type(), file.head.mode(), file.data};
     }
   }
   return found;
@@ -116,7 +117,7 @@ things in_archive(const std::vector<tar_file>& files, std::size_t& hard_links) {
 
 std::string long_name(std::size_t size) { return "n" + std::string(size - 2, 'o') + "m"; }
 
-/// Files of all kinds; what the oldest format can hold, or all of it.
+/// The kinds of files in a test tree: only those that the oldest format can store, or that ustar can store, or all.
 enum class amount { short_names, ustar_names, all };
 void make_tree(const temporary_folder& place, amount how_much) {
   place.make_folder("tree/empty");
@@ -145,7 +146,7 @@ void make_tree(const temporary_folder& place, amount how_much) {
 struct packer {
   std::string name;
   std::string program;
-  std::string line;  // makes archive.tar of tree
+  std::string line;  // the shell line that packs tree into archive.tar
   amount how_much;
 };
 
@@ -155,7 +156,7 @@ std::string python_packs(const std::string& format) {
 }
 
 const std::vector<packer>& packers() {
-  static const std::vector<packer> all{
+  static const std::vector<packer> known{
       {"GNU tar, v7", "tar", "tar --format=v7 -cf archive.tar tree", amount::short_names},
       {"GNU tar, ustar", "tar", "tar --format=ustar -cf archive.tar tree", amount::ustar_names},
       {"GNU tar, oldgnu", "tar", "tar --format=oldgnu -cf archive.tar tree", amount::all},
@@ -170,23 +171,23 @@ const std::vector<packer>& packers() {
       {"Python, gnu", "python3", python_packs("GNU"), amount::all},
       {"Python, pax", "python3", python_packs("PAX"), amount::all},
   };
-  return all;
+  return known;
 }
 
 void expect_read(const std::string& program) {
   COFFERDAM_NEEDS(program, has(program), "that archives of " + program + " are read");
-  for (const packer& one : packers()) {
-    if (one.program != program) continue;
-    SCOPED_TRACE(one.name);
+  for (const packer& archiver : packers()) {
+    if (archiver.program != program) continue;
+    SCOPED_TRACE(archiver.name);
     const temporary_folder place;
-    make_tree(place, one.how_much);
-    shell(place, one.line);
+    make_tree(place, archiver.how_much);
+    shell(place, archiver.line);
     const std::string archive = place.read("archive.tar");
     const std::vector<tar_file> files = read_tar(archive);
     EXPECT_EQ(read_tar(archive, 1), files);
     std::size_t hard_links = 0;
     EXPECT_EQ(in_archive(files, hard_links), in_folder(place / "tree"));
-    EXPECT_EQ(hard_links, one.how_much == amount::all ? 2U : 1U);
+    EXPECT_EQ(hard_links, archiver.how_much == amount::all ? 2U : 1U);
   }
 }
 
@@ -194,22 +195,22 @@ TEST(TarPeers, reads_what_GNU_tar_packs) { expect_read("tar"); }
 TEST(TarPeers, reads_what_bsdtar_packs) { expect_read("bsdtar"); }
 TEST(TarPeers, reads_what_Python_packs) { expect_read("python3"); }
 
-/// Packs a folder with our writer.
+/// Packs a folder with our writer, and returns the archive.
 std::string packed(const std::filesystem::path& root) {
   std::vector<tar_file> files;
-  std::map<ino_t, std::string> seen;
-  for (const auto& [name, one] : in_folder(root)) {
+  std::map<ino_t, std::string> first_names;
+  for (const auto& [name, item] : in_folder(root)) {
     struct stat status {};
     EXPECT_EQ(::lstat((root / name).c_str(), &status), 0);
-    tar_entry entry(name, one.type);
-    entry.mode(one.mode).owner(status.st_uid, status.st_gid).modified(status.st_mtime);
-    std::string data = one.content;
-    if (one.type == tar_type::symlink) {
+    tar_entry entry(name, item.type);
+    entry.mode(item.mode).owner(status.st_uid, status.st_gid).modified(status.st_mtime);
+    std::string data = item.content;
+    if (item.type == tar_type::symlink) {
       entry.link(std::exchange(data, ""));
-    } else if (one.type == tar_type::regular && !seen.emplace(status.st_ino, name).second) {
-      entry = tar_entry(name, tar_type::hard_link).link(seen[status.st_ino]).mode(one.mode);
+    } else if (item.type == tar_type::regular && !first_names.emplace(status.st_ino, name).second) {
+      entry = tar_entry(name, tar_type::hard_link).link(first_names[status.st_ino]).mode(item.mode);
       data.clear();
-    } else if (one.type == tar_type::fifo) {
+    } else if (item.type == tar_type::fifo) {
       continue;
     }
     entry.size(data.size());
@@ -229,8 +230,8 @@ void expect_unpacked(const std::string& program, const std::string& line, bool a
   shell(place, line);
   EXPECT_EQ(in_folder(place / "out"), in_folder(place / "tree"));
   std::size_t links = 0;
-  for (const auto& one : std::filesystem::recursive_directory_iterator(place / "out"))
-    links += one.is_regular_file() && !one.is_symlink() && one.hard_link_count() == 2 ? 1U : 0U;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(place / "out"))
+    links += entry.is_regular_file() && !entry.is_symlink() && entry.hard_link_count() == 2 ? 1U : 0U;
   EXPECT_EQ(links, 4U);
 }
 
@@ -241,7 +242,8 @@ TEST(TarPeers, GNU_tar_unpacks_what_we_pack) { expect_unpacked("tar", "tar -C ou
 TEST(TarPeers, bsdtar_unpacks_what_we_pack) { expect_unpacked("bsdtar", "bsdtar -C out -xpf archive.tar", true); }
 TEST(TarPeers, Python_unpacks_what_we_pack) { expect_unpacked("python3", python_unpacks, true); }
 
-/// An archive whose first file is 9 GiB of nothing, most of it a hole on the disk.
+/// Writes an archive whose first file has 9 GiB of zeros. Most of the archive is a hole, which takes no space on the
+/// disk.
 void write_big_archive(const temporary_folder& place, const tar_entry& entry) {
   cofferdam::detail::tar_writer writer;
   const std::string head(as_text(writer.head(entry)));

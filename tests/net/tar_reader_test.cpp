@@ -37,7 +37,7 @@ using cofferdam_test::thrown_by;
 
 using tar_files = std::vector<tar_file>;
 
-/// The only entry of an archive of these headers, to which an end is added.
+/// Returns the only entry of an archive that consists of `blocks` and the end-of-archive blocks.
 tar_file only(const std::string& blocks) {
   const tar_files found = read_tar(blocks + tar_end());
   EXPECT_EQ(found.size(), 1U);
@@ -59,18 +59,18 @@ std::string deep(std::size_t size) {
   return name;
 }
 
-/// Every kind of header, and data of every length that could matter.
+/// Returns an archive with each kind of header, and with data of lengths around the block size.
 std::string everything() {
-  std::string all = tar_header("dir/", '5').bytes();
+  std::string archive = tar_header("dir/", '5').bytes();
   for (const std::size_t size : {0U, 1U, 511U, 512U, 513U, 1025U})
-    all += tar_header("dir/" + std::to_string(size), '0', size).with(std::string(size, 'x'));
-  all += tar_header("link", '2').link("dir/1").bytes() + tar_header("hard", '1').link("dir/1").bytes();
-  all += tar_extension('g', pax_line("comment", "nobody reads this") + pax_line("mtime", "77"));
-  all += gnu_long('K', deep(300)) + gnu_long('L', deep(400)) + tar_header("cut", '2').link("cut").bytes();
-  all += pax_header(pax_line("path", deep(700)) + pax_line("size", "3")) + tar_header("cut").with("abc");
-  all += tar_header("pipe", '6').bytes() + tar_header("char", '3').bytes() + tar_header("block", '4').bytes();
-  all += tar_header("own", 'Z', 5).with("12345");
-  return all + tar_end() + std::string(3000, '\0');
+    archive += tar_header("dir/" + std::to_string(size), '0', size).with(std::string(size, 'x'));
+  archive += tar_header("link", '2').link("dir/1").bytes() + tar_header("hard", '1').link("dir/1").bytes();
+  archive += tar_extension('g', pax_line("comment", "nobody reads this") + pax_line("mtime", "77"));
+  archive += gnu_long('K', deep(300)) + gnu_long('L', deep(400)) + tar_header("cut", '2').link("cut").bytes();
+  archive += pax_header(pax_line("path", deep(700)) + pax_line("size", "3")) + tar_header("cut").with("abc");
+  archive += tar_header("pipe", '6').bytes() + tar_header("char", '3').bytes() + tar_header("block", '4').bytes();
+  archive += tar_header("own", 'Z', 5).with("12345");
+  return archive + tar_end() + std::string(3000, '\0');
 }
 
 TEST(TarReader, reads_what_a_ustar_header_says) {
@@ -180,7 +180,7 @@ TEST(TarReader, a_global_pax_header_holds_until_the_next_says_otherwise) {
                pax_header(pax_line("uid", "8")) + tar_header("b").bytes() + tar_header("c").bytes() +
                tar_extension('g', pax_line("uid", "9")) + tar_header("d").bytes() + tar_end());
   std::vector<std::uint64_t> owners;
-  for (const tar_file& one : found) owners.push_back(one.head.uid());
+  for (const tar_file& file : found) owners.push_back(file.head.uid());
   EXPECT_EQ(owners, (std::vector<std::uint64_t>{7, 8, 7, 9}));
 }
 
@@ -196,7 +196,8 @@ TEST(TarReader, reads_numbers_in_base_256) {
             std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(only(with(136, std::string_view("\xff\xff\xff\xff\x80\0\0\0\0\0\0\0", 12))).head.modified(),
             std::numeric_limits<std::int64_t>::min());
-  // Numbers that do not fit into 63 bits, positive and negative; and negative numbers in fields that do not allow them.
+  // Numbers that do not fit into 63 bits, positive and negative. Then negative numbers in fields that do not allow
+  // them.
   EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\0\x80\0\0\0\0\0\0\0", 12))), exec_errc::io_error);
   EXPECT_EQ(refusal(with(136, std::string_view("\x80\0\0\1\0\0\0\0\0\0\0\0", 12))), exec_errc::io_error);
   EXPECT_EQ(refusal(with(136, "\xff\xff\xff\xff\x7f\xff\xff\xff\xff\xff\xff\xff")), exec_errc::io_error);

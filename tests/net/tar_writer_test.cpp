@@ -45,7 +45,7 @@ exec_errc refusal(const tar_entry& entry) {
   return thrown_by([&] { writer.head(entry); });
 }
 
-/// Reads one entry's head back.
+/// Returns an entry after its header was written and read back.
 tar_entry back(const tar_entry& entry) {
   cofferdam::detail::tar_reader reader(tar_limits().bytes(std::numeric_limits<std::uint64_t>::max()));
   const std::string blocks = head(entry);
@@ -57,7 +57,7 @@ tar_entry back(const tar_entry& entry) {
 TEST(TarWriter, a_header_is_ustar_to_the_byte) {
   tar_header expected("a/b", '0', 5);
   expected.put(100, 8, "0000750").put(108, 8, "0001750").put(116, 8, "0001751").put(136, 12, "14371573100");
-  // Blanks and NULs apart, which POSIX leaves open, a header made by hand.
+  // The header must equal one that was built by hand, except for padding with blanks or NULs, which POSIX leaves open.
   EXPECT_EQ(head(file("a/b", 5).mode(0750).owner(1000, 1001).modified(014371573100)), expected.bytes());
   tar_header link("l", '2');
   EXPECT_EQ(head(tar_entry("l", tar_type::symlink).link("to/x")), link.link("to/x").bytes());
@@ -90,7 +90,7 @@ TEST(TarWriter, a_name_up_to_256_bytes_is_cut_at_a_slash) {
     EXPECT_EQ(head(file(name)).size(), fits ? 512U : 1536U) << name;
     EXPECT_EQ(back(file(name)), file(name));
   }
-  // A directory's slash is no place to cut.
+  // The slash at the end of a directory's name is not a place where the name may be split into prefix and name.
   const tar_entry folder(std::string(99, 'd'), tar_type::directory);
   EXPECT_EQ(head(folder).size(), 512U);
   EXPECT_EQ(back(folder), folder);
@@ -130,7 +130,7 @@ TEST(TarWriter, what_ustar_cannot_hold_stands_in_a_pax_header) {
 }
 
 TEST(TarWriter, the_length_of_a_record_counts_its_own_digits) {
-  // Around each power of ten, where one digit more makes the record longer.
+  // Covers each power of ten, because there the length of a record has one more digit, which makes the record longer.
   for (std::size_t size = 101; size < 1200; ++size) {
     const tar_entry entry = file(std::string(size, 'n'));
     ASSERT_EQ(head(entry).substr(512, size + 20).find(pax_line("path", entry.name())), 0U) << size;

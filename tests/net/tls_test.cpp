@@ -48,24 +48,24 @@ using cofferdam_test::speak_to_a_real_server;
 using cofferdam_test::temporary_folder;
 using namespace std::chrono_literals;
 
-awaitable<byte_stream> connect(connector there, std::chrono::milliseconds limit = 20s) {
+awaitable<byte_stream> connect(connector target, std::chrono::milliseconds limit = 20s) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  byte_stream stream = co_await there.connect(executor, limit);
+  byte_stream stream = co_await target.connect(executor, limit);
   co_return stream;
 }
 
-/// One round trip, because TLS 1.3 reports a missing client certificate only then.
-awaitable<void> exchange(connector there) {
+/// Makes one request. TLS 1.3 reports a missing client certificate only after the handshake, with the first reply.
+awaitable<void> exchange(connector target) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  cofferdam::detail::http_client client(executor, std::move(there));
+  cofferdam::detail::http_client client(executor, std::move(target));
   cofferdam::http_response answer = co_await client.request(cofferdam::http_request("GET", "/hello"));
   EXPECT_EQ(answer.text(), "hello");
   co_await client.close();
 }
 
-cofferdam::error failure_of(const connector& there) {
+cofferdam::error failure_of(const connector& target) {
   try {
-    run([&] { return exchange(there); });
+    run([&] { return exchange(target); });
   } catch (const cofferdam::error& failure) {
     return failure;
   }
@@ -73,7 +73,7 @@ cofferdam::error failure_of(const connector& there) {
   return cofferdam::error(exec_errc{}, "");
 }
 
-/// An authority, and servers with certificates of its.
+/// A fixture with a certificate authority, and with servers whose certificates this authority has signed.
 class Tls : public testing::Test {
  protected:
   void SetUp() override {
@@ -92,7 +92,7 @@ class Tls : public testing::Test {
   connector to(const tls_settings& settings, const std::string& host = "127.0.0.1") {
     return tls_connector(host, server->port(), settings);
   }
-  /// To a host that there is only behind a proxy.
+  /// Returns a connector for a host that only a proxy can reach.
   connector through(const std::string& proxy, const std::string& exceptions = "") {
     return tls_connector("service.test", 443,
                          tls_settings().trust(authority.pem()).through(proxy_rules(proxy, exceptions)));
@@ -228,7 +228,7 @@ TEST_F(Tls, a_peer_that_never_shakes_hands_runs_into_the_limit_or_is_given_up) {
 }
 
 TEST_F(Tls, a_connection_that_breaks_off_is_not_an_end) {
-  // The server ends TCP but not TLS, as an attacker on the network could.
+  // The server closes the TCP connection without the TLS close message. An attacker on the network could do the same.
   serve(good);
   run([&]() -> awaitable<void> {
     byte_stream stream = co_await connect(to(tls_settings().trust(authority.pem())));
@@ -274,8 +274,8 @@ TEST_F(Tls, goes_through_a_proxy_that_alone_knows_the_host) {
   const std::size_t before = open_descriptors();
   {
     const real_server proxy({"--tunnel-to", port});
-    const std::string there = "http://127.0.0.1:" + std::to_string(proxy.port());
-    run([&] { return exchange(through(there)); });
+    const std::string address = "http://127.0.0.1:" + std::to_string(proxy.port());
+    run([&] { return exchange(through(address)); });
     run([&] { return exchange(through("127.0.0.1:" + std::to_string(proxy.port()))); });
     const real_server locked({"--tunnel-to", port, "--proxy-user", "some one:pass@word"});
     run([&] { return exchange(through("http://some%20one:pass%40word@127.0.0.1:" + std::to_string(locked.port()))); });
@@ -284,7 +284,7 @@ TEST_F(Tls, goes_through_a_proxy_that_alone_knows_the_host) {
 }
 
 TEST_F(Tls, the_proxy_may_not_stand_in_for_the_host) {
-  serve(good);  // its certificate is for another
+  serve(good);  // the certificate is not for service.test
   const real_server proxy({"--tunnel-to", std::to_string(server->port())});
   const cofferdam::error failure = failure_of(through("http://127.0.0.1:" + std::to_string(proxy.port())));
   EXPECT_EQ(failure.cause(), net_errc::certificate_wrong_host) << failure.what();
@@ -293,7 +293,7 @@ TEST_F(Tls, the_proxy_may_not_stand_in_for_the_host) {
 TEST_F(Tls, what_a_proxy_refuses_is_said_without_its_password) {
   const real_server closed;
   const real_server locked({"--tunnel-to", "1", "--proxy-user", "a:b"});
-  const std::string there = "127.0.0.1:" + std::to_string(locked.port());
+  const std::string address = "127.0.0.1:" + std::to_string(locked.port());
   const auto sentence = [&](const std::string& proxy) {
     const cofferdam::error failure = failure_of(through(proxy));
     EXPECT_EQ(failure.code(), exec_errc::io_error);
@@ -303,12 +303,12 @@ TEST_F(Tls, what_a_proxy_refuses_is_said_without_its_password) {
   const std::string begin = "cannot connect to service.test:443 through the proxy ";
   EXPECT_EQ(sentence("http://127.0.0.1:" + std::to_string(closed.port())),
             begin + "127.0.0.1:" + std::to_string(closed.port()) + " (HTTPS_PROXY): it refuses: 403 Forbidden");
-  EXPECT_EQ(sentence("http://" + there),
-            begin + there +
+  EXPECT_EQ(sentence("http://" + address),
+            begin + address +
                 " (HTTPS_PROXY): it refuses: 407 Proxy Authentication Required; it wants a user and a "
                 "password: http://USER:PASSWORD@HOST:PORT");
-  EXPECT_EQ(sentence("http://a:secret@" + there),
-            begin + there +
+  EXPECT_EQ(sentence("http://a:secret@" + address),
+            begin + address +
                 " (HTTPS_PROXY): it refuses: 407 Proxy Authentication Required; it does not take the user "
                 "and password of its URL");
 }
@@ -316,18 +316,18 @@ TEST_F(Tls, what_a_proxy_refuses_is_said_without_its_password) {
 TEST_F(Tls, a_proxy_that_is_not_there_is_named) {
   asio::io_context loop;
   asio::ip::tcp::acceptor nobody(loop, {asio::ip::make_address("127.0.0.1"), 0});
-  const std::string there = "127.0.0.1:" + std::to_string(nobody.local_endpoint().port());
+  const std::string address = "127.0.0.1:" + std::to_string(nobody.local_endpoint().port());
   nobody.close();
-  const std::string sentence = failure_of(through(there)).what();
-  EXPECT_NE(sentence.find("service.test:443's proxy " + there), std::string::npos) << sentence;
+  const std::string sentence = failure_of(through(address)).what();
+  EXPECT_NE(sentence.find("service.test:443's proxy " + address), std::string::npos) << sentence;
 }
 
 TEST_F(Tls, a_proxy_that_never_answers_is_waited_for_no_longer_than_said) {
   asio::io_context loop;
   const asio::ip::tcp::acceptor silent(loop, {asio::ip::make_address("127.0.0.1"), 0});
-  const connector there = through("127.0.0.1:" + std::to_string(silent.local_endpoint().port()));
+  const connector target = through("127.0.0.1:" + std::to_string(silent.local_endpoint().port()));
   try {
-    run([&]() -> awaitable<void> { co_await connect(there, 200ms); });
+    run([&]() -> awaitable<void> { co_await connect(target, 200ms); });
     FAIL() << "it has connected";
   } catch (const cofferdam::error& failure) {
     EXPECT_EQ(failure.cause(), net_errc::timed_out) << failure.what();

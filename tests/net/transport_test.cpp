@@ -69,7 +69,7 @@ cofferdam::error failure_of(F&& make) {
   return cofferdam::error(exec_errc{}, "");
 }
 
-/// A Unix socket at a path, listening or not.
+/// A Unix socket at a path. It listens if `backlog` is not negative.
 class unix_listener {
  public:
   explicit unix_listener(const std::string& path, int backlog = 16)
@@ -91,9 +91,9 @@ class unix_listener {
   int fd_;
 };
 
-awaitable<byte_stream> connect(connector there, std::chrono::milliseconds limit = 10s) {
+awaitable<byte_stream> connect(connector target, std::chrono::milliseconds limit = 10s) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  byte_stream stream = co_await there.connect(executor, limit);
+  byte_stream stream = co_await target.connect(executor, limit);
   co_return stream;
 }
 TEST(UnixConnector, a_path_that_no_socket_can_have_is_refused) {
@@ -122,7 +122,7 @@ TEST(UnixConnector, a_socket_that_may_not_be_used_is_named_so) {
   const std::string path = (folder / "a.sock").string();
   const unix_listener closed(path);
   ASSERT_EQ(::chmod(path.c_str(), 0), 0);
-  const bool is_root = ::geteuid() == 0;  // root may use every socket
+  const bool is_root = ::geteuid() == 0;  // root may connect to each socket, whatever its mode
   if (is_root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }
@@ -142,8 +142,8 @@ TEST(UnixConnector, a_server_that_is_too_busy_is_waited_for_until_the_limit) {
     std::exception_ptr failure;
     while (!failure && held.size() < 100) {
       try {
-        byte_stream one = co_await connect(cofferdam::detail::unix_connector(path), 30ms);
-        held.push_back(std::move(one));
+        byte_stream idle = co_await connect(cofferdam::detail::unix_connector(path), 30ms);
+        held.push_back(std::move(idle));
       } catch (...) {
         failure = std::current_exception();
       }
@@ -175,7 +175,7 @@ TEST(TcpConnector, host_and_port_stand_in_the_field_host) {
   EXPECT_EQ(cofferdam::detail::unix_connector("/run/x.sock").host(), "localhost");
 }
 
-/// A port on which nothing listens: it was free a moment ago.
+/// Returns a port on which nothing listens.
 std::uint16_t free_port() {
   asio::io_context context;
   const asio::ip::tcp::acceptor acceptor(context, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
@@ -196,7 +196,7 @@ TEST(TcpConnector, a_failure_names_the_host_and_the_address) {
 }
 
 TEST(TcpConnector, every_address_of_a_name_is_tried) {
-  // Only 127.0.0.1 listens; where localhost is ::1 too, that one is refused first.
+  // Only 127.0.0.1 listens. If localhost also means ::1, the connection to ::1 is refused first.
   asio::io_context context;
   const asio::ip::tcp::acceptor acceptor(context, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
   const std::uint16_t port = acceptor.local_endpoint().port();
@@ -216,7 +216,7 @@ TEST(Connector, what_is_missing_is_refused) {
   EXPECT_THROW(static_cast<void>(none.shutdown_send()), cofferdam::error);
 }
 
-/// Both ends of a connection over a Unix socket.
+/// Returns both ends of a connection over a Unix socket.
 awaitable<std::pair<byte_stream, byte_stream>> two_ends() {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::local::stream_protocol::socket a(executor);

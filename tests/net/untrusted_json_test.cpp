@@ -23,7 +23,8 @@ std::string members(std::size_t count) {
   return text + "}";
 }
 
-/// The value again as text; "refused" for too large an object; "broken" for what is no JSON.
+/// Parses `text` and returns it as JSON again. Returns "refused" for an object with too many members, and "broken" for
+/// invalid JSON.
 std::string read(const std::string& text) {
   std::error_code failure;
   const boost::json::value value = parse_untrusted_json(text, failure);
@@ -46,7 +47,7 @@ TEST(UntrustedJson, refuses_an_object_with_many_members_wherever_it_is) {
   EXPECT_EQ(read(large), "refused");
   EXPECT_EQ(read("[1,{\"a\":" + large + "}]"), "refused");
   EXPECT_EQ(read("[" + members(1000) + "," + large + "]"), "refused");
-  std::string same = "{";  // members count, also those of one name
+  std::string same = "{";  // members with equal names count too
   for (int i = 0; i < 1001; ++i) same += i == 0 ? R"("":1)" : R"(,"":1)";
   EXPECT_EQ(read(same + "}"), "refused");
 }

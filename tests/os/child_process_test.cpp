@@ -58,7 +58,7 @@ using namespace std::chrono_literals;
 
 using clock = std::chrono::steady_clock;
 
-/// A shell line under a `child_process`, in a folder of its own.
+/// A shell line that a `child_process` runs in a new temporary folder.
 class under_test {
  public:
   under_test(const asio::any_io_executor& executor, const std::string& line, command_limits limits = command_limits(),
@@ -88,7 +88,8 @@ class under_test {
     co_return child->result();
   }
 
-  /// Polls the host's view while the loop goes on.
+  /// Polls a condition about the host while the event loop continues. Returns false if the condition is still false
+  /// after `limit`.
   template <class Condition>
   static awaitable<bool> until(Condition condition, std::chrono::milliseconds limit = 10s) {
     const auto end = clock::now() + limit;
@@ -119,12 +120,12 @@ command_limits lingering(std::chrono::milliseconds linger) {
   return limits;
 }
 
-/// Runs a line to its end.
+/// Runs a shell line to its end, and returns the result.
 command_result result_of(const std::string& line, command_limits limits = command_limits(),
                          std::optional<std::string> input = std::nullopt) {
   return run([&]() -> awaitable<command_result> {
-    under_test one(co_await asio::this_coro::executor, line, limits, input);
-    command_result result = co_await one.finish();
+    under_test subject(co_await asio::this_coro::executor, line, limits, input);
+    command_result result = co_await subject.finish();
     co_return result;
   });
 }
@@ -145,10 +146,10 @@ TEST(ChildProcess, takes_the_status_both_outputs_and_what_it_cost) {
 
 TEST(ChildProcess, its_limit_fires_although_nobody_reads_or_waits) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "yes", limited(100ms));
-    const bool dead = co_await under_test::until([&] { return !is_alive(one.pid); });
+    under_test subject(co_await asio::this_coro::executor, "yes", limited(100ms));
+    const bool dead = co_await under_test::until([&] { return !is_alive(subject.pid); });
     EXPECT_TRUE(dead);
-    command_result result = co_await one.finish();
+    command_result result = co_await subject.finish();
     EXPECT_EQ(result.kind(), error_kind::timeout);
     EXPECT_EQ(result.reason(), "Command timed out after 0.1 seconds");
     EXPECT_EQ(result.term_signal(), SIGTERM);
@@ -186,41 +187,42 @@ TEST(ChildProcess, a_stopped_one_ends_at_sigterm) {
 
 TEST(ChildProcess, the_rest_of_its_group_has_the_rest_of_the_grace) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor,
-                   "(trap 'sleep 0.15; echo saved' TERM; echo up; while :; do sleep 0.01; done) & "
-                   "trap 'exit 0' TERM; while :; do sleep 0.01; done",
-                   limited(200ms, 600ms));
-    command_result result = co_await one.finish();
+    under_test subject(co_await asio::this_coro::executor,
+                       "(trap 'sleep 0.15; echo saved' TERM; echo up; while :; do sleep 0.01; done) & "
+                       "trap 'exit 0' TERM; while :; do sleep 0.01; done",
+                       limited(200ms, 600ms));
+    command_result result = co_await subject.finish();
     EXPECT_EQ(result.kind(), error_kind::timeout);
     EXPECT_EQ(result.out().text(), "up\nsaved\n");
     EXPECT_GE(result.duration(), 800ms);
-    const bool gone = co_await under_test::until([&] { return cofferdam_test::guests_of(one.folder.path()).empty(); });
+    const bool gone =
+        co_await under_test::until([&] { return cofferdam_test::guests_of(subject.folder.path()).empty(); });
     EXPECT_TRUE(gone);
   });
 }
 
 TEST(ChildProcess, only_the_first_reason_to_end_it_counts) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "sleep 60", limited(1h));
-    one.child->end(end_reason::timeout);
-    one.child->end(end_reason::closed);
-    EXPECT_EQ(one.child->ended_by(), end_reason::timeout);
-    one.child->end(end_reason::cancelled);
-    EXPECT_EQ(one.child->ended_by(), end_reason::timeout);
-    one.child->drain();
-    co_await one.child->until_settled_shielded();
+    under_test subject(co_await asio::this_coro::executor, "sleep 60", limited(1h));
+    subject.child->end(end_reason::timeout);
+    subject.child->end(end_reason::closed);
+    EXPECT_EQ(subject.child->ended_by(), end_reason::timeout);
+    subject.child->end(end_reason::cancelled);
+    EXPECT_EQ(subject.child->ended_by(), end_reason::timeout);
+    subject.child->drain();
+    co_await subject.child->until_settled_shielded();
   });
 }
 
 TEST(ChildProcess, a_limit_that_comes_after_its_end_is_no_timeout) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "sleep 60 & exit 5",
-                   lingering(300ms));  // no limit: the test itself calls end()
-    const bool dead = co_await under_test::until([&] { return !is_alive(one.pid); });
+    under_test subject(co_await asio::this_coro::executor, "sleep 60 & exit 5",
+                       lingering(300ms));  // without a limit: the test itself calls end()
+    const bool dead = co_await under_test::until([&] { return !is_alive(subject.pid); });
     EXPECT_TRUE(dead);
     co_await pause_for(30ms);
-    one.child->end(end_reason::timeout);
-    command_result result = co_await one.finish();
+    subject.child->end(end_reason::timeout);
+    command_result result = co_await subject.finish();
     EXPECT_EQ(result.kind(), error_kind::none);
     EXPECT_EQ(result.exit_code(), 5);
   });
@@ -228,13 +230,14 @@ TEST(ChildProcess, a_limit_that_comes_after_its_end_is_no_timeout) {
 
 TEST(ChildProcess, a_background_child_that_holds_the_output_delays_the_end_by_the_linger_and_dies) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "sleep 60 & echo done", lingering(150ms));
-    command_result result = co_await one.finish();
+    under_test subject(co_await asio::this_coro::executor, "sleep 60 & echo done", lingering(150ms));
+    command_result result = co_await subject.finish();
     EXPECT_EQ(result.out().text(), "done\n");
     EXPECT_TRUE(result.ok());
     EXPECT_GE(result.duration(), 150ms);
     EXPECT_LT(result.duration(), 15s);
-    const bool gone = co_await under_test::until([&] { return cofferdam_test::guests_of(one.folder.path()).empty(); });
+    const bool gone =
+        co_await under_test::until([&] { return cofferdam_test::guests_of(subject.folder.path()).empty(); });
     EXPECT_TRUE(gone);
   });
 }
@@ -247,39 +250,40 @@ TEST(ChildProcess, what_a_background_child_prints_within_the_linger_counts) {
 
 TEST(ChildProcess, without_output_held_a_background_child_delays_nothing_and_dies) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "sleep 60 >/dev/null 2>&1 & echo done", lingering(30s));
-    command_result result = co_await one.finish();
+    under_test subject(co_await asio::this_coro::executor, "sleep 60 >/dev/null 2>&1 & echo done", lingering(30s));
+    command_result result = co_await subject.finish();
     EXPECT_LT(result.duration(), 15s);
-    const bool gone = co_await under_test::until([&] { return cofferdam_test::guests_of(one.folder.path()).empty(); });
+    const bool gone =
+        co_await under_test::until([&] { return cofferdam_test::guests_of(subject.folder.path()).empty(); });
     EXPECT_TRUE(gone);
   });
 }
 
 TEST(ChildProcess, of_a_writer_that_left_the_group_only_what_stands_in_the_pipe_by_then_counts) {
   run([]() -> awaitable<void> {
-    under_test one(
+    under_test subject(
         co_await asio::this_coro::executor,
         "setsid bash -c 'echo in time; while [ ! -e over ]; do sleep 0.01; done; echo too late; touch late' & "
         "while [ ! -e go ]; do sleep 0.01; done; echo end",
         lingering(100ms));
-    one.folder.write("go", "");
-    const bool finished = co_await under_test::until([&] { return !is_alive(one.pid); });
+    subject.folder.write("go", "");
+    const bool finished = co_await under_test::until([&] { return !is_alive(subject.pid); });
     EXPECT_TRUE(finished);
-    // Nothing was read so far. Once the linger time is over, the late process writes, and only then the test reads.
+    // Nothing has been read so far. The late process writes after the linger time, and the test reads only after that.
     co_await pause_for(400ms);
-    one.folder.write("over", "");
-    const bool wrote = co_await under_test::until([&] { return one.folder.has("late"); });
+    subject.folder.write("over", "");
+    const bool wrote = co_await under_test::until([&] { return subject.folder.has("late"); });
     EXPECT_TRUE(wrote);
     std::string text;
     for (;;) {
-      output_chunk piece = co_await one.child->read();
+      output_chunk piece = co_await subject.child->read();
       if (piece.end()) break;
       text += as_text(piece.data());
     }
     EXPECT_EQ(text.find("too late"), std::string::npos) << text;
     EXPECT_NE(text.find("in time\n"), std::string::npos) << text;
     EXPECT_NE(text.find("end\n"), std::string::npos) << text;
-    cofferdam_test::kill_guests_of(one.folder.path());
+    cofferdam_test::kill_guests_of(subject.folder.path());
   });
 }
 
@@ -287,56 +291,57 @@ TEST(ChildProcess, an_endless_writer_that_left_the_group_cannot_delay_the_end) {
   run([]() -> awaitable<void> {
     command_limits limits = lingering(100ms);
     limits.kept_output = 100;
-    under_test one(co_await asio::this_coro::executor, "setsid bash -c 'trap \"\" PIPE; yes; sleep 60' & exit 6",
-                   limits);
-    command_result result = co_await one.finish();
+    under_test subject(co_await asio::this_coro::executor, "setsid bash -c 'trap \"\" PIPE; yes; sleep 60' & exit 6",
+                       limits);
+    command_result result = co_await subject.finish();
     EXPECT_EQ(result.exit_code(), 6);
     EXPECT_LT(result.duration(), 15s);
-    EXPECT_FALSE(cofferdam_test::guests_of(one.folder.path()).empty()) << "the control: it had really left the group";
-    cofferdam_test::kill_guests_of(one.folder.path());
+    EXPECT_FALSE(cofferdam_test::guests_of(subject.folder.path()).empty())
+        << "the control: it had really left the group";
+    cofferdam_test::kill_guests_of(subject.folder.path());
   });
 }
 
 TEST(ChildProcess, what_was_not_read_before_its_end_can_be_read_after_it) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "printf tail");
-    const bool dead = co_await under_test::until([&] { return !is_alive(one.pid); });
+    under_test subject(co_await asio::this_coro::executor, "printf tail");
+    const bool dead = co_await under_test::until([&] { return !is_alive(subject.pid); });
     EXPECT_TRUE(dead);
     co_await pause_for(200ms);
-    output_chunk piece = co_await one.child->read();
+    output_chunk piece = co_await subject.child->read();
     EXPECT_EQ(as_text(piece.data()), "tail");
-    output_chunk end = co_await one.child->read();
+    output_chunk end = co_await subject.child->read();
     EXPECT_TRUE(end.end());
-    command_result result = co_await one.finish();
+    command_result result = co_await subject.finish();
     EXPECT_EQ(result.out().text(), "tail");
   });
 }
 
 TEST(ChildProcess, a_busy_stream_does_not_hide_the_other) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "yes >&2 & yes");
+    under_test subject(co_await asio::this_coro::executor, "yes >&2 & yes");
     int from_out = 0;
     int from_err = 0;
     while (from_out < 50 || from_err < 50) {
-      output_chunk piece = co_await one.child->read();
+      output_chunk piece = co_await subject.child->read();
       ++(piece.stream() == output_stream::out ? from_out : from_err);
     }
-    one.child->abandon();
-    co_await one.child->until_settled_shielded();
+    subject.child->abandon();
+    co_await subject.child->until_settled_shielded();
   });
 }
 
 TEST(ChildProcess, partial_says_what_has_come_so_far) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "echo sofar; sleep 60");
-    output_chunk piece = co_await one.child->read();
+    under_test subject(co_await asio::this_coro::executor, "echo sofar; sleep 60");
+    output_chunk piece = co_await subject.child->read();
     EXPECT_EQ(as_text(piece.data()), "sofar\n");
-    const std::shared_ptr<const command_result> partial = one.child->partial();
+    const std::shared_ptr<const command_result> partial = subject.child->partial();
     EXPECT_EQ(partial->out().text(), "sofar\n");
     EXPECT_EQ(partial->exit_code(), -1);
     EXPECT_GT(partial->duration().count(), 0);
-    one.child->abandon();
-    co_await one.child->until_settled_shielded();
+    subject.child->abandon();
+    co_await subject.child->until_settled_shielded();
   });
 }
 
@@ -353,25 +358,26 @@ TEST(ChildProcess, all_input_arrives) {
 
 TEST(ChildProcess, abandoned_it_dies_at_once_with_its_group) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor,
-                   "trap '' TERM; sleep 60 & echo up; while :; do sleep 0.01; done");
-    output_chunk up = co_await one.child->read();
+    under_test subject(co_await asio::this_coro::executor,
+                       "trap '' TERM; sleep 60 & echo up; while :; do sleep 0.01; done");
+    output_chunk up = co_await subject.child->read();
     EXPECT_EQ(as_text(up.data()), "up\n");
-    one.child->abandon();
-    const bool gone = co_await under_test::until([&] { return cofferdam_test::guests_of(one.folder.path()).empty(); });
+    subject.child->abandon();
+    const bool gone =
+        co_await under_test::until([&] { return cofferdam_test::guests_of(subject.folder.path()).empty(); });
     EXPECT_TRUE(gone);
-    co_await one.child->until_settled_shielded();
-    EXPECT_EQ(one.child->result().term_signal(), SIGKILL);
+    co_await subject.child->until_settled_shielded();
+    EXPECT_EQ(subject.child->result().term_signal(), SIGKILL);
   });
 }
 
 TEST(ChildProcess, whose_status_somebody_else_took_says_so) {
   run([]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "echo text; exit 3");
+    under_test subject(co_await asio::this_coro::executor, "echo text; exit 3");
     int status = 0;
     while (::waitpid(-1, &status, 0) < 0) {
     }
-    command_result result = co_await one.finish();
+    command_result result = co_await subject.finish();
     EXPECT_EQ(result.kind(), error_kind::execution_error);
     EXPECT_EQ(result.cause(), std::errc::no_child_process);
     EXPECT_EQ(result.exit_code(), -1);
@@ -385,10 +391,11 @@ TEST(ChildProcess, is_killed_and_left_to_the_reaper_when_its_loop_is_destroyed) 
   temporary_folder marker;
   {
     asio::io_context loop;
-    auto one = std::make_unique<under_test>(loop.get_executor(), "trap '' TERM; sleep 60 & while :; do sleep 1; done");
-    pid = one->pid;
+    auto subject =
+        std::make_unique<under_test>(loop.get_executor(), "trap '' TERM; sleep 60 & while :; do sleep 1; done");
+    pid = subject->pid;
     loop.poll();
-    one.reset();  // the handlers in the loop are the last to know it
+    subject.reset();  // now only handlers in the loop own the object
     EXPECT_TRUE(is_alive(pid));
   }
   EXPECT_TRUE(eventually([&] { return !is_alive(pid); }));
@@ -410,8 +417,8 @@ TEST(ChildProcess, is_not_taken_for_dead_when_the_loop_wakes_for_an_old_descript
         if (piece.end()) break;
       }
       co_await before.finish();
-      under_test one(co_await asio::this_coro::executor, "trap '' TERM; sleep 60", limited(5ms, 5ms));
-      command_result result = co_await one.finish();
+      under_test subject(co_await asio::this_coro::executor, "trap '' TERM; sleep 60", limited(5ms, 5ms));
+      command_result result = co_await subject.finish();
       EXPECT_EQ(result.kind(), error_kind::timeout) << result.reason();
     }
   });
@@ -420,9 +427,9 @@ TEST(ChildProcess, is_not_taken_for_dead_when_the_loop_wakes_for_an_old_descript
 TEST(ChildProcess, registers_with_its_environment_while_it_lives) {
   const auto registry = std::make_shared<command_registry>();
   run([&]() -> awaitable<void> {
-    under_test one(co_await asio::this_coro::executor, "true", command_limits(), std::nullopt, registry);
+    under_test subject(co_await asio::this_coro::executor, "true", command_limits(), std::nullopt, registry);
     EXPECT_EQ(registry->commands().size(), 1U);
-    co_await one.finish();
+    co_await subject.finish();
   });
   EXPECT_TRUE(registry->commands().empty());
 }

@@ -31,27 +31,27 @@ constexpr command_lifecycle::amounts nothing{0, 0};
 
 time_point at(int seconds) { return time_point(std::chrono::seconds(seconds)); }
 
-/// All that is due.
+/// Takes all actions that are due, and returns them.
 actions due(command_lifecycle& life) {
-  actions all;
-  for (action one = life.next(); one != action::none; one = life.next()) all.push_back(one);
-  return all;
+  actions due_actions;
+  for (action next = life.next(); next != action::none; next = life.next()) due_actions.push_back(next);
+  return due_actions;
 }
 
-/// A command in that state, with nothing due.
-command_lifecycle in(state wanted, paced_by pace = paced_by::transport) {
+/// Returns a command in the given state, with no action due.
+command_lifecycle in(state target, paced_by pace = paced_by::transport) {
   command_lifecycle life(pace);
-  if (wanted == state::ending) life.kill_asked();
-  if (wanted == state::exited) life.exited();
-  if (wanted == state::parted || wanted == state::kept) life.left_running(at(1), {1, 1});
-  if (wanted == state::over || wanted == state::settled) life.nothing_left(at(1), {1, 1});
-  if (wanted == state::kept || wanted == state::settled)
+  if (target == state::ending) life.kill_asked();
+  if (target == state::exited) life.exited();
+  if (target == state::parted || target == state::kept) life.left_running(at(1), {1, 1});
+  if (target == state::over || target == state::settled) life.nothing_left(at(1), {1, 1});
+  if (target == state::kept || target == state::settled)
     for (std::size_t index = 0; index < 2; ++index) {
       life.took(index, 1);
       life.took(index, 0);
     }
   due(life);
-  EXPECT_EQ(life.current(), wanted);
+  EXPECT_EQ(life.current(), target);
   return life;
 }
 
@@ -60,9 +60,10 @@ void end_outputs(command_lifecycle& life) {
   life.took(1, 0);
 }
 
-// ---- all orders -----------------------------------------------------------------------------------------------------
+// ---- all orders of events -------------------------------------------------------------------------------------------
 
-/// A life, and what a correct owner of it has seen so far.
+/// A state machine under test, with counters of the actions that a correct owner has taken. (The owner is the object
+/// that performs the actions.)
 class watched {
  public:
   explicit watched(paced_by pace) : life(pace) {}
@@ -71,7 +72,7 @@ class watched {
   int finishes = 0;
   int conclusions = 0;
   int closings = 0;
-  bool is_waiting = false;  // for the grace or the linger time
+  bool is_waiting = false;  // for the end of the grace time or the linger time
   end_reason reason = end_reason::none;
 
   friend auto operator<=>(const watched&, const watched&) = default;
@@ -81,7 +82,7 @@ constexpr int events = 19;
 
 using transition = std::pair<state, state>;
 
-/// As the table has them.
+/// The transitions in the table of command_lifecycle.hpp.
 const std::set<transition> transitions{
     {state::running, state::ending}, {state::running, state::exited}, {state::running, state::parted},
     {state::running, state::over},   {state::ending, state::exited},  {state::ending, state::parted},
@@ -90,33 +91,34 @@ const std::set<transition> transitions{
     {state::over, state::settled},
 };
 
-/// One thing that may happen; 0 is that the owner does what is due next. \return false if it cannot happen now.
-bool happen(watched& it, int event, std::string& fault) {
-  command_lifecycle& life = it.life;
+/// Lets one event happen. Event 0 means that the owner performs the action that is due. Stores a violated rule in
+/// `fault`. \return false if the event cannot happen now.
+bool happen(watched& tracked, int event, std::string& fault) {
+  command_lifecycle& life = tracked.life;
   const state before = life.current();
   switch (event) {
     case 0: {
       const bool was_finished = life.is_finished();
-      const action one = life.next();
-      if (one == action::none) return false;
+      const action next = life.next();
+      if (next == action::none) return false;
       const bool is_over = life.is_over();
-      const bool is_step = one == action::wait_grace || one == action::wait_linger;
-      if (one == action::finish) {
-        if (++it.finishes > 1) fault = "finished twice";
+      const bool is_step = next == action::wait_grace || next == action::wait_linger;
+      if (next == action::finish) {
+        if (++tracked.finishes > 1) fault = "finished twice";
         if (!life.has_all_output()) fault = "finished before its outputs were complete";
         if (!life.is_finished()) fault = "has a result, and does not know it";
       } else if (was_finished != life.is_finished()) {
         fault = "finished without a result";
       }
-      if (one == action::conclude && ++it.conclusions > 1) fault = "concluded twice";
-      if (one == action::close_outputs && ++it.closings > 1) fault = "closed twice";
-      if (one == action::close_outputs && !life.is_settled()) fault = "closed its outputs too soon";
-      if (is_over && (is_step || one == action::ask_to_end || one == action::kill || one == action::conclude))
+      if (next == action::conclude && ++tracked.conclusions > 1) fault = "concluded twice";
+      if (next == action::close_outputs && ++tracked.closings > 1) fault = "closed twice";
+      if (next == action::close_outputs && !life.is_settled()) fault = "closed its outputs too soon";
+      if (is_over && (is_step || next == action::ask_to_end || next == action::kill || next == action::conclude))
         fault = "did something to a command that is over";
-      if (before == state::settled && one != action::close_outputs && one != action::wake)
+      if (before == state::settled && next != action::close_outputs && next != action::wake)
         fault = "did something after it was settled";
-      if (one == action::ask_to_end && life.asked_for() == end_reason::none) fault = "asked for no reason";
-      if (is_step) it.is_waiting = true;
+      if (next == action::ask_to_end && life.asked_for() == end_reason::none) fault = "asked for no reason";
+      if (is_step) tracked.is_waiting = true;
       break;
     }
     case 1: life.end_asked(end_reason::timeout); break;
@@ -133,8 +135,8 @@ bool happen(watched& it, int event, std::string& fault) {
     case 10: life.nothing_left(at(0), {0, 1}); break;
     case 11:
     case 12:
-      if (!it.is_waiting) return false;
-      it.is_waiting = false;
+      if (!tracked.is_waiting) return false;
+      tracked.is_waiting = false;
       event == 11 ? life.grace_over() : life.linger_over();
       break;
     default: {
@@ -147,14 +149,15 @@ bool happen(watched& it, int event, std::string& fault) {
       break;
     }
   }
-  if (it.reason != end_reason::none && life.ended_by() != it.reason) fault = "the first reason does not count";
-  it.reason = life.ended_by();
+  if (tracked.reason != end_reason::none && life.ended_by() != tracked.reason)
+    fault = "the first reason does not count";
+  tracked.reason = life.ended_by();
   if (life.current() != before && transitions.count({before, life.current()}) == 0) fault = "no such transition";
   return true;
 }
 
-/// Every life that events in any order lead to.
-std::set<watched> all_lives(paced_by pace, std::set<transition>* made = nullptr) {
+/// Returns each state that any order of events leads to.
+std::set<watched> all_lives(paced_by pace, std::set<transition>* reached = nullptr) {
   std::set<watched> known{watched(pace)};
   std::deque<watched> fresh{watched(pace)};
   while (!fresh.empty()) {
@@ -169,7 +172,7 @@ std::set<watched> all_lives(paced_by pace, std::set<transition>* made = nullptr)
         return known;
       }
       const transition made_now{from.life.current(), to.life.current()};
-      if (made != nullptr && made_now.first != made_now.second) made->insert(made_now);
+      if (reached != nullptr && made_now.first != made_now.second) reached->insert(made_now);
       if (known.insert(to).second) fresh.push_back(to);
     }
   }
@@ -180,10 +183,10 @@ std::set<watched> all_lives(paced_by pace, std::set<transition>* made = nullptr)
 
 TEST(CommandLifecycle, whatever_happens_in_whatever_order_it_finishes_once_and_never_too_soon) {
   for (const paced_by pace : {paced_by::us, paced_by::transport}) {
-    std::set<transition> made;
-    const std::set<watched> lives = all_lives(pace, &made);
+    std::set<transition> reached;
+    const std::set<watched> lives = all_lives(pace, &reached);
     EXPECT_GT(lives.size(), 1000U);
-    EXPECT_EQ(made, transitions);
+    EXPECT_EQ(reached, transitions);
     RecordProperty(pace == paced_by::us ? "lives_paced_by_us" : "lives_paced_by_a_transport",
                    static_cast<int>(lives.size()));
   }
@@ -191,12 +194,12 @@ TEST(CommandLifecycle, whatever_happens_in_whatever_order_it_finishes_once_and_n
 
 TEST(CommandLifecycle, from_everywhere_it_settles_once_the_command_has_ended_and_its_output_was_taken) {
   for (const paced_by pace : {paced_by::us, paced_by::transport}) {
-    for (const watched& one : all_lives(pace)) {
-      watched last = one;
+    for (const watched& start : all_lives(pace)) {
+      watched last = start;
       std::string fault;
       last.life.exited();
       bool concludes = pace == paced_by::transport || last.conclusions > 0;
-      for (int event : {0, 13, 16, 13, 16}) {  // an owner that does what is due, and reads to the end
+      for (int event : {0, 13, 16, 13, 16}) {  // the owner performs the due actions, and reads both outputs to the end
         while (happen(last, 0, fault)) {
         }
         happen(last, event, fault);
@@ -215,7 +218,7 @@ TEST(CommandLifecycle, from_everywhere_it_settles_once_the_command_has_ended_and
       while (happen(last, 0, fault)) {
       }
       EXPECT_EQ(fault, "");
-      ASSERT_TRUE(last.life.is_settled()) << "from state " << static_cast<int>(one.life.current());
+      ASSERT_TRUE(last.life.is_settled()) << "from state " << static_cast<int>(start.life.current());
       EXPECT_EQ(last.finishes, 1);
       EXPECT_EQ(last.closings, 1);
     }
@@ -392,14 +395,14 @@ TEST(CommandLifecycle, an_output_that_ends_before_all_that_stood_there_was_read_
 }
 
 TEST(CommandLifecycle, killed_it_is_as_long_as_it_is_not_over) {
-  for (const state one : {state::running, state::ending, state::exited, state::parted, state::kept}) {
-    command_lifecycle life = in(one);
-    EXPECT_TRUE(life.kill_asked()) << static_cast<int>(one);
+  for (const state state_before : {state::running, state::ending, state::exited, state::parted, state::kept}) {
+    command_lifecycle life = in(state_before);
+    EXPECT_TRUE(life.kill_asked()) << static_cast<int>(state_before);
     EXPECT_EQ(due(life), actions{});
   }
-  for (const state one : {state::over, state::settled}) {
-    command_lifecycle life = in(one);
-    EXPECT_FALSE(life.kill_asked()) << static_cast<int>(one);
+  for (const state state_before : {state::over, state::settled}) {
+    command_lifecycle life = in(state_before);
+    EXPECT_FALSE(life.kill_asked()) << static_cast<int>(state_before);
   }
 }
 

@@ -52,7 +52,7 @@ exec_errc failure_of(F&& doing) {
   return exec_errc{};
 }
 
-/// Runs `body` in a child without root's privileges; true when it returned true.
+/// Runs `body` in a child without root's privileges. Returns true if `body` returned true there.
 template <class F>
 bool unprivileged(F&& body) {
   const pid_t child = ::fork();
@@ -70,7 +70,7 @@ bool unprivileged(F&& body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Every test runs with the kernel's rules and with our own walk.
+/// Each test runs twice: paths are resolved by the kernel (openat2), and by our own walk through the components.
 class Directory : public testing::TestWithParam<path_resolution> {
  protected:
   Directory() {
@@ -200,7 +200,8 @@ TEST_P(Directory, a_fifo_is_refused_without_waking_its_writer) {
   folder_.make_fifo("in/fifo");
   std::atomic<bool> woken = false;
   std::thread writer([&] {
-    const int fd = ::open((folder_ / "in/fifo").c_str(), O_WRONLY | O_CLOEXEC);  // waits for a reader
+    // Blocks until the other side opens the FIFO for reading.
+    const int fd = ::open((folder_ / "in/fifo").c_str(), O_WRONLY | O_CLOEXEC);
     woken = true;
     ::close(fd);
   });
@@ -480,9 +481,9 @@ TEST_P(Directory, a_file_size_limit_is_a_typed_error_and_leaves_the_old_file) {
 }
 
 TEST_P(Directory, moving_an_unfinished_file_moves_the_duty_to_discard_it) {
-  cofferdam::detail::atomic_file one = in_.create_file("a");
-  one.write(as_bytes("1"));
-  cofferdam::detail::atomic_file two = std::move(one);
+  cofferdam::detail::atomic_file file = in_.create_file("a");
+  file.write(as_bytes("1"));
+  cofferdam::detail::atomic_file two = std::move(file);
   two.write(as_bytes("2"));
   cofferdam::detail::atomic_file three;
   three = std::move(two);
@@ -490,7 +491,7 @@ TEST_P(Directory, moving_an_unfinished_file_moves_the_duty_to_discard_it) {
   EXPECT_EQ(folder_.read("in/a"), "12");
 }
 
-// ---- looking and listing
+// ---- stat and list
 
 TEST_P(Directory, stat_tells_the_four_kinds_apart) {
   folder_.write("in/file", "12345", 0640);
@@ -543,7 +544,7 @@ TEST_P(Directory, list_enters_no_link) {
   folder_.make_link("in/dangling", "nowhere");
   const std::vector<directory_entry> found = in_.list(".");
   EXPECT_EQ(found.size(), 3U);
-  for (const directory_entry& one : found) EXPECT_EQ(one.type(), file_type::symlink) << one.path();
+  for (const directory_entry& entry : found) EXPECT_EQ(entry.type(), file_type::symlink) << entry.path();
 }
 
 TEST_P(Directory, list_of_what_is_no_directory_says_so) {
@@ -557,9 +558,9 @@ TEST_P(Directory, list_keeps_every_byte_of_a_name) {
                                        "trailing.", " "};
   for (const std::string& name : names) write(name, name);
   std::vector<std::string> found;
-  for (const directory_entry& one : in_.list(".")) {
-    found.push_back(one.path());
-    EXPECT_EQ(read(one.path()), one.path());
+  for (const directory_entry& entry : in_.list(".")) {
+    found.push_back(entry.path());
+    EXPECT_EQ(read(entry.path()), entry.path());
   }
   std::vector<std::string> sorted = names;
   std::sort(sorted.begin(), sorted.end());
@@ -689,7 +690,7 @@ TEST_P(Directory, work_leaves_no_descriptor_open) {
   EXPECT_EQ(cofferdam_test::open_descriptors(), before);
 }
 
-// ---- changing
+// ---- make, rename, remove
 
 TEST_P(Directory, make_directory_makes_parents_and_does_not_mind_what_is_there) {
   in_.make_directory("a/b/c");

@@ -33,17 +33,17 @@ using cofferdam_test::in_forked_host;
 using cofferdam_test::open_descriptors;
 using namespace std::string_literals;
 
-/// Blocks or unblocks SIGPIPE for a while, with the default action: to die.
+/// Blocks or unblocks SIGPIPE until the end of the scope, and sets its default action, which ends the process.
 class sigpipe_state {
  public:
   explicit sigpipe_state(bool blocked) {
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     ::sigaction(SIGPIPE, &standard, &action_);
-    sigset_t one;
-    ::sigemptyset(&one);
-    ::sigaddset(&one, SIGPIPE);
-    ::pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &one, &mask_);
+    sigset_t sigpipe_only;
+    ::sigemptyset(&sigpipe_only);
+    ::sigaddset(&sigpipe_only, SIGPIPE);
+    ::pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &sigpipe_only, &mask_);
   }
   sigpipe_state(const sigpipe_state&) = delete;
   sigpipe_state& operator=(const sigpipe_state&) = delete;
@@ -53,9 +53,9 @@ class sigpipe_state {
   }
 
   static bool is_pending() {
-    sigset_t all;
-    ::sigpending(&all);
-    return ::sigismember(&all, SIGPIPE) == 1;
+    sigset_t pending;
+    ::sigpending(&pending);
+    return ::sigismember(&pending, SIGPIPE) == 1;
   }
 
  private:
@@ -88,7 +88,7 @@ TEST(Pipe, closes_itself) {
 }
 
 TEST(Pipe, takes_no_standard_number_and_stays_closed_on_exec_where_those_are_free) {
-  const std::string seen = in_forked_host([] {
+  const std::string outcome = in_forked_host([] {
     for (const int fd : {0, 1, 2}) ::close(fd);
     const pipe_ends ends = make_pipe();
     for (const unique_fd* end : {&ends.read_end, &ends.write_end}) {
@@ -99,13 +99,14 @@ TEST(Pipe, takes_no_standard_number_and_stays_closed_on_exec_where_those_are_fre
       if (::fcntl(fd, F_GETFD) >= 0) return std::to_string(fd) + " was left open";
     return "good"s;
   });
-  EXPECT_EQ(seen, "good");
+  EXPECT_EQ(outcome, "good");
 }
 
 TEST(Pipe, says_what_to_do_where_no_descriptor_is_left_and_leaves_none_behind) {
-  // A sanitizer needs descriptors to look at an object whose type it has not seen yet.
-  const cofferdam::error seen(exec_errc::io_error, "");
-  const cofferdam::error seen_too(seen);
+  // Creates two errors while descriptors are still available: a sanitizer needs a descriptor when it checks the first
+  // object of a type.
+  const cofferdam::error first(exec_errc::io_error, "");
+  const cofferdam::error second(first);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const std::size_t used = open_descriptors();
@@ -176,17 +177,17 @@ TEST(WriteWithoutSigpipe, answers_with_an_error_where_nobody_reads) {
 }
 
 TEST(WriteWithoutSigpipe, the_control_dies) {
-  const std::string seen = in_forked_host([] {
+  const std::string outcome = in_forked_host([] {
     const sigpipe_state deadly(false);
     pipe_ends ends = make_pipe();
     ends.read_end.reset();
     return std::to_string(::write(ends.write_end.get(), "abc", 3));
   });
-  EXPECT_EQ(seen, "died of signal " + std::to_string(SIGPIPE));
+  EXPECT_EQ(outcome, "died of signal " + std::to_string(SIGPIPE));
 }
 
 TEST(WriteWithoutSigpipe, leaves_a_signal_pending_that_was_not_ours) {
-  const std::string seen = in_forked_host([] {
+  const std::string outcome = in_forked_host([] {
     const sigpipe_state blocked(true);
     ::raise(SIGPIPE);
     pipe_ends ends = make_pipe();
@@ -195,10 +196,10 @@ TEST(WriteWithoutSigpipe, leaves_a_signal_pending_that_was_not_ours) {
     const std::string answer = sigpipe_state::is_pending() ? "pending" : "lost";
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, nullptr);  // drops it
+    ::sigaction(SIGPIPE, &ignore, nullptr);  // discards the pending signal
     return answer;
   });
-  EXPECT_EQ(seen, "pending");
+  EXPECT_EQ(outcome, "pending");
 }
 
 TEST(WriteWithoutSigpipe, keeps_the_mask_as_it_was) {

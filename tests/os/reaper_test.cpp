@@ -24,7 +24,7 @@ using cofferdam_test::eventually;
 using cofferdam_test::process_of;
 using cofferdam_test::temporary_folder;
 
-/// A child that sleeps until it is killed.
+/// A child process that sleeps until it is killed.
 class sleeper {
  public:
   sleeper() : pid_(::fork()) {
@@ -46,49 +46,49 @@ class sleeper {
 }  // namespace
 
 TEST(Reaper, reaps_what_has_died) {
-  reaper& one = reaper::instance();
-  ASSERT_EQ(one.pending(), 0U);
+  reaper& shared_reaper = reaper::instance();
+  ASSERT_EQ(shared_reaper.pending(), 0U);
   sleeper child;
   child.kill();
-  one.adopt(child.take_pidfd());
+  shared_reaper.adopt(child.take_pidfd());
   EXPECT_TRUE(eventually([&] {
-    one.sweep();
-    return one.pending() == 0;
+    shared_reaper.sweep();
+    return shared_reaper.pending() == 0;
   }));
   EXPECT_TRUE(child.is_gone());
 }
 
 TEST(Reaper, does_not_wait_for_what_has_not_died_yet) {
-  reaper& one = reaper::instance();
+  reaper& shared_reaper = reaper::instance();
   sleeper child;
-  one.adopt(child.take_pidfd());
-  one.sweep();
-  EXPECT_EQ(one.pending(), 1U);
+  shared_reaper.adopt(child.take_pidfd());
+  shared_reaper.sweep();
+  EXPECT_EQ(shared_reaper.pending(), 1U);
   child.kill();
   EXPECT_TRUE(eventually([&] {
-    one.sweep();
-    return one.pending() == 0;
+    shared_reaper.sweep();
+    return shared_reaper.pending() == 0;
   }));
 }
 
 TEST(Reaper, gives_up_what_somebody_else_has_reaped) {
-  reaper& one = reaper::instance();
+  reaper& shared_reaper = reaper::instance();
   sleeper child;
   child.kill();
   ASSERT_GT(::waitpid(-1, nullptr, 0), 0);
-  one.adopt(child.take_pidfd());
-  one.sweep();
-  EXPECT_EQ(one.pending(), 0U);
+  shared_reaper.adopt(child.take_pidfd());
+  shared_reaper.sweep();
+  EXPECT_EQ(shared_reaper.pending(), 0U);
 }
 
 TEST(Reaper, removes_a_folder_with_all_it_holds) {
   const temporary_folder folder;
   folder.write("doomed/deep/er/file", "x");
-  reaper& one = reaper::instance();
-  one.adopt(std::filesystem::path(folder / "doomed"));
-  one.sweep();
+  reaper& shared_reaper = reaper::instance();
+  shared_reaper.adopt(std::filesystem::path(folder / "doomed"));
+  shared_reaper.sweep();
   EXPECT_FALSE(folder.has("doomed"));
-  EXPECT_EQ(one.pending(), 0U);
+  EXPECT_EQ(shared_reaper.pending(), 0U);
 }
 
 TEST(Reaper, follows_no_link_out_of_a_folder) {
@@ -96,9 +96,9 @@ TEST(Reaper, follows_no_link_out_of_a_folder) {
   folder.write("precious/file", "x");
   folder.make_folder("doomed");
   folder.make_link("doomed/link", (folder / "precious").string());
-  reaper& one = reaper::instance();
-  one.adopt(std::filesystem::path(folder / "doomed"));
-  one.sweep();
+  reaper& shared_reaper = reaper::instance();
+  shared_reaper.adopt(std::filesystem::path(folder / "doomed"));
+  shared_reaper.sweep();
   EXPECT_FALSE(folder.has("doomed"));
   EXPECT_TRUE(folder.has("precious/file"));
 }
@@ -106,35 +106,35 @@ TEST(Reaper, follows_no_link_out_of_a_folder) {
 TEST(Reaper, tries_again_what_could_not_be_removed) {
   const temporary_folder folder;
   folder.write("doomed/file", "x");
-  reaper& one = reaper::instance();
-  one.adopt(std::filesystem::path(folder / "doomed"));
+  reaper& shared_reaper = reaper::instance();
+  shared_reaper.adopt(std::filesystem::path(folder / "doomed"));
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
   rlimit none = before;
   none.rlim_cur = 0;
   ::setrlimit(RLIMIT_NOFILE, &none);
-  one.sweep();
+  shared_reaper.sweep();
   ::setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_TRUE(folder.has("doomed/file"));
-  EXPECT_EQ(one.pending(), 1U);
-  one.sweep();
+  EXPECT_EQ(shared_reaper.pending(), 1U);
+  shared_reaper.sweep();
   EXPECT_FALSE(folder.has("doomed"));
-  EXPECT_EQ(one.pending(), 0U);
+  EXPECT_EQ(shared_reaper.pending(), 0U);
 }
 
 TEST(Reaper, keeps_a_folder_while_a_killed_process_may_still_write_there) {
   const temporary_folder folder;
   folder.make_folder("doomed");
-  reaper& one = reaper::instance();
+  reaper& shared_reaper = reaper::instance();
   sleeper child;
-  one.adopt(child.take_pidfd());
-  one.adopt(std::filesystem::path(folder / "doomed"));
-  one.sweep();
+  shared_reaper.adopt(child.take_pidfd());
+  shared_reaper.adopt(std::filesystem::path(folder / "doomed"));
+  shared_reaper.sweep();
   EXPECT_TRUE(folder.has("doomed"));
   child.kill();
   EXPECT_TRUE(eventually([&] {
-    one.sweep();
-    return one.pending() == 0;
+    shared_reaper.sweep();
+    return shared_reaper.pending() == 0;
   }));
   EXPECT_FALSE(folder.has("doomed"));
 }

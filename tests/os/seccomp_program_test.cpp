@@ -37,7 +37,7 @@ namespace {
 
 using namespace cofferdam::detail;
 
-/// The input of a filter, as the kernel passes it (struct seccomp_data).
+/// The input of a seccomp filter, laid out as the kernel passes it (struct seccomp_data).
 struct call_data {
   std::uint32_t number = 0;
   std::uint32_t architecture = 0;
@@ -45,7 +45,8 @@ struct call_data {
   std::array<std::uint64_t, 6> arguments{};
 };
 
-/// Runs a program as the kernel does. 0 for a program that the kernel would refuse.
+/// Interprets a filter program as the kernel does, and returns its decision. Returns 0 if the kernel would refuse the
+/// program.
 std::uint32_t answer_of(std::span<const filter_instruction> program, const call_data& data) {
   std::array<std::uint32_t, sizeof(call_data) / 4> words{};
   static_assert(sizeof words == sizeof data);
@@ -53,7 +54,7 @@ std::uint32_t answer_of(std::span<const filter_instruction> program, const call_
   std::uint32_t word = 0;
   for (std::size_t at = 0; at < program.size(); ++at) {
     const filter_instruction& step = program[at];
-    bool taken = false;
+    bool jumps = false;
     switch (step.code) {
       case BPF_LD | BPF_W | BPF_ABS:
         if (step.value % 4 != 0 || step.value / 4 >= words.size()) return 0;
@@ -61,13 +62,13 @@ std::uint32_t answer_of(std::span<const filter_instruction> program, const call_
         continue;
       case BPF_ALU | BPF_AND | BPF_K: word &= step.value; continue;
       case BPF_RET | BPF_K: return step.value;
-      case BPF_JMP | BPF_JEQ | BPF_K: taken = word == step.value; break;
-      case BPF_JMP | BPF_JGT | BPF_K: taken = word > step.value; break;
-      case BPF_JMP | BPF_JGE | BPF_K: taken = word >= step.value; break;
-      case BPF_JMP | BPF_JSET | BPF_K: taken = (word & step.value) != 0; break;
+      case BPF_JMP | BPF_JEQ | BPF_K: jumps = word == step.value; break;
+      case BPF_JMP | BPF_JGT | BPF_K: jumps = word > step.value; break;
+      case BPF_JMP | BPF_JGE | BPF_K: jumps = word >= step.value; break;
+      case BPF_JMP | BPF_JSET | BPF_K: jumps = (word & step.value) != 0; break;
       default: return 0;
     }
-    at += taken ? step.if_true : step.if_false;
+    at += jumps ? step.if_true : step.if_false;
   }
   return 0;
 }
@@ -87,7 +88,8 @@ std::uint32_t answer(std::string_view machine, std::uint32_t architecture, std::
   return answer_of(jail_filter(machine), data);
 }
 
-/// The published policy for calls with zero arguments, by the numbers of the kernel's tables: all others are allowed.
+/// Returns the published policy of the jail's filter for calls whose arguments are zero: call numbers and decisions.
+/// The numbers come from the kernel's tables. A call without an entry is allowed.
 std::map<std::uint32_t, std::uint32_t> policy_of(std::string_view machine) {
   const std::vector<std::uint32_t> x86_64_refused{
       101, 103, 134, 139, 153, 154, 155, 156, 159, 161, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173,
@@ -103,7 +105,7 @@ std::map<std::uint32_t, std::uint32_t> policy_of(std::string_view machine) {
   policy[435] = failing(ENOSYS);  // clone3
   for (const std::uint32_t number :
        is_intel ? std::vector<std::uint32_t>{41, 53} : std::vector<std::uint32_t>{198, 199})
-    policy[number] = failing(EAFNOSUPPORT);  // socket and socketpair of AF_UNSPEC
+    policy[number] = failing(EAFNOSUPPORT);  // for the domain AF_UNSPEC, because the arguments are zero
   for (std::uint32_t number = 470; number <= 600; ++number) policy[number] = failing(ENOSYS);
   return policy;
 }
@@ -129,7 +131,7 @@ TEST(SeccompProgram, SY_20_other_architectures_are_killed) {
     EXPECT_EQ(answer("x86_64", aarch64, number), killed) << number;
     EXPECT_EQ(answer("aarch64", arm, number), killed) << number;
     EXPECT_EQ(answer("aarch64", x86_64, number), killed) << number;
-    EXPECT_EQ(answer("x86_64", x86_64, 0x40000000 + number), killed) << number;  // x32
+    EXPECT_EQ(answer("x86_64", x86_64, 0x40000000 + number), killed) << number;  // numbers of the x32 call interface
   }
   EXPECT_EQ(answer("x86_64", x86_64, 0xffffffff), killed);
 }
@@ -153,7 +155,7 @@ TEST(SeccompProgram, clone_is_refused_with_each_flag_for_a_namespace) {
 }
 
 TEST(SeccompProgram, arguments_are_compared_as_the_kernel_takes_them) {
-  const std::uint64_t high = std::uint64_t{7} << 32;  // ignored by the kernel for these arguments
+  const std::uint64_t high = std::uint64_t{7} << 32;  // the kernel ignores the upper half of these arguments
   EXPECT_EQ(answer("x86_64", x86_64, 16, {0, high | TIOCSTI}), failing(EPERM));
   EXPECT_EQ(answer("x86_64", x86_64, 16, {0, 0x541c}), failing(EPERM));
   EXPECT_EQ(answer("x86_64", x86_64, 16, {TIOCSTI, TIOCGWINSZ}), allowed);
@@ -161,7 +163,7 @@ TEST(SeccompProgram, arguments_are_compared_as_the_kernel_takes_them) {
   EXPECT_EQ(answer("x86_64", x86_64, 62, {high | 0xffffffff, 9}), failing(EPERM));
   EXPECT_EQ(answer("x86_64", x86_64, 62, {0xfffffffe, 9}), allowed);  // the process group 2
   EXPECT_EQ(answer("aarch64", aarch64, 129, {~std::uint64_t{0}, 9}), failing(EPERM));
-  EXPECT_EQ(answer("x86_64", x86_64, 135, {0xffffffff}), allowed);  // a query
+  EXPECT_EQ(answer("x86_64", x86_64, 135, {0xffffffff}), allowed);  // a query of the personality
   EXPECT_EQ(answer("x86_64", x86_64, 135, {0}), allowed);
   EXPECT_EQ(answer("x86_64", x86_64, 135, {0x0400000}), failing(EPERM));  // READ_IMPLIES_EXEC
   EXPECT_EQ(answer("aarch64", aarch64, 92, {0x0040000}), failing(EPERM));
@@ -206,7 +208,8 @@ TEST(SeccompProgram, jumps_stay_within_the_program_and_it_ends_in_an_answer) {
 
 namespace {
 
-/// The outcome of a call in a child of its own: 0 or its errno; 1000 and more for the signal that has ended the child.
+/// Makes a call in a forked child. Returns 0 or the call's errno. Returns 1000 plus the number of a signal that killed
+/// the child.
 int outcome_of(long (*call)(), bool is_filtered) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -245,8 +248,8 @@ class tried_call {
 
 }  // namespace
 
-// With the right number in the table, a call with invalid arguments fails with EPERM under the filter, and with another
-// error, or not at all, without it.
+// The arguments are invalid on purpose. If the table has the right number of the call, the call fails with EPERM under
+// the filter; without the filter it fails with another error, or succeeds.
 TEST(SeccompProgram, the_kernel_refuses_these_calls_under_the_filter_alone) {
   COFFERDAM_NEEDS("seccomp", cofferdam::detail::native_machine() != "" && ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0,
                   "that the kernel takes the filter");

@@ -26,7 +26,7 @@ using cofferdam::workspace_files;
 using cofferdam_test::run;
 using cofferdam_test::temporary_folder;
 
-/// Two files, and the first one's content fails.
+/// A source of two files. Reading the first one fails.
 class failing_source final : public file_source {
  public:
   explicit failing_source(exec_errc reason) : reason_(reason) {}
@@ -64,15 +64,15 @@ TEST(WorkspaceFiles, a_lost_or_closed_source_ends_the_whole_transfer) {
   workspace_files files(directory::open(folder.path()), folder.path().string(), std::nullopt);
   for (const exec_errc reason : {exec_errc::provider_lost, exec_errc::environment_closed, exec_errc::cancelled}) {
     failing_source source(reason);
-    std::error_code seen;
+    std::error_code code;
     run([&]() -> awaitable<void> {
       try {
         static_cast<void>(co_await files.put_files(source));
       } catch (const error& failure) {
-        seen = failure.code();
+        code = failure.code();
       }
     });
-    EXPECT_EQ(seen, reason);
+    EXPECT_EQ(code, reason);
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "second"));
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A consumer that uses only core: runs a coroutine over its own provider and prints a message.
+// A consumer of the package that uses only its core: runs a coroutine with its own provider, and prints a message.
 
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/with.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A stranger that runs a command on this machine.
+// A consumer of the package that runs a command on this machine.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# newest.sh ROOT: the umbrella header is valid with the Boost, Asio and OpenSSL unpacked in ROOT (newest_debian.sh), for
-# both compilers; a program made with clang and linked to those libraries runs. Prints a line for each and, last,
-# `N passed, N failed, N skipped`.
+# newest.sh ROOT: checks the library with the Boost, Asio and OpenSSL that newest_debian.sh has unpacked in ROOT. Both
+# compilers must accept the umbrella header, and a program that clang compiles with these libraries must run. Prints a
+# line for each check and finally `N passed, N failed, N skipped`.
 
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 ROOT" >&2; exit 2; }
@@ -18,7 +18,7 @@ trap 'rm -rf "$clean"' EXIT
 flags=(-std=c++20 -DASIO_STANDALONE -DASIO_NO_DEPRECATED -Wall -Wextra -Wpedantic -Werror -I"$source/include"
   -isystem "$root/usr/include/$machine" -isystem "$root/usr/include")
 
-try() {  # try FILE NAME COMMAND: writes the outcome to a file, because two run at once
+try() {  # try FILE NAME COMMAND: writes the outcome to FILE, because two checks run at once
   local result=$clean/$1 name=$2
   shift 2
   if (cd "$clean" && set -e && "$@") >"$result.log" 2>&1; then
@@ -28,11 +28,11 @@ try() {  # try FILE NAME COMMAND: writes the outcome to a file, because two run 
   fi
 }
 
-# -Wno-restrict: a false alarm of g++ 12 about "(" + text.
+# -Wno-restrict, because g++ 12 reports a false warning for "(" + text.
 gcc_compiles() { g++ "${flags[@]}" -Wno-restrict -fsyntax-only "$here/whole.cpp"; }
 
-# The libraries need the C and C++ libraries that were unpacked with them: the linker does not look for those symbols,
-# and the program is started by the loader in ROOT.
+# The unpacked libraries need newer C and C++ libraries than this machine has. The linker therefore ignores undefined
+# symbols in them, and the loader in ROOT starts the program.
 clang_links() {
   clang++-16 "${flags[@]}" -c "$here/whole.cpp" -o whole.o &&
     g++ whole.o -o whole -L"$libraries" -Wl,--sysroot="$root" -Wl,--allow-shlib-undefined \

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# Strangers that use the library, each in a clean folder of its own: by include path, by the single header, by
-# add_subdirectory, by find_package. Prints a line each and, last, `N passed, N failed, N skipped`.
+# Builds programs that use the library as its users do, each in a clean folder: with an include path, with the single
+# header, with add_subdirectory and with find_package. Prints a line for each and finally `N passed, N failed,
+# N skipped`.
 
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,7 +14,7 @@ trap 'rm -rf "$clean"' EXIT
 cxx=${CXX:-g++}
 mkdir "$clean/results"
 
-try() {  # try FILE NAME COMMAND: what came of it goes into a file, since two run at a time
+try() {  # try FILE NAME COMMAND: writes the outcome to FILE, because two checks run at once
   local result=$clean/results/$1 name=$2
   shift 2
   if (cd "$clean" && set -e && "$@") >"$result.log" 2>&1; then
@@ -25,7 +26,7 @@ try() {  # try FILE NAME COMMAND: what came of it goes into a file, since two ru
 
 runs() { "$@" | grep -q ': ran$'; }
 
-# Bash leaves a function at once only where it is not tested: && throughout.
+# `set -e` has no effect in a function that `if` calls, so the commands of each function are joined by &&.
 include_path() {
   "$cxx" -std=c++20 -DASIO_STANDALONE -I"$source/include" "$here/core.cpp" -o core -pthread && runs ./core
 }
@@ -48,7 +49,7 @@ installed() {
     ! grep -rn -e "$source" -e "$clean" prefix/lib*
 }
 
-# The installed cofferdam-lint stands alone: it finds a mistake, and accepts the mended form.
+# The installed cofferdam-lint works without the source tree: it finds a mistake, and accepts the corrected code.
 lint() {
   local program=$clean/prefix/bin/cofferdam-lint status=0
   printf 'awaitable<int> f(bool c) {\n  co_return c ? co_await g() : 0;\n}\n' >wrong.cpp &&
@@ -80,7 +81,7 @@ installed_compiled() {
     cmake --build found_compiled && found_compiled/local | grep -qx hello
 }
 
-# An object that is passed from one mode to the other: an undefined reference that names the mode.
+# A program whose files are compiled in different modes must not link. The undefined reference must name the mode.
 modes_do_not_mix() {
   local compiler said
   for compiler in "$cxx" $(command -v clang++-16 || true); do

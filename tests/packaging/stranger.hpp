@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The common part of all consumers. It is included after cofferdam, in any form of it.
+// The common part of the consumers core.cpp and whole.cpp. The including file includes the library first, in the form
+// that it tests.
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# warnings.sh [FLAG...]: code that is compiled with more warnings than ours gets none from our headers. Each program
-# below is checked, not built: by g++ with -Wshadow -Wconversion -Wuseless-cast, by clang with those of the three that
-# it has. FLAG... go to both compilers. Prints a line for each and, last, `N passed, N failed, N skipped`. --self-test:
-# proves that each of the warnings is an error here.
+# warnings.sh [FLAG...]: checks that our headers cause no warnings in a program with stricter warnings than ours. The
+# compilers check the syntax only. g++ uses -Wshadow -Wconversion -Wuseless-cast; clang uses the first two, because it
+# lacks the third. Both compilers get each FLAG too. Prints a line for each check and finally `N passed, N failed,
+# N skipped`. --self-test proves that each of these warnings is an error here.
 
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,13 +15,13 @@ trap 'rm -rf "$clean"' EXIT
 flags=(-std=c++20 -fsyntax-only -x c++ -DASIO_STANDALONE -DASIO_NO_DEPRECATED -DASIO_HAS_CO_AWAIT -Werror -Wall -Wextra
   -Wpedantic -Wshadow -Wconversion)
 
-# -Wno-restrict: a false alarm of g++ 12 about "(" + text.
+# -Wno-restrict, because g++ 12 reports a false warning for "(" + text.
 with_gcc() { g++ "${flags[@]}" -Wuseless-cast -Wno-restrict "$@"; }
 with_clang() { clang++-16 "${flags[@]}" "$@"; }
 
 if [ "${1:-}" = --self-test ]; then
   wrong=0
-  refused() {  # refused COMPILER TEXT: the compiler must call it an error
+  refused() {  # refused COMPILER TEXT: the compiler must report an error for TEXT
     if echo "$2" | "$1" - 2>/dev/null; then
       echo "self-test: $1 accepts: $2"
       wrong=$((wrong + 1))
@@ -38,7 +38,7 @@ if [ "${1:-}" = --self-test ]; then
   exit
 fi
 
-# The templates' bodies are looked at where they are used, so one program that uses much is among them.
+# Compilers check the bodies of templates only where they are used, so one checked program uses much of the library.
 check() {  # check FILE NAME COMPILER PROGRAM
   if "$3" "${extra[@]}" -I"$source/include" "$4" >"$clean/$1.log" 2>&1; then
     echo "ok      $2" >"$clean/$1"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A stranger that uses the whole library, by the umbrella header or the single one.
+// A consumer of the package that uses the whole library, with the umbrella header or the single header.
 
 #include <cofferdam/cofferdam.hpp>
 

@@ -45,7 +45,7 @@ std::string not_found(const std::string& id) {
   return "502 {\"sandboxId\":\"" + id + "\",\"message\":\"The sandbox was not found\",\"code\":502}";
 }
 
-// ---- the control plane ----
+// ---- the control API: creating, listing and ending sandboxes ----
 
 TEST(E2bGateway, both_dialects_create_a_sandbox) {
   run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
@@ -66,7 +66,7 @@ TEST(E2bGateway, both_dialects_create_a_sandbox) {
     value = json_of(answer.text());
     EXPECT_FALSE(value.as_object().contains("envdAccessToken")) << "the older dialect secures only what asks for it";
     EXPECT_EQ(gateway.sandboxes(), 3U);
-    // Its default lifetime is 15 s.
+    // The default lifetime of a sandbox in this API is 15 s.
     answer = co_await client.api("GET", "/sandboxes/" + text_at(value, "sandboxID") + "-6532622b");
     EXPECT_EQ(answer.status(), 200);
     const boost::json::value detail = json_of(answer.text());
@@ -133,12 +133,12 @@ TEST(E2bGateway, what_is_wrong_with_a_request_is_said_as_by_the_real_one) {
          failure_text(400, "validation error: parameter \\\"limit\\\" in query has an error: 1 to 100")},
         {"GET", "/v2/sandboxes?nextToken=x", "", failure_text(400, "Invalid next token")},
     };
-    for (const row& one : rows) {
-      const http_response answer = co_await client.api(one.method, one.target, one.body);
-      if (one.target == "/v2/sandboxes/iabc") {
+    for (const row& entry : rows) {
+      const http_response answer = co_await client.api(entry.method, entry.target, entry.body);
+      if (entry.target == "/v2/sandboxes/iabc") {
         EXPECT_EQ(answer.status(), 404);
       } else {
-        EXPECT_EQ(said(answer), one.answer) << one.method << " " << one.target << " " << one.body;
+        EXPECT_EQ(said(answer), entry.answer) << entry.method << " " << entry.target << " " << entry.body;
       }
     }
     http_response answer =
@@ -170,14 +170,14 @@ TEST(E2bGateway, the_list_has_pages_and_filters) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     std::vector<std::string> ids;
     for (const char* const user : {"a", "b", "a"}) {
-      const gateway_sandbox_name one = co_await client.create(R"({"templateID":"base","metadata":{"user":")" +
+      const gateway_sandbox_name box = co_await client.create(R"({"templateID":"base","metadata":{"user":")" +
                                                               std::string(user) + "\",\"k\":\"v\"}}");
-      ids.push_back(one.id);
+      ids.push_back(box.id);
     }
     const auto ids_in = [](const http_response& answer) {
       std::vector<std::string> found;
-      const boost::json::value all = json_of(answer.text());
-      for (const boost::json::value& one : all.as_array()) found.push_back(text_at(one, "sandboxID"));
+      const boost::json::value listed = json_of(answer.text());
+      for (const boost::json::value& item : listed.as_array()) found.push_back(text_at(item, "sandboxID"));
       return found;
     };
     using list = std::vector<std::string>;
@@ -214,12 +214,12 @@ TEST(E2bGateway, the_list_has_pages_and_filters) {
 
 TEST(E2bGateway, a_killed_sandbox_is_gone_with_all_it_had) {
   run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
-    const gateway_sandbox_name one = co_await client.create();
-    gateway_stream stream = co_await client.start(one, "pwd; sleep 1000");
+    const gateway_sandbox_name box = co_await client.create();
+    gateway_stream stream = co_await client.start(box, "pwd; sleep 1000");
     co_await stream.hear("\n");
     const std::string folder = stream.out.substr(0, stream.out.find('\n'));
     EXPECT_TRUE(std::filesystem::exists(folder));
-    http_response answer = co_await client.api("DELETE", "/sandboxes/" + one.id);
+    http_response answer = co_await client.api("DELETE", "/sandboxes/" + box.id);
     EXPECT_EQ(answer.status(), 204);
     EXPECT_FALSE(std::filesystem::exists(folder)) << "it is closed before that is said";
     EXPECT_EQ(gateway.sandboxes(), 0U);
@@ -230,31 +230,31 @@ TEST(E2bGateway, a_killed_sandbox_is_gone_with_all_it_had) {
       is_cut = failure.code() == exec_errc::io_error;
     }
     EXPECT_TRUE(is_cut) << "a stream of a sandbox that dies breaks off";
-    answer = co_await client.api("DELETE", "/sandboxes/" + one.id);
-    EXPECT_EQ(said(answer), missing(one.id));
-    answer = co_await client.get(one, "/health");
-    EXPECT_EQ(said(answer), not_found(one.id));
-    answer = co_await client.call(one, "process.Process/List", "{}");
-    EXPECT_EQ(said(answer), not_found(one.id));
+    answer = co_await client.api("DELETE", "/sandboxes/" + box.id);
+    EXPECT_EQ(said(answer), missing(box.id));
+    answer = co_await client.get(box, "/health");
+    EXPECT_EQ(said(answer), not_found(box.id));
+    answer = co_await client.call(box, "process.Process/List", "{}");
+    EXPECT_EQ(said(answer), not_found(box.id));
   });
 }
 
 TEST(E2bGateway, a_sandbox_ends_when_its_time_is_over) {
   run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
-    const gateway_sandbox_name one = co_await client.create(R"({"templateID":"base","timeout":1})");
+    const gateway_sandbox_name box = co_await client.create(R"({"templateID":"base","timeout":1})");
     const gateway_sandbox_name other = co_await client.create(R"({"templateID":"base","timeout":1})");
-    gateway_stream stream = co_await client.start(one, "sleep 1000");
+    gateway_stream stream = co_await client.start(box, "sleep 1000");
     http_response answer = co_await client.api("POST", "/sandboxes/" + other.id + "/timeout", R"({"timeout":600})");
     EXPECT_EQ(answer.status(), 204);
     const std::function<bool()> ends = [&] { return gateway.sandboxes() == 1; };
     const bool ended = co_await comes_about(ends);
     EXPECT_TRUE(ended);
-    answer = co_await client.get(one, "/health");
-    EXPECT_EQ(said(answer), not_found(one.id));
+    answer = co_await client.get(box, "/health");
+    EXPECT_EQ(said(answer), not_found(box.id));
     answer = co_await client.get(other, "/health");
     EXPECT_EQ(answer.status(), 204);
     EXPECT_EQ(answer.field("Content-Type"), "");
-    // It may be shortened, to nothing too; connect and refreshes only make it longer.
+    // `timeout` may shorten the lifetime, even to nothing. `connect` and `refreshes` can only extend it.
     answer = co_await client.api("POST", "/sandboxes/" + other.id + "/connect", R"({"timeout":1})");
     EXPECT_EQ(answer.status(), 200);
     answer = co_await client.api("POST", "/sandboxes/" + other.id + "/refreshes", R"({"duration":1})");
@@ -274,20 +274,20 @@ TEST(E2bGateway, a_sandbox_ends_when_its_time_is_over) {
 TEST(E2bGateway, there_are_no_more_sandboxes_than_allowed) {
   run_with_gateway(
       [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
+        const gateway_sandbox_name box = co_await client.create();
         co_await client.create();
         http_response answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
         EXPECT_EQ(answer.status(), 429);
         EXPECT_NE(answer.text().find("maximum number of concurrent E2B sandboxes (2)"), std::string::npos);
         EXPECT_FALSE(answer.field("Retry-After"));
-        answer = co_await client.api("DELETE", "/sandboxes/" + one.id);
+        answer = co_await client.api("DELETE", "/sandboxes/" + box.id);
         EXPECT_EQ(answer.status(), 204);
         co_await client.create();
       },
       e2b_gateway::options().sandboxes(2));
 }
 
-/// Cannot be opened; its reason must not be revealed.
+/// A provider whose `open` fails. Clients must not receive the reason.
 class broken_provider {
  public:
   awaitable<local_environment> open() const {
@@ -335,19 +335,19 @@ TEST(E2bGateway, options_that_cannot_be_are_refused) {
 TEST(E2bGateway, paths_that_commands_of_a_local_workspace_print_are_understood) {
   cofferdam_test::run([]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    // Not erased, and without a layer: those do not provide the workspace's path.
+    // Uses the provider itself, without type erasure and without a layer, because these hide the path of the workspace.
     e2b_gateway::server gateway(executor, local().without_warning());
     listener where = tcp_listener(executor, "127.0.0.1", 0);
     gateway_client client(executor, where.port());
     bool ended = false;
     const auto done = [&](std::exception_ptr) { ended = true; };
     asio::co_spawn(executor, gateway.serve(std::move(where)), done);
-    const gateway_sandbox_name one = co_await client.create();
-    const gateway_stream stream = co_await client.run(one, "pwd; echo here > file");
+    const gateway_sandbox_name box = co_await client.create();
+    const gateway_stream stream = co_await client.run(box, "pwd; echo here > file");
     const std::string folder = stream.out.substr(0, stream.out.find('\n'));
-    http_response answer = co_await client.get(one, "/files?path=" + folder + "/file");
+    http_response answer = co_await client.get(box, "/files?path=" + folder + "/file");
     EXPECT_EQ(said(answer), "200 here\n");
-    answer = co_await client.get(one, "/files?path=" + folder + "/../x");
+    answer = co_await client.get(box, "/files?path=" + folder + "/../x");
     EXPECT_EQ(answer.status(), 403);
     co_await client.http.close();
     co_await gateway.stop();
@@ -359,14 +359,16 @@ TEST(E2bGateway, paths_that_commands_of_a_local_workspace_print_are_understood) 
 
 // ---- pausing ----
 
-/// Local, and able to stand still in name.
+/// A local environment that pretends to support pausing. Records the calls of `pause`, `resume` and `close`.
 class pausing_environment {
  public:
-  pausing_environment(local_environment inside, std::shared_ptr<std::string> said)
-      : inside_(std::move(inside)), said_(std::move(said)) {}
+  pausing_environment(local_environment inside, std::shared_ptr<std::string> calls)
+      : inside_(std::move(inside)), said_(std::move(calls)) {}
   awaitable<command_result> run_command(command c) { return inside_.run_command(std::move(c)); }
   awaitable<process> start(command c) { return inside_.start(std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return inside_.read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return inside_.read_file(std::move(path), max_bytes);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return inside_.write_file(std::move(path), content);
   }
@@ -390,13 +392,13 @@ class pausing_environment {
 };
 class pausing_provider {
  public:
-  explicit pausing_provider(std::shared_ptr<std::string> said) : said_(std::move(said)) {}
+  explicit pausing_provider(std::shared_ptr<std::string> calls) : said_(std::move(calls)) {}
   awaitable<pausing_environment> open() const { return open_with(said_); }
 
  private:
-  static awaitable<pausing_environment> open_with(std::shared_ptr<std::string> said) {
+  static awaitable<pausing_environment> open_with(std::shared_ptr<std::string> calls) {
     local_environment inside = co_await local().without_warning().open();
-    co_return pausing_environment(std::move(inside), std::move(said));
+    co_return pausing_environment(std::move(inside), std::move(calls));
   }
   std::shared_ptr<std::string> said_;
 };
@@ -406,28 +408,28 @@ TEST(E2bGateway, what_can_stand_still_is_paused_and_resumed) {
   const auto heard = std::make_shared<std::string>();
   cofferdam_test::run([&]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    // Not erased: any_provider does not know of pausing.
+    // Uses the provider itself, because type erasure by any_provider hides that it supports pausing.
     e2b_gateway::server gateway(executor, pausing_provider(heard));
     listener where = tcp_listener(executor, "127.0.0.1", 0);
     gateway_client client(executor, where.port());
     bool ended = false;
     const auto done = [&](std::exception_ptr) { ended = true; };
     asio::co_spawn(executor, gateway.serve(std::move(where)), done);
-    const gateway_sandbox_name one = co_await client.create(R"({"templateID":"base","timeout":1,"autoPause":true})");
-    http_response answer = co_await client.api("POST", "/sandboxes/" + one.id + "/timeout", R"({"timeout":600})");
-    answer = co_await client.api("POST", "/sandboxes/" + one.id + "/pause", "{}");
+    const gateway_sandbox_name box = co_await client.create(R"({"templateID":"base","timeout":1,"autoPause":true})");
+    http_response answer = co_await client.api("POST", "/sandboxes/" + box.id + "/timeout", R"({"timeout":600})");
+    answer = co_await client.api("POST", "/sandboxes/" + box.id + "/pause", "{}");
     EXPECT_EQ(answer.status(), 204) << answer.text();
-    answer = co_await client.api("POST", "/sandboxes/" + one.id + "/pause", "{}");
-    EXPECT_EQ(said(answer), failure_text(409, "Error pausing sandbox - sandbox '" + one.id + "' is already paused"));
-    answer = co_await client.get(one, "/health");
-    EXPECT_EQ(said(answer), not_found(one.id)) << "a paused one is not reached";
-    answer = co_await client.api("GET", "/sandboxes/" + one.id);
+    answer = co_await client.api("POST", "/sandboxes/" + box.id + "/pause", "{}");
+    EXPECT_EQ(said(answer), failure_text(409, "Error pausing sandbox - sandbox '" + box.id + "' is already paused"));
+    answer = co_await client.get(box, "/health");
+    EXPECT_EQ(said(answer), not_found(box.id)) << "a paused one is not reached";
+    answer = co_await client.api("GET", "/sandboxes/" + box.id);
     EXPECT_EQ(text_at(json_of(answer.text()), "state"), "paused");
-    answer = co_await client.api("POST", "/sandboxes/" + one.id + "/timeout", R"({"timeout":600})");
+    answer = co_await client.api("POST", "/sandboxes/" + box.id + "/timeout", R"({"timeout":600})");
     EXPECT_EQ(answer.status(), 409);
-    answer = co_await client.api("POST", "/v2/sandboxes/" + one.id + "/connect", R"({"timeout":1})");
+    answer = co_await client.api("POST", "/v2/sandboxes/" + box.id + "/connect", R"({"timeout":1})");
     EXPECT_EQ(answer.status(), 201);
-    // Its time is over again after a second: then it is paused, not killed.
+    // The resumed sandbox has a lifetime of one second. After that it is paused again, not killed.
     const std::function<bool()> paused = [&] { return *heard == "pause resume pause "; };
     const bool again = co_await comes_about(paused);
     EXPECT_TRUE(again) << *heard;
@@ -441,13 +443,13 @@ TEST(E2bGateway, what_can_stand_still_is_paused_and_resumed) {
   });
 }
 
-// ---- the end ----
+// ---- the end of serving ----
 
 TEST(E2bGateway, the_end_of_serving_closes_every_sandbox) {
   std::string folder;
   run_with_gateway([&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-    const gateway_sandbox_name one = co_await client.create();
-    const gateway_stream stream = co_await client.run(one, "pwd; sleep 1000 >/dev/null 2>&1 &");
+    const gateway_sandbox_name box = co_await client.create();
+    const gateway_stream stream = co_await client.run(box, "pwd; sleep 1000 >/dev/null 2>&1 &");
     folder = stream.out.substr(0, stream.out.find('\n'));
     EXPECT_TRUE(std::filesystem::exists(folder));
   });
@@ -455,7 +457,7 @@ TEST(E2bGateway, the_end_of_serving_closes_every_sandbox) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-/// A gateway with a sandbox, a process and a watcher in it, which is cancelled, or destroyed, at any step.
+/// Runs a gateway on a free port, which it stores in `port`. The tests below cancel or destroy `a_life` at each step.
 awaitable<void> a_life(std::shared_ptr<std::uint16_t> port) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   e2b_gateway::server gateway(executor, local_provider());
@@ -466,15 +468,15 @@ awaitable<void> a_life(std::shared_ptr<std::uint16_t> port) {
 awaitable<void> a_visit(std::shared_ptr<std::uint16_t> port) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   gateway_client client(executor, *port);
-  const gateway_sandbox_name one = co_await client.create();
-  gateway_stream stream = co_await client.start(one, "cat", R"(,"stdin":true)");
-  co_await client.put(one, "/files?path=a.txt", "content");
-  gateway_stream watch = co_await client.stream(one, "filesystem.Filesystem/WatchDir", R"({"path":"."})");
+  const gateway_sandbox_name box = co_await client.create();
+  gateway_stream stream = co_await client.start(box, "cat", R"(,"stdin":true)");
+  co_await client.put(box, "/files?path=a.txt", "content");
+  gateway_stream watch = co_await client.stream(box, "filesystem.Filesystem/WatchDir", R"({"path":"."})");
   const std::optional<std::string> begun = co_await watch.next();
-  co_await client.call(one, "process.Process/SendInput",
+  co_await client.call(box, "process.Process/SendInput",
                        R"({"process":{"pid":)" + std::to_string(stream.pid) + R"(},"input":{"stdin":"aGkK"}})");
   co_await stream.hear("hi");
-  co_await client.api("DELETE", "/sandboxes/" + one.id);
+  co_await client.api("DELETE", "/sandboxes/" + box.id);
 }
 
 TEST(E2bGateway, is_destroyed_at_any_step_without_harm) {
@@ -517,7 +519,7 @@ TEST(E2bGateway, is_cancelled_at_any_step_and_leaves_nothing) {
     is_over = was_over;
     ASSERT_TRUE(failure);
     EXPECT_EQ(cofferdam_test::code_of([&] { std::rethrow_exception(failure); }), exec_errc::cancelled);
-    context.run();  // the visitor ends too: it gets no answer
+    context.run();  // the client coroutine ends too: it receives no reply
     is_over = was_over;
   }
   EXPECT_TRUE(is_over);

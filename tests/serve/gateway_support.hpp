@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A gateway on a free port of this machine, and a client that sends the requests of E2B's SDKs.
+// A gateway on a free port of the loopback interface, and a client that sends requests as E2B's SDKs do.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -41,18 +41,20 @@ namespace cofferdam_test {
 inline boost::json::value json_of(std::string_view text) {
   return boost::json::parse(boost::json::string_view(text.data(), text.size()));
 }
+/// Returns the text member `name` of a JSON object; empty if there is no such text.
 inline std::string text_at(const boost::json::value& object, const char* name) {
   const boost::json::value* const found = object.as_object().if_contains(name);
   if (found == nullptr || !found->is_string()) return {};
   return {found->get_string().data(), found->get_string().size()};
 }
 
+/// The id of a sandbox, and the token for requests to it.
 struct gateway_sandbox_name {
   std::string id;
   std::string token;
 };
 
-/// The messages of a Connect stream.
+/// The messages of a Connect stream. (Connect is the RPC protocol of E2B's service in the sandbox.)
 class gateway_stream {
  public:
   gateway_stream() = default;
@@ -60,7 +62,8 @@ class gateway_stream {
 
   int status() const noexcept { return exchange_.status(); }
   const cofferdam::http_response_head& head() const noexcept { return exchange_.head(); }
-  /// Returns the next message; no value at the end. `ending()` is then the payload of the end envelope.
+  /// Returns the next message. Returns no value at the end of the stream; `ending()` then returns the payload of the
+  /// end envelope.
   cofferdam::awaitable<std::optional<std::string>> next() {
     for (;;) {
       if (const auto envelope = reader_.next(rest_)) {
@@ -77,7 +80,7 @@ class gateway_stream {
   }
   /// Returns the payload of the end envelope; empty if there was none.
   const std::string& ending() const noexcept { return ending_; }
-  /// All of the rest: the outputs as one text each, and the end event.
+  /// Reads all remaining messages. Collects the output in `out` and `err`, and the end event.
   cofferdam::awaitable<void> finish() {
     for (;;) {
       const std::optional<std::string> message = co_await next();
@@ -85,7 +88,7 @@ class gateway_stream {
       take(*message);
     }
   }
-  /// Until a piece of output holds that.
+  /// Reads messages until the collected output contains `mark`.
   cofferdam::awaitable<void> hear(std::string mark) {
     while (out.find(mark) == std::string::npos && err.find(mark) == std::string::npos) {
       const std::optional<std::string> message = co_await next();
@@ -122,11 +125,12 @@ class gateway_stream {
   std::string ending_;
 };
 
-/// Status and text: "200 {}".
+/// Returns the status and the text of a reply, such as "200 {}".
 inline std::string said(const cofferdam::http_response& answer) {
   return std::to_string(answer.status()) + " " + std::string(answer.text());
 }
 
+/// A client of the gateway that sends requests as E2B's SDKs do. Tests see the raw replies.
 class gateway_client {
  public:
   gateway_client(const asio::any_io_executor& executor, std::uint16_t port)
@@ -155,37 +159,37 @@ class gateway_client {
     co_return name;
   }
 
-  static cofferdam::http_request to_sandbox(std::string method, std::string target, const gateway_sandbox_name& one) {
+  static cofferdam::http_request to_sandbox(std::string method, std::string target, const gateway_sandbox_name& box) {
     cofferdam::http_request request(std::move(method), std::move(target));
-    request.field("E2b-Sandbox-Id", one.id).field("E2b-Sandbox-Port", "49983");
-    if (!one.token.empty()) request.field("X-Access-Token", one.token);
+    request.field("E2b-Sandbox-Id", box.id).field("E2b-Sandbox-Port", "49983");
+    if (!box.token.empty()) request.field("X-Access-Token", box.token);
     return request;
   }
-  cofferdam::awaitable<cofferdam::http_response> get(gateway_sandbox_name one, std::string target) {
-    cofferdam::http_response answer = co_await http.request(to_sandbox("GET", std::move(target), one));
+  cofferdam::awaitable<cofferdam::http_response> get(gateway_sandbox_name box, std::string target) {
+    cofferdam::http_response answer = co_await http.request(to_sandbox("GET", std::move(target), box));
     co_return answer;
   }
-  cofferdam::awaitable<cofferdam::http_response> put(gateway_sandbox_name one, std::string target, std::string content,
+  cofferdam::awaitable<cofferdam::http_response> put(gateway_sandbox_name box, std::string target, std::string content,
                                                      std::string type = "application/octet-stream") {
-    cofferdam::http_request request = to_sandbox("POST", std::move(target), one);
+    cofferdam::http_request request = to_sandbox("POST", std::move(target), box);
     request.content(std::move(type), content);
     cofferdam::http_response answer = co_await http.request(std::move(request));
     co_return answer;
   }
-  /// A unary call: `process.Process/List`.
-  cofferdam::awaitable<cofferdam::http_response> call(gateway_sandbox_name one, std::string method,
+  /// Makes a call with one reply. `method` is for example `process.Process/List`.
+  cofferdam::awaitable<cofferdam::http_response> call(gateway_sandbox_name box, std::string method,
                                                       std::string message) {
-    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), one);
+    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), box);
     request.field("Connect-Protocol-Version", "1");
     request.content("application/json", message);
     cofferdam::http_response answer = co_await http.request(std::move(request));
     co_return answer;
   }
   using fields = std::vector<std::pair<std::string, std::string>>;
-  /// A call that is answered by a stream.
-  cofferdam::awaitable<gateway_stream> stream(gateway_sandbox_name one, std::string method, std::string message,
+  /// Makes a call whose reply is a stream.
+  cofferdam::awaitable<gateway_stream> stream(gateway_sandbox_name box, std::string method, std::string message,
                                               fields more = {}) {
-    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), one);
+    cofferdam::http_request request = to_sandbox("POST", "/" + std::move(method), box);
     request.field("Connect-Protocol-Version", "1");
     for (auto& [name, value] : more) request.field(name, value);
     const std::string body = cofferdam::detail::connect_message(message);
@@ -193,19 +197,19 @@ class gateway_client {
     cofferdam::detail::http_exchange exchange = co_await http.send(std::move(request));
     co_return gateway_stream(std::move(exchange));
   }
-  /// `sh -c`, to its end. \param more  further members of the message, each behind a comma.
-  cofferdam::awaitable<gateway_stream> run(gateway_sandbox_name one, std::string line, std::string more = "") {
-    gateway_stream stream = co_await start(std::move(one), std::move(line), std::move(more));
+  /// Runs a shell line in the sandbox to its end. \param more  further members of the message, each after a comma.
+  cofferdam::awaitable<gateway_stream> run(gateway_sandbox_name box, std::string line, std::string more = "") {
+    gateway_stream stream = co_await start(std::move(box), std::move(line), std::move(more));
     co_await stream.finish();
     co_return stream;
   }
-  cofferdam::awaitable<gateway_stream> start(gateway_sandbox_name one, std::string line, std::string more = "",
+  cofferdam::awaitable<gateway_stream> start(gateway_sandbox_name box, std::string line, std::string more = "",
                                              fields named = {}) {
     boost::json::array args{"-c"};
     args.emplace_back(line);
     const std::string message =
         R"({"process":{"cmd":"/bin/sh","args":)" + boost::json::serialize(args) + "}" + more + "}";
-    gateway_stream begun = co_await stream(std::move(one), "process.Process/Start", message, std::move(named));
+    gateway_stream begun = co_await stream(std::move(box), "process.Process/Start", message, std::move(named));
     const std::optional<std::string> first = co_await begun.next();
     if (first) begun.take(*first);
     co_return begun;
@@ -218,7 +222,7 @@ inline cofferdam::any_provider local_provider() {
   return cofferdam::any_provider(cofferdam::local().without_warning().kill_grace(std::chrono::milliseconds(50)));
 }
 
-/// Runs `body` while a gateway serves; stops it then, and checks that nothing is left.
+/// Runs `body` while a gateway serves. Then stops the gateway, and checks that no sandbox is left.
 inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway::options options, gateway_work body,
                                                cofferdam::any_provider provider = local_provider()) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -251,6 +255,7 @@ inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway::options o
   if (failure) std::rethrow_exception(failure);
 }
 
+/// Runs `with_gateway` on a new event loop.
 inline void run_with_gateway(const gateway_work& body,
                              cofferdam::e2b_gateway::options options = cofferdam::e2b_gateway::options(),
                              cofferdam::any_provider provider = local_provider()) {

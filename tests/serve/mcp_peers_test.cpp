@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// MCP's official clients, Inspector and conformance suite, unmodified, against `cofferdam-mcp` and, for what the suite
-// wants of a server, everything_server: serve/mcp/peers.sh puts them into a folder, which COFFERDAM_MCP_PEERS names.
-// COFFERDAM_MCP_PROGRAM and COFFERDAM_MCP_EVERYTHING are the paths of the two programs.
+// Runs MCP's official clients, Inspector and conformance suite, all unmodified, against `cofferdam-mcp`. The suite also
+// needs a server with special tools, which is everything_server. serve/mcp/peers.sh installs the programs into a
+// folder, and COFFERDAM_MCP_PEERS names that folder. COFFERDAM_MCP_PROGRAM and COFFERDAM_MCP_EVERYTHING are the paths
+// of the two servers.
 
 #include "support/paths.hpp"
 #include "support/require.hpp"
@@ -29,7 +30,7 @@ std::string quoted(const std::string& word) { return "'" + word + "' "; }
 
 std::string script(const std::string& name) { return quoted(cofferdam_test::source_path("tests/serve/mcp/" + name)); }
 
-/// Returns the output of a command on this machine, line by line.
+/// Runs a shell line on this machine, and returns the lines of its output.
 std::vector<std::string> printed_by(const std::string& line) {
   std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("popen failed");
@@ -49,17 +50,17 @@ std::vector<std::string> printed_by(const std::string& line) {
   return lines;
 }
 
-/// Runs a script, and expects `least` checks, all of them good.
+/// Runs a script. Expects at least `least` successful checks, and no failed one.
 void run_peer(const std::string& line, std::size_t least) {
   const std::vector<std::string> lines = printed_by("timeout 300 " + line);
   std::size_t good = 0;
-  for (const std::string& one : lines) {
-    const bool is_good = one.starts_with("ok ");
+  for (const std::string& printed : lines) {
+    const bool is_good = printed.starts_with("ok ");
     if (is_good) ++good;
-    if (one.starts_with("note ")) {
-      std::printf("%s\n", one.c_str());
+    if (printed.starts_with("note ")) {
+      std::printf("%s\n", printed.c_str());
     } else {
-      EXPECT_TRUE(is_good || one == "all passed") << one;
+      EXPECT_TRUE(is_good || printed == "all passed") << printed;
     }
   }
   EXPECT_GE(good, least);
@@ -76,7 +77,11 @@ void run_typescript(const std::string& how, std::size_t least) {
   run_peer(with_node() + script("client.mjs") + quoted(peers()) + how + " " + local_server(), least);
 }
 
-/// \param what  tools and eras. \param options  of the server.
+/// Runs MCP's Inspector against `cofferdam-mcp`.
+/// \param variables  shell assignments before the command, or empty.
+/// \param what       arguments of inspector.py: the expected tools and protocol versions.
+/// \param options    options of the server.
+/// \param least      the least number of successful checks.
 void run_inspector(const std::string& variables, const std::string& what, const std::string& options,
                    std::size_t least) {
   const std::string server = quoted(COFFERDAM_MCP_PROGRAM) + options;

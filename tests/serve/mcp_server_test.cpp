@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The server's own tools, over folders of this machine.
+// Tests of the tools that the MCP server itself offers, over local folders.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -36,7 +36,7 @@ using cofferdam_test::run_with_mcp;
 using cofferdam_test::text_said;
 using value = boost::json::value;
 
-/// Counts what it opens.
+/// A provider of local environments that counts how often it is opened.
 class counted_local {
  public:
   explicit counted_local(std::shared_ptr<int> opened) : opened_(std::move(opened)) {}
@@ -46,8 +46,8 @@ class counted_local {
   static awaitable<any_environment> open_one(std::shared_ptr<int> opened) {
     ++*opened;
     const local recipe = local().without_warning();
-    local_environment made = co_await recipe.open();
-    co_return any_environment(std::move(made));
+    local_environment environment = co_await recipe.open();
+    co_return any_environment(std::move(environment));
   }
   std::shared_ptr<int> opened_;
 };
@@ -59,15 +59,15 @@ class setup {
   bool with_python = false;
 
   std::unique_ptr<mcp::server> operator()(const asio::any_io_executor& executor) const {
-    auto made = std::make_unique<mcp::server>(executor, counted_local(opened), options);
+    auto server = std::make_unique<mcp::server>(executor, counted_local(opened), options);
     if (with_python) {
-      made->runner([](any_environment& there) {
-        return any_runner_provider(environment_ref<any_environment>(there) | python() | check_syntax());
+      server->runner([](any_environment& env) {
+        return any_runner_provider(environment_ref<any_environment>(env) | python() | check_syntax());
       });
     }
-    made->add(
-        [](any_environment& there) { return tools::any_tool(tools::code_exec<any_environment>(there).name("seeds")); });
-    return made;
+    server->add(
+        [](any_environment& env) { return tools::any_tool(tools::code_exec<any_environment>(env).name("seeds")); });
+    return server;
   }
 };
 
@@ -79,7 +79,7 @@ TEST(McpServer, a_client_that_only_looks_opens_no_environment) {
     co_await client.initialize();
     const value tools = co_await client.ask("tools/list");
     std::string names;
-    for (const value& one : result_in(tools).at("tools").as_array()) names += member(one, "name") + " ";
+    for (const value& item : result_in(tools).at("tools").as_array()) names += member(item, "name") + " ";
     EXPECT_EQ(names,
               "code_exec start_command read_output signal_command list_commands read_file write_file list_files "
               "view_image download_file seeds ");
@@ -102,15 +102,15 @@ TEST(McpServer, a_client_that_only_looks_opens_no_environment) {
 TEST(McpServer, a_command_answers_with_text_and_facts) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
-    const value said =
+    const value reply =
         co_await client.call("code_exec", R"({"cmd":"cat; pwd | tail -c 4; echo oh >&2; exit 3","stdin":"in\n"})");
-    EXPECT_FALSE(result_in(said).at("isError").as_bool());
-    EXPECT_TRUE(text_said(said).starts_with("exit code 3 (")) << text_said(said);
-    EXPECT_NE(text_said(said).find("--- stderr (1 line) ---\noh\n"), std::string::npos);
-    EXPECT_EQ(member(facts(said), "status"), "exited");
-    EXPECT_EQ(member(facts(said), "exit_code"), "3");
-    EXPECT_EQ(member(facts(said), "stderr"), "oh\n");
-    EXPECT_TRUE(member(facts(said), "stdout").starts_with("in\n"));
+    EXPECT_FALSE(result_in(reply).at("isError").as_bool());
+    EXPECT_TRUE(text_said(reply).starts_with("exit code 3 (")) << text_said(reply);
+    EXPECT_NE(text_said(reply).find("--- stderr (1 line) ---\noh\n"), std::string::npos);
+    EXPECT_EQ(member(facts(reply), "status"), "exited");
+    EXPECT_EQ(member(facts(reply), "exit_code"), "3");
+    EXPECT_EQ(member(facts(reply), "stderr"), "oh\n");
+    EXPECT_TRUE(member(facts(reply), "stdout").starts_with("in\n"));
     const value killed = co_await client.call("code_exec", R"({"cmd":"kill -SEGV $$"})");
     EXPECT_EQ(member(facts(killed), "signal"), "SIGSEGV");
     const value slow = co_await client.call("code_exec", R"({"cmd":"sleep 100","timeout_s":1})");
@@ -139,7 +139,7 @@ TEST(McpServer, files_are_tools_and_resources) {
         co_await client.call("code_exec", R"({"cmd":"printf '\\000\\377' > raw.bin; ln -s /etc/passwd out"})");
     const value listed = co_await client.ask("resources/list");
     std::string uris;
-    for (const value& one : result_in(listed).at("resources").as_array()) uris += member(one, "uri") + " ";
+    for (const value& item : result_in(listed).at("resources").as_array()) uris += member(item, "uri") + " ";
     EXPECT_EQ(uris, "sandbox://workspace/a%20b/%C3%BC.txt sandbox://workspace/raw.bin ");
     const value text = co_await client.ask("resources/read", R"({"uri":"sandbox://workspace/a%20b/%C3%BC.txt"})");
     EXPECT_EQ(member(result_in(text).at("contents").at(0), "text"), "hello\n");
@@ -166,8 +166,8 @@ TEST(McpServer, commands_go_on_in_the_background_until_they_are_ended) {
     const value out = co_await client.call("read_output", R"({"id":"cmd-1","wait_s":20})");
     EXPECT_EQ(member(facts(out), "stdout"), "one\n");
     EXPECT_EQ(member(facts(out), "status"), "running");
-    const value all = co_await client.call("list_commands");
-    EXPECT_EQ(facts(all).at("commands").as_array().size(), 1U);
+    const value listed = co_await client.call("list_commands");
+    EXPECT_EQ(facts(listed).at("commands").as_array().size(), 1U);
     const value killed = co_await client.call("signal_command", R"({"id":"cmd-1","signal":"KILL"})");
     EXPECT_EQ(member(facts(killed), "was_running"), "true");
     value end = co_await client.call("read_output", R"({"id":"cmd-1","wait_s":20})");
@@ -190,17 +190,17 @@ TEST(McpServer, live_output_goes_to_the_log_and_the_progress_of_who_wants_it) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
     const value level = co_await client.ask("logging/setLevel", R"({"level":"info"})");
-    const value said = co_await client.call(
+    const value reply = co_await client.call(
         "code_exec", R"({"cmd":"echo begun; sleep 2; printf '\\303'; sleep 0.6; printf '\\274\\n' "})",
         R"({"progressToken":"p"})");
     std::string logged;
-    std::string told;
-    for (const value& one : client.others) {
-      if (member(one, "method") == "notifications/message") logged += member(one.at("params").at("data"), "text");
-      if (member(one, "method") == "notifications/progress") told = member(one.at("params"), "message");
+    std::string progress_texts;
+    for (const value& item : client.others) {
+      if (member(item, "method") == "notifications/message") logged += member(item.at("params").at("data"), "text");
+      if (member(item, "method") == "notifications/progress") progress_texts = member(item.at("params"), "message");
     }
     EXPECT_EQ(logged, "begun\n\xC3\xBC\n");
-    EXPECT_NE(told.find(" out: "), std::string::npos) << told;
+    EXPECT_NE(progress_texts.find(" out: "), std::string::npos) << progress_texts;
   });
 }
 
@@ -222,11 +222,11 @@ TEST(McpServer, python_lives_on_in_the_same_workspace_behind_its_guards) {
     const value file = co_await client.call("read_file", R"({"path":"made.txt"})");
     EXPECT_EQ(member(facts(file), "content"), "by python\n");
     EXPECT_EQ(*with.opened, 1);
-    const value made = co_await client.call("create_python_context", R"({"label":"another"})");
-    const std::string id = member(facts(made), "context_id");
-    EXPECT_EQ(member(facts(made), "expires_after_idle_s"), "1800");
-    const std::string there = R"("context_id":")" + id + "\"}";
-    const value other = co_await client.call("run_python", R"({"code":"y",)" + there);
+    const value created = co_await client.call("create_python_context", R"({"label":"another"})");
+    const std::string id = member(facts(created), "context_id");
+    EXPECT_EQ(member(facts(created), "expires_after_idle_s"), "1800");
+    const std::string in_context = R"("context_id":")" + id + "\"}";
+    const value other = co_await client.call("run_python", R"({"code":"y",)" + in_context);
     EXPECT_EQ(member(facts(other), "status"), "error");
     EXPECT_FALSE(result_in(other).at("isError").as_bool());
     EXPECT_EQ(member(facts(other).at("error"), "type"), "NameError");
@@ -254,14 +254,14 @@ TEST(McpServer, interpreters_are_made_closed_and_forgotten) {
     const value unknown = co_await client.call("run_python", in("mine", "1"));
     EXPECT_TRUE(result_in(unknown).at("isError").as_bool());
     EXPECT_NE(text_said(unknown).find("does not exist or has expired; call create_python_context"), std::string::npos);
-    const value one = co_await client.call("create_python_context");
+    const value created = co_await client.call("create_python_context");
     const value two = co_await client.call("create_python_context");
     const value three = co_await client.call("create_python_context");
     EXPECT_TRUE(result_in(three).at("isError").as_bool());
-    const std::string first = member(facts(one), "context_id");
+    const std::string first = member(facts(created), "context_id");
     const std::string second = member(facts(two), "context_id");
     EXPECT_NE(first, second);
-    // A run that lasts longer than an interpreter may lie idle keeps its own.
+    // The idle limit of an interpreter does not end a run that takes longer than the limit.
     const value long_run = co_await client.call("run_python", in(first, "import time; x = 5; time.sleep(2)"));
     EXPECT_EQ(member(facts(long_run), "status"), "ok");
     const value kept = co_await client.call("run_python", in(first, "x"));
@@ -275,7 +275,7 @@ TEST(McpServer, interpreters_are_made_closed_and_forgotten) {
     EXPECT_EQ(member(facts(again), "closed"), "false");
     const value gone = co_await client.call("run_python", in(first, "x"));
     EXPECT_TRUE(result_in(gone).at("isError").as_bool());
-    // The default one may be closed, too, and begins afresh.
+    // The default interpreter can be closed too. The next run then starts a new one.
     const value set = co_await client.call("run_python", in("default", "z = 1"));
     EXPECT_EQ(member(facts(set), "status"), "ok");
     const value ended = co_await client.call("close_python_context", R"({"context_id":"default"})");
@@ -309,8 +309,9 @@ TEST(McpServer, files_come_from_one_folder_of_the_host_and_go_to_another) {
     EXPECT_EQ(member(facts(tree).at("files").at(0), "path"), "dir/deep/b");
     const value as_new = co_await client.call("upload_file", R"({"source":"dir","dest":"fresh"})");
     EXPECT_EQ(member(facts(as_new).at("files").at(0), "path"), "fresh/deep/b");
-    const value all = co_await client.call("code_exec", R"({"cmd":"find . -type f | sort; find . -name '.upload*'"})");
-    EXPECT_EQ(member(facts(all), "stdout"), "./a.csv\n./data/a.csv\n./data/c.csv\n./dir/deep/b\n./fresh/deep/b\n");
+    const value listed =
+        co_await client.call("code_exec", R"({"cmd":"find . -type f | sort; find . -name '.upload*'"})");
+    EXPECT_EQ(member(facts(listed), "stdout"), "./a.csv\n./data/a.csv\n./data/c.csv\n./dir/deep/b\n./fresh/deep/b\n");
     for (const char* const wrong : {"../secret", "/etc/passwd", "link", "none", "dir/../../secret"}) {
       const value refused = co_await client.call("upload_file", R"({"source":")" + std::string(wrong) + "\"}");
       EXPECT_TRUE(result_in(refused).at("isError").as_bool()) << wrong;
@@ -327,7 +328,7 @@ TEST(McpServer, files_come_from_one_folder_of_the_host_and_go_to_another) {
     const value handed = co_await client.call("download_file", R"({"path":"./data/c.csv","deliver":"host"})");
     EXPECT_EQ(member(facts(handed), "host_path"), (root.path() / "out/data/c.csv").string());
     EXPECT_EQ(std::filesystem::file_size(root.path() / "out/data/c.csv"), 4U);
-    // A link in the output folder leads no client out of it.
+    // A symbolic link inside the output folder must not let a client write outside that folder.
     std::filesystem::create_directory_symlink(root.path(), root.path() / "out/fresh");
     const value beyond = co_await client.call("download_file", R"({"path":"fresh/deep/b","deliver":"host"})");
     EXPECT_TRUE(result_in(beyond).at("isError").as_bool());
@@ -353,7 +354,7 @@ TEST(McpServer, without_folders_of_the_host_there_is_no_way_to_them) {
   });
 }
 
-/// An environment whose backend is lost with its second command.
+/// An environment whose second command fails because the backend is lost.
 class fragile {
  public:
   awaitable<command_result> run_command(command) { return run(++count_ > 1); }
@@ -390,8 +391,8 @@ TEST(McpServer, what_is_lost_or_cannot_be_opened_is_told_and_tried_again) {
     co_await client.initialize();
     std::string course;
     for (int i = 0; i < 5; ++i) {
-      const value said = co_await client.call("code_exec", R"({"cmd":"true"})");
-      course += text_said(said).substr(0, text_said(said).find_first_of("(\n")) + "; ";
+      const value reply = co_await client.call("code_exec", R"({"cmd":"true"})");
+      course += text_said(reply).substr(0, text_said(reply).find_first_of("(\n")) + "; ";
     }
     EXPECT_EQ(course,
               "exit code 0 ; could not run: the daemon is gone; could not run: not just now; exit code 0 ; could "
@@ -411,8 +412,8 @@ TEST(McpServer, calls_beyond_those_at_once_wait_and_beyond_those_are_refused) {
                           R"(,"method":"tools/call","params":{"name":"code_exec","arguments":{"cmd":"sleep 0.5"}}})");
     int busy = 0;
     for (int i = 0; i < 3; ++i) {
-      const value said = co_await client.hear();
-      if (text_said(said).find("busy") != std::string::npos) ++busy;
+      const value reply = co_await client.hear();
+      if (text_said(reply).find("busy") != std::string::npos) ++busy;
     }
     EXPECT_EQ(busy, 1);
   });

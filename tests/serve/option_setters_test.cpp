@@ -45,10 +45,11 @@
 #include <type_traits>
 #include <utility>
 
-// Two shapes of setters, and no third. Options that are set up once have one unqualified setter that returns T&, so `x
-// = std::move(x).setter(…)` copies x to itself. Values that are moved on every call (`command`, `code_request`, HTTP
-// and chat messages) have a twin for temporaries that returns T by value, so the same line moves from another object. A
-// setter that returned T&& would make this line a move of x to itself, which empties its strings and lists.
+// Setters must have one of two forms. Types for options, which are set once, have one unqualified setter that returns
+// T&; `x = std::move(x).setter(…)` then copies x to itself. Types that are moved in each call (`command`,
+// `code_request`, HTTP and chat messages) also have an overload for temporaries that returns T by value; the same line
+// then moves from another object. A setter that returned T&& would make that line move x to itself, which empties its
+// strings and lists.
 
 namespace option_setters_tests {
 
@@ -57,7 +58,7 @@ using cofferdam::detail::tar_entry;
 using cofferdam::detail::tar_type;
 using namespace std::chrono_literals;
 
-// Longer than what a string stores inside itself.
+// Too long for the small-string buffer, so that a wrong move empties the string.
 const std::string text(100, 't');
 const std::string other(100, 'o');
 
@@ -69,7 +70,8 @@ boost::json::object schema() {
 
 awaitable<boost::json::value> answer(boost::json::object) { co_return boost::json::value(); }
 
-/// Applies a setter that changes nothing which `look` shows, in the form that a loop writes.
+/// Assigns the result of a setter to its own object, twice. Expects that `look`, which must not show the set field,
+/// returns the same text as before.
 template <class T, class Setter, class Look>
 void expect_kept(const char* type, T value, Setter setter, Look look) {
   const auto before = look(value);
@@ -84,10 +86,10 @@ TEST(OptionSetters, an_assignment_of_a_setters_result_keeps_every_other_field) {
       "command", shell(text).working_directory(other).variable(text, other).input(text),
       [](command&& x) -> decltype(auto) { return std::move(x).timeout(1s); },
       [](const command& x) {
-        std::string all =
+        std::string fields =
             x.line() + '|' + x.working_directory() + '|' + std::to_string(x.input().value_or(bytes()).size());
-        for (const command::variable_setting& each : x.variables()) all += '|' + each.name() + '=' + each.value();
-        return all;
+        for (const command::variable_setting& each : x.variables()) fields += '|' + each.name() + '=' + each.value();
+        return fields;
       });
   expect_kept(
       "command, words", argv("printf", text, other),
@@ -150,18 +152,18 @@ TEST(OptionSetters, an_assignment_of_a_setters_result_keeps_every_other_field) {
       "file_set", file_set().add(text).exactly(other).matching(text + "*").into(other),
       [](file_set&& x) -> decltype(auto) { return std::move(x).at_most(5); },
       [](const file_set& x) {
-        std::string all = x.into().value_or("none");
-        for (const file_item& each : x.items()) all += '|' + each.text();
-        return all;
+        std::string fields = x.into().value_or("none");
+        for (const file_item& each : x.items()) fields += '|' + each.text();
+        return fields;
       });
   expect_kept(
       "http_server_settings", http_server_settings().allowed_hosts({text, other}).allowed_origins({other}),
       [](http_server_settings&& x) -> decltype(auto) { return std::move(x).connections(5); },
       [](const http_server_settings& x) {
-        std::string all;
-        for (const std::string& each : x.allowed_hosts().value()) all += each + '|';
-        for (const std::string& each : x.allowed_origins().value()) all += each + '|';
-        return all;
+        std::string fields;
+        for (const std::string& each : x.allowed_hosts().value()) fields += each + '|';
+        for (const std::string& each : x.allowed_origins().value()) fields += each + '|';
+        return fields;
       });
   expect_kept(
       "e2b_gateway::options", e2b_gateway::options().api_key(text).domain(other).templates({text}).home("/" + text),
@@ -206,7 +208,7 @@ TEST(OptionSetters, an_assignment_of_a_setters_result_keeps_every_other_field) {
       [](const reject_patterns& x) { return x.policy().permits("os.remove"); });
 }
 
-// The table above needs a row for each type; this one needs none: it reads every header.
+// The tests above need a row for each type. This test reads all headers and therefore covers every setter.
 TEST(OptionSetters, no_setter_of_any_header_returns_an_rvalue_reference) {
   const std::regex setter(R"(^ +(\w+)&& \w+\(.*\) &&)");
   std::size_t headers = 0;
@@ -232,7 +234,8 @@ TEST(OptionSetters, a_setter_called_as_a_statement_sets_the_variable) {
   EXPECT_EQ(options.user(), "1234");
 }
 
-// The twins of what is moved on every call return values, and dropping one is a warning ([[nodiscard]]).
+// The overloads for temporaries of often moved types return values. Dropping such a value is a compiler warning
+// ([[nodiscard]]).
 template <class Setter>
 constexpr bool is_value = !std::is_reference_v<Setter>;
 static_assert(is_value<decltype(std::declval<command>().timeout(1s))>);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Starts a server, has a client keep it busy, does something to its warden or not, sends SIGTERM, and looks how it ends.
+"""Tests how a serving program ends on SIGTERM while a client uses it, with its warden running, stopped or held.
 
 program_end.py mcp PROGRAM | program_end.py gateway PROGRAM ARGUMENTS...
 """
@@ -63,7 +63,7 @@ def runs(pid, word):
 
 
 def hold(pid):
-    """Stops a process as a debugger does: no signal lets it go on, and nothing reaps it until this script has ended."""
+    """Stops a process as a debugger does. No signal continues it, and it cannot be reaped until this script ends."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     for request in (0x4206, 0x4207):  # PTRACE_SEIZE, PTRACE_INTERRUPT
@@ -87,8 +87,8 @@ def end(server, warden):
         server.kill()
     took = time.monotonic() - begun
     check(took < 10, f"it ends within 10 s ({took:.1f} s)")
-    # A stopped warden is woken when a command does not end in time; where only the whole is closed, all is killed
-    # instead.
+    # A stopped warden: 0 if the server continues it to end the command, 1 if the server closes everything at once and
+    # has to kill it.
     right = {"well": (0,), "stopped": (0, 1), "held": (1,)}[warden]
     check(status in right, f"its status tells how it went ({status})")
     gone = until(lambda: not any(stat_of(one) is not None for one in processes), 2)
@@ -135,7 +135,7 @@ def gateway(program, warden):
 
 
 def undumpable(name, program):
-    """As an ordinary user: the files of an undumpable process in /proc are root's."""
+    """Checks that the server is undumpable: its files in /proc belong to root although an ordinary user runs it."""
     uid = os.geteuid() or 65534
     user = {"user": uid, "group": uid, "extra_groups": []} if os.geteuid() == 0 else {}
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The end of the serving programs, and their messages about wrong options: COFFERDAM_MCP_PROGRAM,
-// COFFERDAM_GATEWAY_PROGRAM and COFFERDAM_AGENT_PROGRAM are their paths.
+// Tests of the programs that serve: how they end, and their messages about wrong options. COFFERDAM_MCP_PROGRAM,
+// COFFERDAM_GATEWAY_PROGRAM and COFFERDAM_AGENT_PROGRAM are the paths of the programs.
 
 #include "support/jail_tests.hpp"
 #include "support/paths.hpp"
@@ -18,7 +18,7 @@ namespace program_end_test {
 
 std::string quoted(const std::string& word) { return "'" + word + "' "; }
 
-/// Returns what a shell line writes.
+/// Runs a shell line, and returns its standard output.
 std::string output_of(const std::string& line) {
   std::FILE* const pipe = ::popen(line.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("popen failed");
@@ -29,7 +29,7 @@ std::string output_of(const std::string& line) {
   return text;
 }
 
-/// Runs serve/program_end.py, and expects all of its checks to be good.
+/// Runs serve/program_end.py, and expects that all of its checks succeed.
 void run_script(const std::string& kind, const std::string& program, const std::string& arguments) {
   const std::string line = "timeout 120 python3 " + quoted(cofferdam_test::source_path("tests/serve/program_end.py")) +
                            kind + " " + quoted(program) + arguments + " 2>&1";
@@ -46,13 +46,14 @@ TEST(ProgramEnd, e2b_gateway_ends_in_time_with_a_status_that_says_whether_all_ha
   run_script("gateway", COFFERDAM_GATEWAY_PROGRAM, "local --allow-host-paths");
 }
 
-/// Returns the output of a program, and "status N" at the end.
+/// Runs a program without input, and returns its output followed by "status N".
 std::string said(const std::string& program, const std::string& arguments) {
   const std::string line = "timeout 60 " + quoted(program) + arguments + " 2>&1 </dev/null; echo status $?";
   return output_of(line);
 }
 
-// The option has no effect on a server over stdio, and must not look as if it had.
+// A server over stdio has no tokens, so the option has no effect there. It is refused, because it must not look
+// effective.
 TEST(ProgramOptions, no_token_without_http_is_refused_with_a_sentence) {
   const std::string text = said(COFFERDAM_MCP_PROGRAM, "--no-token");
   EXPECT_NE(text.find("--no-token is for --http"), std::string::npos) << text;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// E2B's official SDKs, unmodified, against the gateway over local folders: serve/sdk/peers.sh puts them into a folder,
-// which COFFERDAM_E2B_PEERS names.
+// Runs E2B's official SDKs, unmodified, against the gateway over local folders. serve/sdk/peers.sh installs the SDKs
+// into a folder, and COFFERDAM_E2B_PEERS names that folder.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -36,7 +36,7 @@ std::string peers() {
   return folder == nullptr ? std::string() : std::string(folder);
 }
 
-/// Returns the output of a command on this machine, line by line. The gateway runs meanwhile.
+/// Runs a shell line on this machine while the gateway runs, and returns the lines of its output.
 std::vector<std::string> lines_of(const std::string& line) {
   std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("popen failed");
@@ -56,7 +56,7 @@ std::vector<std::string> lines_of(const std::string& line) {
   return lines;
 }
 
-/// Runs a script against a gateway of its own, and expects `least` checks, all of them good.
+/// Runs a script against a new gateway. Expects at least `least` successful checks, and no failed one.
 void run_script(const std::string& words, std::size_t least, e2b_gateway::options options = e2b_gateway::options()) {
   constexpr std::string_view key = "e2b_00112233445566778899aabbccddeeff00112233";
   asio::io_context context(1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Two files include the single header and make one program: nothing in it may be defined twice.
+// This file and tu_two.cpp include the single header and are linked into one program, so the header must not define
+// anything twice.
 
 #include <cofferdam/cofferdam.hpp>
 

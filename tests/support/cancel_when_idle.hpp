@@ -9,16 +9,17 @@
 
 namespace cofferdam_test {
 
-/// Runs until the coroutine only waits for the outside world, cancels it then, runs to the end. Returns what it threw.
+/// Runs the coroutine until it waits for something outside this program, cancels it, and runs until no handler is left.
+/// Returns the exception of the coroutine.
 template <coroutine_factory F>
 std::exception_ptr cancel_when_idle(F&& make, std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);
-  driven<yield_of<F>> one(make());
-  one.context().poll();
-  if (!one.ended()) one.cancel();
-  one.run_to_end();
+  driven<yield_of<F>> coroutine(make());
+  coroutine.context().poll();
+  if (!coroutine.ended()) coroutine.cancel();
+  coroutine.run_to_end();
   try {
-    static_cast<void>(one.result());
+    static_cast<void>(coroutine.result());
   } catch (...) {
     return std::current_exception();
   }

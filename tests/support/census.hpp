@@ -24,12 +24,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-// The host's view: its process table, its descriptors, its memory. The oracle of the attack tests, so it uses neither
-// the library nor a guest.
+// Observations of the host: its processes, descriptors and memory. The attack tests judge by them, so this file uses
+// neither the library nor any process that the library has started.
 
 namespace cofferdam_test {
 
-/// One line of the host's process table.
+/// One process in the host's process table, from /proc/PID/stat.
 class process_entry {
  public:
   pid_t pid = 0;
@@ -42,7 +42,8 @@ class process_entry {
   bool is_zombie() const noexcept { return state == 'Z' || state == 'X'; }
 };
 
-/// A file of /proc; empty where there is none, or no longer.
+/// Returns the content of a file in /proc. Returns an empty string if the file does not exist, for example because the
+/// process has ended.
 inline std::string read_proc(const std::string& path) {
   std::string text;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -54,7 +55,7 @@ inline std::string read_proc(const std::string& path) {
   return text;
 }
 
-/// The process `pid`; pid 0 in the answer where there is none.
+/// Returns the entry of the process `pid`. The entry's pid is 0 if there is no such process.
 inline process_entry process_of(pid_t pid) {
   process_entry entry;
   const std::string text = read_proc("/proc/" + std::to_string(pid) + "/stat");
@@ -73,46 +74,48 @@ inline bool is_alive(pid_t pid) {
   return entry.pid != 0 && !entry.is_zombie();
 }
 
-/// All processes of this machine.
+/// Returns all processes of this machine.
 inline std::vector<process_entry> process_table() {
-  std::vector<process_entry> all;
-  std::error_code ignored;  // processes come and go while we look
-  for (const auto& one : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = one.path().filename().string();
+  std::vector<process_entry> table;
+  std::error_code ignored;  // a process can end while we read its entry
+  for (const auto& folder : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = folder.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const process_entry entry = process_of(static_cast<pid_t>(std::atol(name.c_str())));
-    if (entry.pid != 0) all.push_back(entry);
+    if (entry.pid != 0) table.push_back(entry);
   }
-  return all;
+  return table;
 }
 
-/// Returns true if a process is one of our wardens, or a supervisor of one.
+/// Returns true if a process is a warden or a supervisor. (A warden is the helper program of an environment; it starts
+/// one supervisor per command.)
 inline bool is_warden(pid_t pid) {
   return read_proc("/proc/" + std::to_string(pid) + "/cmdline").starts_with("cofferdam-warden");
 }
 
-/// Our living wardens. (Not their supervisors, of which a warden keeps some in reserve.)
+/// Returns the living wardens that this program has started, without their supervisors.
 inline std::vector<process_entry> own_wardens() {
   std::vector<process_entry> found;
-  for (const process_entry& one : process_table())
-    if (one.parent == ::getpid() && !one.is_zombie() && is_warden(one.pid)) found.push_back(one);
+  for (const process_entry& entry : process_table())
+    if (entry.parent == ::getpid() && !entry.is_zombie() && is_warden(entry.pid)) found.push_back(entry);
   return found;
 }
 
-/// Returns the guests of `folder`: living processes with its path in their environment (every guest has it, in HOME and
-/// TMPDIR), with any parent and any session, and living children of this process except wardens.
+/// Returns the living guests of `folder`: the processes of commands whose environment lies in `folder`. Finds them by
+/// the path in their variables HOME and TMPDIR, whatever their parent and session. Living children of this program
+/// other than wardens count too.
 inline std::vector<process_entry> guests_of(const std::filesystem::path& folder) {
   std::vector<process_entry> found;
-  for (const process_entry& one : process_table()) {
-    if (one.pid == ::getpid() || one.is_zombie()) continue;
-    const bool ours = one.parent == ::getpid() && !is_warden(one.pid);
-    if (ours || read_proc("/proc/" + std::to_string(one.pid) + "/environ").find(folder.native()) != std::string::npos)
-      found.push_back(one);
+  for (const process_entry& entry : process_table()) {
+    if (entry.pid == ::getpid() || entry.is_zombie()) continue;
+    const bool ours = entry.parent == ::getpid() && !is_warden(entry.pid);
+    if (ours || read_proc("/proc/" + std::to_string(entry.pid) + "/environ").find(folder.native()) != std::string::npos)
+      found.push_back(entry);
   }
   return found;
 }
 
-/// Polls until `condition()` holds; false where it does not within `limit`.
+/// Polls `condition` until it is true. Returns false if it is still false after `limit`.
 template <class Condition>
 bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(10)) {
   const auto end = std::chrono::steady_clock::now() + limit;
@@ -123,41 +126,42 @@ bool eventually(Condition condition, std::chrono::milliseconds limit = std::chro
   }
 }
 
-/// The descriptors of a program that was just started: a comma between them. The loader opens libraries after the exec,
-/// so this waits until there are only 0, 1 and 2, and gives what there is where it does not come to that.
+/// Returns the numbers of the open descriptors of a process that was just started, separated by commas. The dynamic
+/// loader opens libraries after the exec, so this waits until only 0, 1 and 2 are open. Returns the open descriptors
+/// after the limit of `eventually` if others stay open.
 inline std::string settled_descriptors(pid_t pid) {
-  std::string seen;
+  std::string open_numbers;
   eventually([&] {
     std::set<std::string> names;
     std::error_code gone;
-    for (const auto& one : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone))
-      names.insert(one.path().filename().string());
-    seen.clear();
-    for (const std::string& name : names) seen += seen.empty() ? name : "," + name;
-    return seen == "0,1,2";
+    for (const auto& descriptor : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone))
+      names.insert(descriptor.path().filename().string());
+    open_numbers.clear();
+    for (const std::string& name : names) open_numbers += open_numbers.empty() ? name : "," + name;
+    return open_numbers == "0,1,2";
   });
-  return seen;
+  return open_numbers;
 }
 
-/// Kills the guests of `folder`, until there are none: for what a control run leaves.
+/// Kills the guests of `folder` until none is left. Cleans up after a control run, in which attacks succeed.
 inline void kill_guests_of(const std::filesystem::path& folder) {
   eventually([&] {
     const std::vector<process_entry> left = guests_of(folder);
-    for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+    for (const process_entry& entry : left) ::kill(entry.pid, SIGKILL);
     return left.empty();
   });
 }
 
-/// The state that must be the same before and after.
+/// The resources of the host that a test must leave unchanged: processes, zombies, descriptors, threads and folders.
 class census {
  public:
-  /// \param folder  where environments make their folders, for the test alone.
+  /// \param folder  the directory in which environments create their folders. Must be used by this test only.
   static census take(const std::filesystem::path& folder) {
     census now;
     now.processes = guests_of(folder).size() + own_wardens().size();
     const std::vector<process_entry> table = process_table();
-    now.zombies = static_cast<std::size_t>(std::count_if(table.begin(), table.end(), [](const process_entry& one) {
-      return one.parent == ::getpid() && one.is_zombie();
+    now.zombies = static_cast<std::size_t>(std::count_if(table.begin(), table.end(), [](const process_entry& entry) {
+      return entry.parent == ::getpid() && entry.is_zombie();
     }));
     now.descriptors = entries_of("/proc/self/fd");
     now.threads = entries_of("/proc/self/task");
@@ -167,9 +171,9 @@ class census {
 
   bool operator==(const census&) const = default;
 
-  friend std::ostream& operator<<(std::ostream& out, const census& one) {
-    return out << one.processes << " processes, " << one.zombies << " zombies, " << one.descriptors << " descriptors, "
-               << one.threads << " threads, " << one.folders << " folders";
+  friend std::ostream& operator<<(std::ostream& out, const census& resources) {
+    return out << resources.processes << " processes, " << resources.zombies << " zombies, " << resources.descriptors
+               << " descriptors, " << resources.threads << " threads, " << resources.folders << " folders";
   }
 
   std::size_t processes = 0;
@@ -181,28 +185,28 @@ class census {
  private:
   static std::size_t entries_of(const std::filesystem::path& folder) {
     std::error_code ignored;
-    const std::filesystem::directory_iterator all(folder, ignored);
-    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+    const std::filesystem::directory_iterator entries(folder, ignored);
+    return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
   }
 };
 
-/// Memory of this program that stands in RAM, in bytes.
+/// Returns the resident memory of this program, in bytes.
 inline std::size_t resident_memory() {
   std::istringstream text(read_proc("/proc/self/statm"));
-  std::size_t all = 0;
+  std::size_t virtual_pages = 0;
   std::size_t resident = 0;
-  text >> all >> resident;
+  text >> virtual_pages >> resident;
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// The highest growth of this program's memory since it was made, seen by the kernel.
+/// The growth of this program's peak memory since the construction of this object, measured by the kernel.
 class memory_growth {
  public:
   memory_growth() {
-    ::malloc_trim(0);  // what earlier tests gave back must not hide what this one takes
+    ::malloc_trim(0);  // returns memory that earlier tests have freed, so that new allocations are counted
     const int fd = ::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
-      is_exact_ = ::write(fd, "5", 1) == 1;  // proc(5): the peak starts anew
+      is_exact_ = ::write(fd, "5", 1) == 1;  // proc(5): resets the peak
       ::close(fd);
     }
     before_ = resident_memory();
@@ -212,7 +216,7 @@ class memory_growth {
   /// test.
   bool is_exact() const noexcept { return is_exact_; }
 
-  /// In bytes.
+  /// Returns the difference between the peak and the memory at the construction, in bytes; 0 if there is no growth.
   std::size_t peak() const {
     const std::string status = read_proc("/proc/self/status");
     const std::size_t at = status.find("VmHWM:");
@@ -226,7 +230,7 @@ class memory_growth {
   bool is_exact_ = false;
 };
 
-/// Returns true if a sanitizer's shadow and quarantine are part of memory figures.
+/// Returns true if a sanitizer is active. Its own data is then part of all memory figures.
 constexpr bool is_sanitized() noexcept {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return true;

@@ -8,14 +8,14 @@
 
 namespace cofferdam_test {
 
-/// Collects what goes wrong on any thread.
+/// A list of failures that any thread can add to.
 class complaints {
  public:
   void add(const std::string& what) {
     const std::lock_guard lock(mutex_);
     if (all_.size() < 1000) all_ += what + "\n";
   }
-  /// The handler of a coroutine's end.
+  /// Returns a completion handler for `co_spawn`. The handler adds the exception of the coroutine to the list.
   auto handler() {
     return [this](const std::exception_ptr& failure) {
       try {

@@ -12,7 +12,7 @@
 
 namespace cofferdam_test {
 
-/// The error that a call throws; nothing, and a failed test, where it throws none.
+/// Returns the error that a call throws. Returns no value, and fails the test, if the call throws no error.
 template <class Call>
 std::optional<cofferdam::error> error_of(Call&& call) {
   try {
@@ -24,14 +24,14 @@ std::optional<cofferdam::error> error_of(Call&& call) {
   return std::nullopt;
 }
 
-/// Its code; a failed test where there is none.
+/// Returns the code of the error that a call throws. Fails the test if the call throws no error.
 template <class Call>
 std::error_code code_of(Call&& call) {
   const std::optional<cofferdam::error> failure = error_of(std::forward<Call>(call));
   return failure ? failure->code() : std::error_code();
 }
 
-/// Its sentence.
+/// Returns the message of the error that a call throws. Fails the test if the call throws no error.
 template <class Call>
 std::string sentence_of(Call&& call) {
   const std::optional<cofferdam::error> failure = error_of(std::forward<Call>(call));

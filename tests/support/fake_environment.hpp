@@ -18,14 +18,14 @@
 
 namespace cofferdam_test {
 
-/// The calls of a fake, in order.
+/// The calls that a fake environment has received, in order.
 class journal {
  public:
   std::vector<std::string> calls;
   std::vector<cofferdam::command> commands;
 };
 
-/// An environment with the four members only, which records its calls.
+/// An environment with the four required members only. Records the calls that it receives.
 class plain_fake {
  public:
   explicit plain_fake(std::shared_ptr<journal> log) : log_(std::move(log)) {}
@@ -52,7 +52,7 @@ class plain_fake {
   std::shared_ptr<journal> log_;
 };
 
-/// One with every refinement.
+/// An environment with all optional operations too. Records the calls that it receives.
 class full_fake : public plain_fake {
  public:
   using plain_fake::plain_fake;
@@ -97,7 +97,7 @@ class full_fake : public plain_fake {
   }
 };
 
-/// A recipe for either.
+/// A recipe whose environments are of type `Fake`: `plain_fake` or `full_fake`.
 template <class Fake>
 class fake_provider {
  public:

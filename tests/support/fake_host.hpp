@@ -11,7 +11,7 @@
 
 namespace cofferdam_test {
 
-/// A machine that exists only in a test: variables, files, sockets.
+/// A simulated machine for tests: environment variables, files and sockets.
 class fake_host {
  public:
   fake_host& set(std::string name, std::string value) {
@@ -26,15 +26,15 @@ class fake_host {
     sockets_.insert_or_assign(std::move(path), std::string());
     return *this;
   }
-  /// A symbolic link; only a path that begins with it is led on.
+  /// Adds a symbolic link. Paths that are `path`, or lie below it, resolve to `target`.
   fake_host& link(std::string path, std::string target) {
     links_.insert_or_assign(std::move(path), std::move(target));
     return *this;
   }
-  /// Docker's configuration of the user.
+  /// Sets the content of the user's Docker configuration file.
   fake_host& config(std::string content) { return file("/h/.docker/config.json", std::move(content)); }
 
-  /// A view of it as it is now. Its home is /h, its user 1000.
+  /// Returns a copy of the machine's present state. The home directory is /h, the user id 1000.
   cofferdam::docker::detail::host_view view() const {
     const auto files = files_;
     const auto sockets = sockets_;

@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A warden at the far end of a stream that carries bytes and nothing else: commands and files through frames.
+// A provider for tests whose environments reach a warden over a stream that carries bytes only. Commands and files
+// therefore travel in frames, and no descriptor is passed.
 
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/directory_entry.hpp>
@@ -31,7 +32,7 @@ using namespace cofferdam;
 using cofferdam::detail::start_warden;
 using cofferdam::detail::started_warden;
 
-/// A folder that goes with its environment.
+/// A temporary folder that is removed with its environment.
 class session_folder {
  public:
   session_folder() {
@@ -51,6 +52,7 @@ class session_folder {
   std::filesystem::path path_;
 };
 
+/// An environment whose commands and files go through a `warden_session` over a byte stream.
 class far_environment {
  public:
   far_environment(warden_session session, std::shared_ptr<session_folder> folder, unique_fd warden)
@@ -74,8 +76,8 @@ class far_environment {
     process running = co_await session_.start(std::move(c), std::move(request));
     co_return running;
   }
-  awaitable<bytes> read_file(std::string path, std::size_t most) {
-    return session_.files()->read_file(std::move(path), most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return session_.files()->read_file(std::move(path), max_bytes);
   }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return session_.files()->write_file(std::move(path), content);
@@ -91,8 +93,8 @@ class far_environment {
     const std::vector<std::string> variables{"PATH=" + std::string(default_path), "HOME=" + folder_->path().string(),
                                              "TMPDIR=/tmp", "LANG=C.UTF-8", "TERM=dumb"};
     spawn_request request = request_for(c, "/bin/bash", variables);
-    const std::shared_ptr<session_files> all = session_.files();
-    request.directory_path = co_await all->directory_path(c.working_directory());
+    const std::shared_ptr<session_files> workspace = session_.files();
+    request.directory_path = co_await workspace->directory_path(c.working_directory());
     co_return request;
   }
 
@@ -101,6 +103,7 @@ class far_environment {
   unique_fd warden_;
 };
 
+/// A provider of `far_environment`s. `open` starts a warden and connects to it over a socket.
 class far_provider {
  public:
   far_provider() = default;

@@ -14,7 +14,8 @@
 
 namespace cofferdam_test {
 
-/// File operations by the members that an environment of a test has for them, and by commands where it has none.
+/// File operations of a test's environment. An operation calls the environment's own member if there is such a member,
+/// and runs a command otherwise.
 template <class E>
 class member_files {
  public:
@@ -63,11 +64,12 @@ class member_files {
       return commands_.put_files(source);
     }
   }
-  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(std::vector<cofferdam::file_request> wanted) {
-    if constexpr (requires { environment_.get_files(wanted); }) {
-      return environment_.get_files(std::move(wanted));
+  cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(
+      std::vector<cofferdam::file_request> requests) {
+    if constexpr (requires { environment_.get_files(requests); }) {
+      return environment_.get_files(std::move(requests));
     } else {
-      return commands_.get_files(std::move(wanted));
+      return commands_.get_files(std::move(requests));
     }
   }
 
@@ -76,7 +78,7 @@ class member_files {
   cofferdam::detail::command_files<E> commands_;
 };
 
-/// Refers to the environment, which stays where it is.
+/// A `file_system` that refers to an environment. The environment must not move or end before the `file_system`.
 template <class E>
 class member_file_system final : public cofferdam::file_system_adaptor<member_file_system<E>> {
  public:
@@ -92,7 +94,7 @@ class member_file_system final : public cofferdam::file_system_adaptor<member_fi
   E& environment_;
 };
 
-/// Returns the `files()` of a test's environment.
+/// Returns a `file_system` for an environment of a test. `environment` must outlive the result and must not move.
 template <class E>
 cofferdam::file_system files_by_members(E& environment) {
   return cofferdam::file_system(std::make_shared<member_file_system<E>>(environment));

@@ -11,8 +11,8 @@
 
 namespace cofferdam_test {
 
-/// Lets a system call fail with an error number, in this process and all that it starts. For a child that a test forks.
-/// Returns false if the kernel refuses the filter.
+/// Makes a system call fail with `error_number`, in this process and in all processes that it starts. The filter cannot
+/// be removed, so call this only in a child that the test forks. Returns false if the kernel refuses the filter.
 inline bool forbid(long call, int error_number) {
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -18,16 +18,17 @@
 
 namespace cofferdam_test {
 
-/// Runs `body`, which returns a text, in a forked copy of this program, and returns the text: for what would spoil the
-/// test program itself (closed standard descriptors, blocked signals, lowered limits). "threw: …" where it threw,
-/// "died of signal N" or "exited with N" where it did not come so far. Call it while no watchdog runs: one thread only.
+/// Runs `body` in a forked copy of this program, and returns the text that `body` returns. For tests that would damage
+/// the test program itself: closed standard descriptors, blocked signals, lowered limits.
+/// Returns "threw: …" if `body` throws, and "died of signal N" or "exited with N" if the copy ends early. SIGALRM ends
+/// the copy after `seconds`. Call this while no watchdog exists, because only one thread may run during the fork.
 template <class Body>
 std::string in_forked_host(Body body, unsigned seconds = 60) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
-  // Out of the way of bodies that close what stands below.
+  // Uses a high number, because some bodies close all low descriptors.
   const int answer = ::fcntl(ends[1], F_DUPFD_CLOEXEC, 100);
-  std::cout.flush();  // or the copy prints it too
+  std::cout.flush();  // otherwise the copy would print the buffered text too
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {
@@ -46,7 +47,7 @@ std::string in_forked_host(Body body, unsigned seconds = 60) {
       if (written <= 0) break;
       rest.remove_prefix(static_cast<std::size_t>(written));
     }
-    // `_exit` would end with the status of a sanitizer that had complained before the fork
+    // Not `_exit`, because a sanitizer that reported an error before the fork would change the exit status there.
     ::syscall(SYS_exit_group, 0);
   }
   ::close(ends[1]);

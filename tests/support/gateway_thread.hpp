@@ -22,7 +22,7 @@
 
 namespace cofferdam_test {
 
-/// A gateway on a thread and a loop of its own, as another machine would be.
+/// An E2B gateway that runs on its own thread and event loop, so that clients reach it only through the network.
 class gateway_thread {
  public:
   template <cofferdam::code_exec_provider Provider>
@@ -41,7 +41,7 @@ class gateway_thread {
     thread_.join();
   }
 
-  /// Both planes.
+  /// Returns the URL of the gateway. It serves both the control API and the traffic of the sandboxes.
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
  private:

@@ -31,14 +31,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Hosts that are forked, killed and watched from outside: shared by the tests of attacks on process trees.
+// Tools for the tests of attacks on process trees: hosts that a test forks, kills and observes from outside. A host is
+// a program that uses the library.
 
 namespace cofferdam_test {
 
-// ---- the judge ------------------------------------------------------------------------------------------------------
+// ---- observation from outside ---------------------------------------------------------------------------------------
 
-/// Returns a unique number of seconds to sleep. It marks the processes of one attack, with any parent and with any
-/// environment.
+/// Returns a unique number of seconds for `sleep`. The number marks the processes of one attack: it stays in their
+/// command lines when they change their parent or their environment.
 inline std::string new_marker() {
   static std::mt19937_64 random{std::random_device{}()};
   std::string digits = std::to_string(random());
@@ -49,21 +50,21 @@ inline std::string new_marker() {
 /// Returns the living processes that have `marker` in their command line.
 inline std::vector<process_entry> marked(const std::string& marker) {
   std::vector<process_entry> found;
-  for (const process_entry& one : process_table()) {
-    if (one.pid == ::getpid() || one.is_zombie()) continue;
-    if (read_proc("/proc/" + std::to_string(one.pid) + "/cmdline").find(marker) != std::string::npos)
-      found.push_back(one);
+  for (const process_entry& entry : process_table()) {
+    if (entry.pid == ::getpid() || entry.is_zombie()) continue;
+    if (read_proc("/proc/" + std::to_string(entry.pid) + "/cmdline").find(marker) != std::string::npos)
+      found.push_back(entry);
   }
   return found;
 }
 
-/// Kills the remaining processes of a control. Several scans must find none, because one scan may miss a process that
-/// is being forked.
+/// Kills the remaining processes of an attack. Returns when five scans in a row have found no process, because a single
+/// scan can miss a process that is being forked.
 inline void kill_marked(const std::string& marker) {
   int empty_looks = 0;
   eventually([&] {
     const std::vector<process_entry> left = marked(marker);
-    for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+    for (const process_entry& entry : left) ::kill(entry.pid, SIGKILL);
     empty_looks = left.empty() ? empty_looks + 1 : 0;
     return empty_looks == 5;
   });
@@ -71,20 +72,21 @@ inline void kill_marked(const std::string& marker) {
 
 inline std::string shown(const std::vector<process_entry>& processes) {
   std::ostringstream text;
-  for (const process_entry& one : processes)
-    text << one.name << " " << one.pid << " (" << one.state << ", parent " << one.parent << ") ";
+  for (const process_entry& entry : processes)
+    text << entry.name << " " << entry.pid << " (" << entry.state << ", parent " << entry.parent << ") ";
   return text.str();
 }
 
+/// Returns the id of the only process in the list; 0 if there is none, or more than one.
 inline pid_t only(const std::vector<process_entry>& processes) {
   return processes.size() == 1 ? processes.front().pid : 0;
 }
 
-/// The processes that `warden` watches commands with.
+/// Returns the supervisors of a warden: the children that start commands and watch them.
 inline std::vector<pid_t> supervisors_of(pid_t warden) {
   std::vector<pid_t> found;
-  for (const process_entry& one : process_table())
-    if (one.parent == warden && !one.is_zombie() && is_warden(one.pid)) found.push_back(one.pid);
+  for (const process_entry& entry : process_table())
+    if (entry.parent == warden && !entry.is_zombie() && is_warden(entry.pid)) found.push_back(entry.pid);
   return found;
 }
 
@@ -94,13 +96,13 @@ inline std::string joined(const std::vector<pid_t>& numbers) {
   return text;
 }
 
-/// While it lives, what loses its parent becomes a child of this program, so that nothing a killed host has started can
-/// hide from it, guest or warden.
+/// Makes this program the parent of all orphaned descendants while the object exists. Processes that a killed host has
+/// started, commands and wardens alike, therefore stay visible to the test. The destructor kills them.
 class orphanage {
  public:
   orphanage() {
-    for (const process_entry& one : process_table())
-      if (one.parent == ::getpid()) before_.insert(one.pid);
+    for (const process_entry& entry : process_table())
+      if (entry.parent == ::getpid()) before_.insert(entry.pid);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   orphanage(const orphanage&) = delete;
@@ -108,33 +110,33 @@ class orphanage {
   ~orphanage() {
     eventually([&] {
       const std::vector<process_entry> left = living();
-      for (const process_entry& one : left) ::kill(one.pid, SIGKILL);
+      for (const process_entry& entry : left) ::kill(entry.pid, SIGKILL);
       return left.empty();
     });
     ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   }
 
-  /// Returns the living processes that were started since.
+  /// Returns the living descendants of this program that were started after the construction of this object.
   std::vector<process_entry> living() const {
     std::vector<process_entry> table = process_table();
     std::set<pid_t> ours{::getpid()};
     for (bool grown = true; grown;) {
       grown = false;
-      for (const process_entry& one : table)
-        if (ours.contains(one.parent) && !before_.contains(one.pid)) grown = ours.insert(one.pid).second || grown;
+      for (const process_entry& entry : table)
+        if (ours.contains(entry.parent) && !before_.contains(entry.pid)) grown = ours.insert(entry.pid).second || grown;
     }
     std::vector<process_entry> found;
-    for (const process_entry& one : table) {
-      if (one.pid == ::getpid() || !ours.contains(one.pid)) continue;
-      if (!one.is_zombie())
-        found.push_back(one);
-      else if (one.parent == ::getpid())
-        ::waitpid(one.pid, nullptr, WNOHANG);
+    for (const process_entry& entry : table) {
+      if (entry.pid == ::getpid() || !ours.contains(entry.pid)) continue;
+      if (!entry.is_zombie())
+        found.push_back(entry);
+      else if (entry.parent == ::getpid())
+        ::waitpid(entry.pid, nullptr, WNOHANG);
     }
     return found;
   }
 
-  /// Nothing lives, and nothing has moved while we looked.
+  /// Returns true if two scans in a row find no living process. One scan can miss a process that is forked meanwhile.
   bool is_empty() const { return living().empty() && living().empty(); }
 
  private:
@@ -143,52 +145,55 @@ class orphanage {
 
 // ---- hosts ----------------------------------------------------------------------------------------------------------
 
-/// A user without other processes, so that its signals reach only ours. Only root can become this user.
+/// A user id without other processes, so that a host's kill(-1) reaches only the processes of the test. Exists only if
+/// the test runs as root.
 class spare_user {
  public:
   static const spare_user& instance() {
-    static const spare_user one;
-    return one;
+    static const spare_user user;
+    return user;
   }
   bool is_there() const noexcept { return uid_ != 0; }
   uid_t uid() const noexcept { return uid_; }
 
-  /// Gives it a folder.
+  /// Makes the spare user the owner of `folder`. Does nothing if there is no spare user.
   void own(const temporary_folder& folder) const {
     if (is_there() && ::chown(folder.path().c_str(), uid_, uid_) != 0) throw std::runtime_error("chown failed");
   }
-  /// Becomes it, in a forked host.
+  /// Changes the calling process to the spare user. Call it only in a forked host.
   void become() const {
     if (!is_there()) return;
     if (::setgroups(0, nullptr) != 0 || ::setresgid(uid_, uid_, uid_) != 0 || ::setresuid(uid_, uid_, uid_) != 0)
       throw std::runtime_error("cannot become another user");
-    ::prctl(PR_SET_DUMPABLE, 1);  // /proc/self stays ours
+    ::prctl(PR_SET_DUMPABLE, 1);  // otherwise /proc/self would belong to root
   }
 
  private:
   spare_user() {
     if (::geteuid() != 0) return;
-    std::set<uid_t> taken;
-    for (const process_entry& one : process_table()) {
+    std::set<uid_t> used;
+    for (const process_entry& entry : process_table()) {
       struct stat status {};
-      if (::stat(("/proc/" + std::to_string(one.pid)).c_str(), &status) == 0) taken.insert(status.st_uid);
+      if (::stat(("/proc/" + std::to_string(entry.pid)).c_str(), &status) == 0) used.insert(status.st_uid);
     }
-    // By our number, so that two programs that look at once do not find the same.
-    for (uid_t wanted = 40'000 + static_cast<uid_t>(::getpid()) % 20'000; wanted < 64'000; ++wanted) {
-      if (taken.contains(wanted) || ::getpwuid(wanted) != nullptr) continue;
-      const bool can = in_forked_host([wanted] {
-                         return ::setresgid(wanted, wanted, wanted) == 0 && ::setresuid(wanted, wanted, wanted) == 0
+    // Starts the search at a number that depends on our process id, so that two test programs which search at the same
+    // time do not choose the same user id.
+    for (uid_t candidate = 40'000 + static_cast<uid_t>(::getpid()) % 20'000; candidate < 64'000; ++candidate) {
+      if (used.contains(candidate) || ::getpwuid(candidate) != nullptr) continue;
+      const bool can = in_forked_host([candidate] {
+                         return ::setresgid(candidate, candidate, candidate) == 0 &&
+                                        ::setresuid(candidate, candidate, candidate) == 0
                                     ? std::string("yes")
                                     : std::string("no");
                        }) == "yes";
-      if (can) uid_ = wanted;
+      if (can) uid_ = candidate;
       return;
     }
   }
   uid_t uid_ = 0;
 };
 
-/// Runs `body` in a forked host that is the spare user where there is one.
+/// Runs `body` in a forked host, and returns its text. The host runs as the spare user if there is one.
 template <class Body>
 inline std::string in_spare_host(const temporary_folder& base, Body body) {
   const spare_user& user = spare_user::instance();
@@ -199,7 +204,8 @@ inline std::string in_spare_host(const temporary_folder& base, Body body) {
   });
 }
 
-/// A forked copy of this program that runs `body(fd)` and exits; killed at the latest when this goes.
+/// A forked copy of this program that runs `body(fd)` and exits. What `body` writes to `fd` is read by `line()`. The
+/// destructor kills the copy if it still runs.
 class forked_program {
  public:
   template <class Body>
@@ -235,13 +241,14 @@ class forked_program {
   }
 
   pid_t pid() const noexcept { return pid_; }
-  /// Returns the next line of its output; empty if it has ended, or prints nothing for `limit`.
+  /// Returns the next line that the copy writes. Returns an empty or incomplete line if the copy ends, or if no byte
+  /// arrives within `limit`.
   std::string line(std::chrono::milliseconds limit = std::chrono::seconds(120)) {
     std::string text;
     for (;;) {
-      pollfd one{words_, POLLIN, 0};
+      pollfd ready{words_, POLLIN, 0};
       char byte = 0;
-      if (::poll(&one, 1, static_cast<int>(limit.count())) <= 0 || ::read(words_, &byte, 1) <= 0) return text;
+      if (::poll(&ready, 1, static_cast<int>(limit.count())) <= 0 || ::read(words_, &byte, 1) <= 0) return text;
       if (byte == '\n') return text;
       text += byte;
     }
@@ -259,10 +266,11 @@ class forked_program {
   int words_ = -1;
 };
 
-// ---- what guests need -----------------------------------------------------------------------------------------------
+// ---- help for hostile commands --------------------------------------------------------------------------------------
 
 inline bool has_perl() { return ::access("/usr/bin/perl", X_OK) == 0; }
 
+/// Replaces each word `M` in a shell line by the marker.
 inline std::string with_marker(std::string line, const std::string& marker) {
   for (std::size_t at = 0; (at = line.find('M', at)) != std::string::npos; at += marker.size()) {
     const bool whole = (at == 0 || std::isalpha(static_cast<unsigned char>(line[at - 1])) == 0) &&

@@ -8,7 +8,8 @@
 
 namespace cofferdam_test {
 
-/// Returns the answer to an inspection by a daemon that has applied all settings: the part of it that is checked.
+/// Returns the response of a daemon to an inspection, if the daemon has applied all requested settings. Holds only the
+/// fields that the library checks.
 inline boost::json::object inspected_as_asked(const boost::json::object& asked) {
   boost::json::object answer;
   boost::json::object config;
@@ -23,11 +24,11 @@ inline boost::json::object inspected_as_asked(const boost::json::object& asked) 
   given["UsernsMode"] = "";
   given["Devices"] = nullptr;
   boost::json::array mounts;
-  for (const boost::json::value& one : host.at("Mounts").as_array()) {
-    const boost::json::object& want = one.as_object();
+  for (const boost::json::value& item : host.at("Mounts").as_array()) {
+    const boost::json::object& want = item.as_object();
     boost::json::object have;
     have["Type"] = want.at("Type");
-    const boost::json::value* const source = want.if_contains("Source");  // without one the daemon makes a name
+    const boost::json::value* const source = want.if_contains("Source");  // if absent, the daemon chooses one
     have[want.at("Type").as_string() == "bind" ? "Source" : "Name"] = source != nullptr ? *source : "0123456789abcdef";
     have["Destination"] = want.at("Target");
     have["RW"] = !want.at("ReadOnly").as_bool();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Prints, a line each, what this machine's kernel offers to the backends: `yes|no  name: what it is for`."""
+"""Prints a line for each kernel feature that the backends use: `yes|no  name: its purpose`."""
 import ctypes
 import errno
 import os
@@ -19,7 +19,7 @@ def system_call(number, *arguments):
 
 
 def has(number, *arguments):
-    """Whether the kernel knows the call; what it says to these arguments does not matter."""
+    """Returns True if the kernel implements the call. The result of the call with these arguments does not matter."""
     result, code = system_call(number, *arguments)
     if result >= 0 and number != LANDLOCK_CREATE_RULESET and number != CLOSE_RANGE:
         os.close(result)

@@ -18,11 +18,12 @@
 
 namespace cofferdam_test {
 
-/// A command as a first attempt runs one: fork, `sh -c`, pipes, everything inherited, read to the end of output, and on
-/// a time limit kill the child. The control of the attack tests: here the attacks work.
+/// A command that is run in the simplest way: fork and `sh -c`, with pipes and everything inherited; reads to the end
+/// of the output, and kills only the child. The control of the attack tests: the attacks must succeed here.
 class naive_runner {
  public:
-  /// \param home  what marks the guest for `guests_of`.
+  /// \param line  the shell line.
+  /// \param home  the command's HOME, by which `guests_of` finds its processes.
   naive_runner(const std::string& line, const std::string& home) {
     int in[2];
     int out[2];
@@ -62,13 +63,14 @@ class naive_runner {
   int output() const noexcept { return out_; }
   int error() const noexcept { return err_; }
 
-  /// Reads standard output to its end, then waits; false where that is not over within `limit`.
+  /// Reads standard output to its end, and then waits for the child. Returns false if the output has not ended within
+  /// `limit`.
   bool finish(std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
     for (;;) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-      pollfd one{out_, POLLIN, 0};
-      const int ready = left.count() > 0 ? ::poll(&one, 1, static_cast<int>(left.count())) : 0;
+      pollfd readable{out_, POLLIN, 0};
+      const int ready = left.count() > 0 ? ::poll(&readable, 1, static_cast<int>(left.count())) : 0;
       if (ready < 0 && errno == EINTR) continue;
       if (ready <= 0) return false;
       char buffer[65536];

@@ -12,7 +12,7 @@
 
 namespace cofferdam_test {
 
-/// Waits between two tests of a condition that has no notification.
+/// Waits for `time`. For loops that poll a condition which has no notification.
 inline cofferdam::awaitable<void> pause_for(std::chrono::milliseconds time) {
   asio::steady_timer timer(co_await asio::this_coro::executor, time);
   co_await timer.async_wait(asio::use_awaitable);

@@ -10,7 +10,8 @@
 
 namespace cofferdam_test {
 
-/// An environment with the four members of the concept and no other, so that everything else falls back to them.
+/// An environment that has only the four members that the concept requires. Every other operation must fall back on
+/// these four.
 template <cofferdam::code_exec_environment Inner>
 class plain_environment {
  public:
@@ -19,8 +20,8 @@ class plain_environment {
   cofferdam::awaitable<cofferdam::command_result> run_command(cofferdam::command c) {
     return inner_.run_command(std::move(c));
   }
-  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t most) {
-    return inner_.read_file(std::move(path), most);
+  cofferdam::awaitable<cofferdam::bytes> read_file(std::string path, std::size_t max_bytes) {
+    return inner_.read_file(std::move(path), max_bytes);
   }
   cofferdam::awaitable<void> write_file(std::string path, cofferdam::bytes_view content) {
     return inner_.write_file(std::move(path), content);
@@ -31,7 +32,7 @@ class plain_environment {
   Inner inner_;
 };
 
-/// The recipe for it.
+/// A provider whose environments are `plain_environment`s around the environments of another provider.
 template <cofferdam::code_exec_provider Provider>
 class plain_provider {
  public:

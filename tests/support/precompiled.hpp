@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A standard header before the first of Asio, as in core/asio.hpp: Asio 1.22 decides by it how frames are allocated.
+// A standard header must come before the first Asio header: Asio 1.22 tests macros of the standard library to choose
+// how coroutine frames are allocated. core/asio.hpp explains this.
 // clang-format off
 #include <cstddef>
 

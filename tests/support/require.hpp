@@ -24,8 +24,9 @@ inline bool is_required(std::string_view name) {
 
 }  // namespace cofferdam_test
 
-/// Ends the test here unless `condition` holds: skipped, with what is not proven, or failed where COFFERDAM_REQUIRE
-/// names `name`. For what the machine may lack: `COFFERDAM_NEEDS("openat2", has_openat2(), "the kernel's path rules")`.
+/// Ends the test unless `condition` is true. The test is then skipped, with `unproven` as the reason. It fails instead
+/// if `is_required(name)`. For features that a machine may lack: `COFFERDAM_NEEDS("openat2", has_openat2(), "the
+/// kernel's path rules")`.
 #define COFFERDAM_NEEDS(name, condition, unproven)                                                           \
   do {                                                                                                       \
     if (!(condition)) {                                                                                      \

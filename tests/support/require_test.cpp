@@ -12,7 +12,7 @@
 
 namespace {
 
-/// Sets COFFERDAM_REQUIRE for a while.
+/// Sets the variable COFFERDAM_REQUIRE, and restores its former value at the end of the scope.
 class required {
  public:
   explicit required(const char* list) {

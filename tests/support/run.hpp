@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A standard header before the first of Asio, as in core/asio.hpp: Asio 1.22 decides by it how frames are allocated.
+// A standard header must come before the first Asio header: Asio 1.22 tests macros of the standard library to choose
+// how coroutine frames are allocated. core/asio.hpp explains this.
 // clang-format off
 #include <cstddef>
 
@@ -27,12 +28,13 @@
 #include <type_traits>
 #include <utility>
 
-// Runs coroutines in tests. None of this is a coroutine itself, so a lambda that captures may be passed: it is called
-// once and outlives the run.
+// Functions that run coroutines in tests. They are plain functions, so a test may pass a lambda that captures: the
+// lambda is called once, and it outlives the coroutine.
 
 namespace cofferdam_test {
 
-/// Ends the program, with a message, unless it is destroyed in time: a hang must not look like a slow test.
+/// A time limit for a test. Ends the program with a message unless the watchdog is destroyed within the limit, so that
+/// a hang does not look like a slow test.
 class watchdog {
  public:
   explicit watchdog(std::chrono::seconds limit) : thread_([this, limit] { watch(limit); }) {}
@@ -50,7 +52,7 @@ class watchdog {
  private:
   void watch(std::chrono::seconds limit) {
     std::unique_lock lock(mutex_);
-    // The system clock's wait is the one that every ThreadSanitizer knows.
+    // Waits on the system clock, because some versions of ThreadSanitizer do not support a wait on the steady clock.
     if (wake_.wait_until(lock, std::chrono::system_clock::now() + limit, [this] { return done_; })) return;
     std::fprintf(stderr, "\ncofferdam test watchdog: a coroutine did not end within %lld s\n",
                  static_cast<long long>(limit.count()));
@@ -77,16 +79,17 @@ struct value_of<asio::awaitable<T>> {
 
 }  // namespace detail
 
-/// Something that, called without arguments, makes an `awaitable`.
+/// A callable without parameters that returns an `awaitable`.
 template <class F>
 concept coroutine_factory =
     std::invocable<F&> && requires { typename detail::value_of<std::invoke_result_t<F&>>::type; };
 
-/// The result type of the factory's coroutine.
+/// The type of the value that the coroutine of `F` returns.
 template <coroutine_factory F>
 using yield_of = typename detail::value_of<std::invoke_result_t<F&>>::type;
 
-/// One coroutine on an `io_context` of its own, driven by hand. `T` is default-constructible, as `co_spawn` wants it.
+/// A coroutine on its own `io_context`; the test decides how many handlers run. `T` must be default-constructible,
+/// because `co_spawn` requires it.
 template <class T>
 class driven {
  public:
@@ -109,19 +112,19 @@ class driven {
 
   asio::io_context& context() noexcept { return *context_; }
   bool ended() const noexcept { return ended_; }
-  /// Cancels the coroutine, as a cancelled parent would.
+  /// Cancels the coroutine, as the cancellation of a parent coroutine does.
   void cancel() { signal_.emit(asio::cancellation_type::terminal); }
-  /// Runs at most `most` handlers; fewer when the coroutine ended or nothing is left to do.
-  void run_handlers(std::size_t most) {
-    for (std::size_t i = 0; i < most && !ended_; ++i)
+  /// Runs at most `limit` handlers. Stops earlier if the coroutine has ended or no handler is left.
+  void run_handlers(std::size_t limit) {
+    for (std::size_t i = 0; i < limit && !ended_; ++i)
       if (context_->run_one() == 0) break;
   }
-  /// Runs until nothing is left to do.
+  /// Runs until no handler is left.
   void run_to_end() { context_->run(); }
-  /// Destroys the context with all that still waits in it.
+  /// Destroys the context and everything that waits in it, as a host does that drops its io_context.
   void destroy() { context_.reset(); }
 
-  /// The value, or the exception that the coroutine ended with.
+  /// Returns the value of the coroutine, or throws the exception that ended it.
   T result() {
     if (!ended_) throw std::logic_error("test run: asked for the result of a coroutine that has not ended");
     if (failure_) std::rethrow_exception(failure_);
@@ -130,55 +133,56 @@ class driven {
 
  private:
   using stored = std::conditional_t<std::is_void_v<T>, char, T>;
-  asio::cancellation_signal signal_;  // outlives the context, whose coroutines hold its slot
+  asio::cancellation_signal signal_;  // outlives the context, because coroutines in the context hold its slot
   std::optional<asio::io_context> context_{std::in_place, 1};
   std::exception_ptr failure_;
   std::optional<stored> value_;
   bool ended_ = false;
 };
 
-/// Runs `work` on an `io_context` of its own until nothing is left to do there; returns its value or throws what it
-/// threw. Ends the program when that takes longer than `limit`.
+/// Runs `work` on a new `io_context` until no handler is left. Returns the value of `work`, or throws its exception.
+/// Ends the program if this takes longer than `limit`.
 template <class T>
 T run(asio::awaitable<T> work, std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);
-  driven<T> one(std::move(work));
-  one.run_to_end();
-  return one.result();
+  driven<T> coroutine(std::move(work));
+  coroutine.run_to_end();
+  return coroutine.result();
 }
 
-/// The same for a lambda: `auto n = run([&]() -> awaitable<int> { … })`.
+/// Runs the coroutine that a lambda returns: `auto n = run([&]() -> awaitable<int> { … })`.
 template <coroutine_factory F>
 yield_of<F> run(F&& make, std::chrono::seconds limit = default_limit) {
   return run(make(), limit);
 }
 
-/// Runs `handlers` handlers, then destroys the context with everything that waits in it. Returns true if the coroutine
-/// had ended before. A loop over `handlers` until the result is true tests every step.
+/// Runs `handlers` handlers, and then destroys the context with everything that waits in it. Returns true if the
+/// coroutine had ended before the destruction. A loop that increases `handlers` until the result is true tests each
+/// step.
 template <coroutine_factory F>
 bool destroy_after(std::size_t handlers, F&& make, std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);
-  driven<yield_of<F>> one(make());
-  one.run_handlers(handlers);
-  const bool ended = one.ended();
-  one.destroy();
+  driven<yield_of<F>> coroutine(make());
+  coroutine.run_handlers(handlers);
+  const bool ended = coroutine.ended();
+  coroutine.destroy();
   return ended;
 }
 
-/// Runs `handlers` handlers, cancels the coroutine, runs to the end. Returns whether it had ended before the
-/// cancellation; what it threw goes to `failure`.
+/// Runs `handlers` handlers, cancels the coroutine, and runs until no handler is left. Returns true if the coroutine
+/// had ended before the cancellation. Stores the exception of the coroutine in `failure`.
 template <coroutine_factory F>
 bool cancel_after(std::size_t handlers, F&& make, std::exception_ptr& failure,
                   std::chrono::seconds limit = default_limit) {
   const watchdog guard(limit);
-  driven<yield_of<F>> one(make());
-  one.run_handlers(handlers);
-  const bool ended = one.ended();
-  if (!ended) one.cancel();
-  one.run_to_end();
+  driven<yield_of<F>> coroutine(make());
+  coroutine.run_handlers(handlers);
+  const bool ended = coroutine.ended();
+  if (!ended) coroutine.cancel();
+  coroutine.run_to_end();
   failure = nullptr;
   try {
-    static_cast<void>(one.result());
+    static_cast<void>(coroutine.result());
   } catch (...) {
     failure = std::current_exception();
   }

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// Runs the tests of a program, and gives an account of what was skipped, so that no gap is silent.
+// Runs the tests of a program, and lists the skipped tests with their reasons, so that no gap stays unnoticed.
 
 #include "support/require.hpp"
 
@@ -22,6 +22,7 @@ struct skipped_test {
   std::string why;
 };
 
+/// Records the skipped tests of a run, and the reasons.
 class skip_account : public testing::EmptyTestEventListener {
  public:
   const std::vector<skipped_test>& skipped() const noexcept { return skipped_; }
@@ -41,16 +42,17 @@ class skip_account : public testing::EmptyTestEventListener {
   std::vector<skipped_test> skipped_;
 };
 
-/// \return  the code for `main` to return. The last line printed is `N passed, N failed, N skipped`.
+/// Runs all tests of the program. The last line printed is `N passed, N failed, N skipped`.
+/// \return  the exit status for `main`: 0 if no test failed; 1 also for a skipped test under COFFERDAM_REQUIRE=all.
 inline int run_all_tests(int argc, char** argv) {
-  // A test that fails leaves no core dump: servers of ours, and the tests themselves, hold keys as plain texts. 1 is
-  // the kernel's word for neither a file nor a helper.
+  // Prevents core dumps of failed tests, because the memory of tests and servers holds keys in plain text. A limit of 1
+  // byte prevents core files and also, unlike 0, core handler programs: core(5).
   rlimit cores{};
   ::getrlimit(RLIMIT_CORE, &cores);
   cores.rlim_cur = std::min<rlim_t>(1, cores.rlim_max);
   ::setrlimit(RLIMIT_CORE, &cores);
   testing::InitGoogleTest(&argc, argv);
-  auto* account = new skip_account;  // GoogleTest owns it from the next line on
+  auto* account = new skip_account;  // owned by GoogleTest after Append()
   testing::UnitTest::GetInstance()->listeners().Append(account);
   int code = RUN_ALL_TESTS();
 

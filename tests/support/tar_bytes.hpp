@@ -18,32 +18,34 @@
 #include <utility>
 #include <vector>
 
-// Archives made by hand, and what a reader makes of them. The hand is not the library's writer, which is on trial too.
+// Functions that build tar archives byte by byte, and read them back. The archives do not come from the library's
+// writer, because the writer is under test too.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-inline void PrintTo(const tar_entry& one, std::ostream* to) {
-  *to << one.name() << " type " << static_cast<int>(one.type()) << " -> '" << one.link() << "' " << one.size()
-      << " bytes, mode " << std::oct << one.mode() << std::dec << ", " << one.uid() << ":" << one.gid() << ", "
-      << one.modified();
+inline void PrintTo(const tar_entry& entry, std::ostream* to) {
+  *to << entry.name() << " type " << static_cast<int>(entry.type()) << " -> '" << entry.link() << "' " << entry.size()
+      << " bytes, mode " << std::oct << entry.mode() << std::dec << ", " << entry.uid() << ":" << entry.gid() << ", "
+      << entry.modified();
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 namespace cofferdam_test {
 
-/// An entry and its data.
+/// One entry of an archive, with its data.
 struct tar_file {
   cofferdam::detail::tar_entry head;
   std::string data;
   bool operator==(const tar_file&) const = default;
 };
-inline void PrintTo(const tar_file& one, std::ostream* to) {
-  PrintTo(one.head, to);
-  *to << ", has " << one.data.size();
+inline void PrintTo(const tar_file& file, std::ostream* to) {
+  PrintTo(file.head, to);
+  *to << ", has " << file.data.size();
 }
 
-/// Everything that `reader` finds in one more piece.
+/// Feeds one more piece to `reader`, and appends the entries and data that the reader finds to `to`. `open` is true
+/// while an entry is incomplete. Throws if the events arrive in a wrong order.
 inline void feed_tar(cofferdam::detail::tar_reader& reader, std::string_view piece, std::vector<tar_file>& to,
                      bool& open) {
   using cofferdam::detail::tar_event;
@@ -71,7 +73,7 @@ inline void feed_tar(cofferdam::detail::tar_reader& reader, std::string_view pie
   }
 }
 
-/// Reads a whole archive, in pieces of `piece` bytes.
+/// Returns all entries of an archive. Feeds the archive to a reader in pieces of `piece` bytes.
 inline std::vector<tar_file> read_tar(std::string_view archive, std::size_t piece = std::string_view::npos,
                                       cofferdam::detail::tar_limits limits = cofferdam::detail::tar_limits()) {
   cofferdam::detail::tar_reader reader(limits);
@@ -86,21 +88,21 @@ inline std::vector<tar_file> read_tar(std::string_view archive, std::size_t piec
   return found;
 }
 
-/// Writes a whole archive with the library's writer.
+/// Returns an archive of `files`, written by the library's writer.
 inline std::string write_tar(const std::vector<tar_file>& files) {
   cofferdam::detail::tar_writer writer;
   std::string archive;
-  for (const tar_file& one : files) {
-    archive += cofferdam::as_text(writer.head(one.head));
-    archive += one.data;
-    writer.data(one.data.size());
+  for (const tar_file& file : files) {
+    archive += cofferdam::as_text(writer.head(file.head));
+    archive += file.data;
+    writer.data(file.data.size());
     archive += cofferdam::as_text(writer.padding());
   }
   archive += cofferdam::as_text(writer.end());
   return archive;
 }
 
-/// A header, field by field, as POSIX pax(1) draws it; any value may be wrong.
+/// A header block, written field by field as POSIX describes for pax(1). A test may put a wrong value into each field.
 class tar_header {
  public:
   explicit tar_header(std::string_view name, char flag = '0', std::uint64_t size = 0) : block_(512, '\0') {
@@ -132,13 +134,13 @@ class tar_header {
     std::string whole = block_;
     whole.replace(148, 8, "        ");
     unsigned sum = 0;
-    for (const char one : whole) sum += static_cast<unsigned char>(one);
+    for (const char c : whole) sum += static_cast<unsigned char>(c);
     char text[8];
     std::snprintf(text, sizeof text, "%06o", sum);
     whole.replace(148, 7, std::string_view(text, 7));
     return whole;
   }
-  /// The header and its data, padded.
+  /// Returns the header and its data, padded to a multiple of 512 bytes.
   std::string with(std::string_view data) const {
     std::string whole = bytes() + std::string(data);
     whole.append((512 - data.size() % 512) % 512, '\0');
@@ -149,8 +151,10 @@ class tar_header {
   std::string block_;
 };
 
+/// Returns the two blocks of zeros that end an archive.
 inline std::string tar_end() { return std::string(1024, '\0'); }
 
+/// Returns one record of a pax header: its length, a blank, and `key=value` with a line break.
 inline std::string pax_line(const std::string& key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;
   std::size_t size = rest + 1;
@@ -158,10 +162,12 @@ inline std::string pax_line(const std::string& key, std::string_view value) {
   return std::to_string(size) + " " + key + "=" + std::string(value) + "\n";
 }
 
+/// Returns a special entry, whose content describes the next entry.
 inline std::string tar_extension(char flag, const std::string& content) {
   return tar_header("././@Extension", flag, content.size()).with(content);
 }
 inline std::string pax_header(const std::string& records) { return tar_extension('x', records); }
+/// Returns the entry that GNU tar writes before an entry with a long name (flag L) or a long link (flag K).
 inline std::string gnu_long(char flag, const std::string& text) {
   return tar_extension(flag, text + std::string(1, '\0'));
 }

@@ -19,7 +19,8 @@
 
 namespace cofferdam_test {
 
-/// A new folder that is removed with all it holds. Not made with the library's own means, which are on trial.
+/// A new folder for a test. The destructor removes the folder with its content. Uses no code of the library, because
+/// the library is under test.
 class temporary_folder {
  public:
   temporary_folder() {
@@ -37,7 +38,7 @@ class temporary_folder {
   const std::filesystem::path& path() const noexcept { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
-  /// Writes a file, and the folders above it.
+  /// Writes a file, and creates the missing folders of its path.
   std::filesystem::path write(std::string_view name, std::string_view content, unsigned mode = 0644) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());
@@ -61,7 +62,7 @@ class temporary_folder {
     if (::mkfifo((path_ / name).c_str(), 0666) != 0) throw std::runtime_error("mkfifo failed");
   }
 
-  /// Returns the content of a file, as a plain open() reads it, following links.
+  /// Returns the content of a file, read by a plain open() that follows links.
   std::string read(std::string_view name) const { return read_host(path_ / name); }
 
   static std::string read_host(const std::filesystem::path& file) {
@@ -85,10 +86,10 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
-/// Returns the number of open descriptors of this process.
+/// Returns the number of open descriptors of this process. The descriptor that the count itself uses is included.
 inline std::size_t open_descriptors() {
   std::size_t count = 0;
-  for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  for ([[maybe_unused]] const auto& descriptor : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
   return count;
 }
 

@@ -26,13 +26,15 @@
 
 namespace cofferdam_test {
 
-/// A backend that moves many files in one trip, and the same with nothing but the four members.
+/// The two kinds of environment that the file tests run on. This one transfers many files in one operation;
+/// `one_by_one` has only the four required members.
 class in_one_trip {
  public:
   static cofferdam::local provider(const std::filesystem::path& workspace) {
     return cofferdam::local().workspace(workspace).without_warning();
   }
 };
+/// The kind of environment that transfers one file at a time, because it has only the four required members.
 class one_by_one {
  public:
   static plain_provider<cofferdam::local> provider(const std::filesystem::path& workspace) {
@@ -41,7 +43,8 @@ class one_by_one {
 };
 using BothKinds = testing::Types<in_one_trip, one_by_one>;
 
-/// A host folder, a workspace and a second one, all observed from outside, and a canary that must not change.
+/// A fixture with a host folder, two workspaces and a folder outside them. The test inspects all of them directly.
+/// `outside_` holds a canary file that must not change.
 template <class Kind>
 class two_sides : public testing::Test {
  protected:
@@ -88,17 +91,17 @@ class two_sides : public testing::Test {
   temporary_folder outside_;
 };
 
-/// Lists a folder, as `a/b=content`, directories as `a/`, links as `a->target`, in order.
+/// Lists a folder in sorted order: files as `a/b=content`, directories as `a/`, links as `a->target`.
 inline std::vector<std::string> tree(const temporary_folder& folder) {
   std::vector<std::string> found;
-  for (const auto& one : std::filesystem::recursive_directory_iterator(folder.path())) {
-    const std::string name = one.path().lexically_relative(folder.path()).string();
-    if (one.is_symlink())
-      found.push_back(name + "->" + std::filesystem::read_symlink(one.path()).string());
-    else if (one.is_directory())
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+    const std::string name = entry.path().lexically_relative(folder.path()).string();
+    if (entry.is_symlink())
+      found.push_back(name + "->" + std::filesystem::read_symlink(entry.path()).string());
+    else if (entry.is_directory())
       found.push_back(name + "/");
-    else if (one.is_regular_file())
-      found.push_back(name + "=" + temporary_folder::read_host(one.path()));
+    else if (entry.is_regular_file())
+      found.push_back(name + "=" + temporary_folder::read_host(entry.path()));
     else
       found.push_back(name + "?");
   }
@@ -112,7 +115,8 @@ inline cofferdam::exec_errc code_of(const cofferdam::failed_file& file) {
   return static_cast<cofferdam::exec_errc>(file.reason().code().value());
 }
 
-/// The reason why the only failed file failed.
+/// Returns the error code of the only file that was not transferred. Fails the test if the number of failed files is
+/// not one.
 inline cofferdam::exec_errc only_failure(const cofferdam::transfer_result& report) {
   EXPECT_EQ(report.failed().size(), 1U);
   if (report.failed().empty()) return cofferdam::exec_errc{};
@@ -120,7 +124,7 @@ inline cofferdam::exec_errc only_failure(const cofferdam::transfer_result& repor
   return code_of(report.failed().front());
 }
 
-/// Returns the `errc` that a call throws.
+/// Returns the `errc` of the `cofferdam::error` that a call throws.
 template <class F>
 cofferdam::exec_errc thrown_by(F&& doing) {
   try {

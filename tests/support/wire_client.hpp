@@ -37,7 +37,7 @@
 
 namespace cofferdam_test {
 
-/// The values of a frame.
+/// An encoder for the content of a frame, one value after another.
 class wire_payload {
  public:
   template <class T>
@@ -56,7 +56,7 @@ class wire_payload {
   }
   wire_payload& strings(const std::vector<std::string>& list) & {
     number(static_cast<std::uint32_t>(list.size()));
-    for (const std::string& one : list) string(one);
+    for (const std::string& text : list) string(text);
     return *this;
   }
   template <class T>
@@ -74,7 +74,7 @@ class wire_payload {
   std::string bytes_;
 };
 
-/// Takes values off a frame. Throws where there are none left.
+/// A decoder for the content of a frame. Throws if the frame ends before the requested value does.
 class wire_reader {
  public:
   explicit wire_reader(std::string_view bytes) : bytes_(bytes) {}
@@ -96,34 +96,35 @@ class wire_reader {
  private:
   std::string_view take(std::size_t size) {
     if (size > bytes_.size()) throw std::runtime_error("a frame is cut");
-    const std::string_view taken = bytes_.substr(0, size);
+    const std::string_view piece = bytes_.substr(0, size);
     bytes_.remove_prefix(size);
-    return taken;
+    return piece;
   }
 
   std::string_view bytes_;
 };
 
+/// A received frame: the header's fields and the content.
 struct wire_frame {
   cofferdam::detail::wire::frame_type type{};
   std::uint32_t job = 0;
   std::string payload;
 
-  friend std::ostream& operator<<(std::ostream& out, const wire_frame& one) {
-    return out << "frame " << static_cast<unsigned>(one.type) << " of job " << one.job << ", " << one.payload.size()
-               << " bytes";
+  friend std::ostream& operator<<(std::ostream& out, const wire_frame& frame) {
+    return out << "frame " << static_cast<unsigned>(frame.type) << " of job " << frame.job << ", "
+               << frame.payload.size() << " bytes";
   }
 };
 
-/// The start of the program: its words, and the kind of its stream.
+/// The command line that starts the warden, and the kind of stream to it.
 struct wire_start {
   std::vector<std::string> words = {warden_program(), "3"};
-  bool over_pipes = false;       ///< standard input and output are pipes; else descriptor 3 is a socket
-  std::string connects_to = {};  ///< a path on which we listen, for a program that gets this path; with `over_pipes`
+  bool over_pipes = false;       ///< true: two pipes, standard input and output; false: a socket, descriptor 3
+  std::string connects_to = {};  ///< path of a socket: we listen, the program connects; empty: none. Needs `over_pipes`
 };
 
-/// Starts the warden and speaks its frames: one thread, blocking, without any of the library's own means. The
-/// destructor closes the stream and waits for the program.
+/// A warden process and the stream to it. Sends and receives frames in one thread with blocking calls, and shares no
+/// code with the library's client. The destructor closes the stream and waits for the process.
 class wire_client {
  public:
   static constexpr std::chrono::milliseconds patience = std::chrono::seconds(60);
@@ -181,7 +182,7 @@ class wire_client {
     wait();
   }
 
-  /// The frame that the program begins with.
+  /// Receives the first frame of the program, which must be `hello`. Throws if it is another frame.
   wire_frame take_hello() {
     std::optional<wire_frame> hello = next_frame();
     if (!hello || hello->type != cofferdam::detail::wire::frame_type::hello) throw std::runtime_error("no hello");
@@ -203,7 +204,7 @@ class wire_client {
     send_bytes(head.bytes() + std::string(payload), fds);
   }
 
-  /// Bytes as they are; descriptors go with the first one.
+  /// Sends bytes without a frame header. The descriptors in `fds` are sent with the first byte.
   void send_bytes(std::string_view bytes, const std::vector<int>& fds = {}) {
     bool first = true;
     while (!bytes.empty()) {
@@ -263,13 +264,13 @@ class wire_client {
   }
   bool has_ended() const noexcept { return ended_; }
 
-  /// Closes our end of the stream.
+  /// Closes our end of the stream, in both directions.
   void close() {
     if (from_fd_ >= 0 && from_fd_ != fd_) ::close(from_fd_);
     if (fd_ >= 0) ::close(fd_);
     fd_ = from_fd_ = -1;
   }
-  /// Closes the sending direction, and goes on reading.
+  /// Closes the direction in which we send. Frames can still be received.
   void finish_sending() {
     if (is_socket()) {
       ::shutdown(fd_, SHUT_WR);
@@ -279,7 +280,8 @@ class wire_client {
     }
   }
 
-  /// Waits for the program; its wait status. Kills it and fails the test where it does not end in time.
+  /// Waits until the program has ended, and returns its wait status. If the program does not end within `limit`, kills
+  /// it and fails the test.
   int wait(std::chrono::milliseconds limit = patience) {
     if (pid_ <= 0) return status_;
     const auto end = std::chrono::steady_clock::now() + limit;
@@ -319,8 +321,8 @@ class wire_client {
     return here.size() - cofferdam::detail::wire::header_size >= wire_reader(here).number<std::uint32_t>();
   }
 
-  int fd_ = -1;       ///< what we write to
-  int from_fd_ = -1;  ///< what we read from; a socket is both
+  int fd_ = -1;       ///< we write to this descriptor
+  int from_fd_ = -1;  ///< we read from this descriptor; equal to `fd_` if the stream is a socket
   pid_t pid_ = 0;
   int status_ = 0;
   bool ended_ = false;

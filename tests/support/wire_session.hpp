@@ -26,7 +26,7 @@
 
 namespace cofferdam_test {
 
-/// The content of a `spawn` frame.
+/// The content of a `spawn` frame, which starts one command (a job).
 struct wire_command {
   struct limit {
     std::uint32_t resource;
@@ -62,13 +62,13 @@ struct wire_command {
     wire_payload to;
     to.number(flags).number(uid).number(gid).number(timeout_ms).number(grace_ms).number(linger_ms).number(output_cap);
     to.number(window).number(rows).number(columns).number(static_cast<std::uint32_t>(limits.size()));
-    for (const limit& one : limits) to.number(one.resource).number(one.soft).number(one.hard);
+    for (const limit& bound : limits) to.number(bound.resource).number(bound.soft).number(bound.hard);
     to.string(directory).strings(candidates).strings(words).strings(variables);
     return to.bytes();
   }
 };
 
-/// A frame as it goes over the wire.
+/// Returns the bytes of a frame: header and payload.
 inline std::string wire_bytes(cofferdam::detail::wire::frame_type type, std::uint32_t job,
                               std::string_view payload = {}) {
   wire_payload head;
@@ -76,12 +76,12 @@ inline std::string wire_bytes(cofferdam::detail::wire::frame_type type, std::uin
   return head.bytes() + std::string(payload);
 }
 
-/// The received frames of a job.
+/// The frames that were received for one job, decoded.
 struct wire_outcome {
   std::string out;
   std::string err;
-  std::uint64_t credit = cofferdam::detail::wire::input_window;  ///< of standard input, less what has been sent
-  std::uint64_t credit_given = 0;                                ///< by the warden, in all
+  std::uint64_t credit = cofferdam::detail::wire::input_window;  ///< input bytes that the warden still accepts
+  std::uint64_t credit_given = 0;                                ///< the sum of all credit received
   bool has_exited = false;
   bool is_done = false;
   bool has_failed = false;
@@ -98,28 +98,28 @@ struct wire_outcome {
   std::uint64_t out_dropped = 0;
   std::uint64_t err_dropped = 0;
   cofferdam::detail::wire::fail_stage stage{};
-  int number = 0;  ///< the errno of `failed`
+  int number = 0;  ///< the errno in a `failed` frame
 
   bool is_over() const noexcept { return is_done || has_failed; }
-  bool exited_with(int wanted) const noexcept {
-    return has_exited && how == cofferdam::detail::wire::exit_how::exited && code == wanted;
+  bool exited_with(int expected) const noexcept {
+    return has_exited && how == cofferdam::detail::wire::exit_how::exited && code == expected;
   }
   bool was_killed_by(int signal) const noexcept {
     return has_exited && how == cofferdam::detail::wire::exit_how::signaled && code == signal;
   }
 };
 
-inline std::ostream& operator<<(std::ostream& to, const wire_outcome& one) {
-  to << "out '" << one.out.substr(0, 200) << "' err '" << one.err.substr(0, 200) << "'";
-  if (one.has_failed) to << " failed: stage " << static_cast<int>(one.stage) << " errno " << one.number;
-  if (one.has_exited)
-    to << " exited: how " << static_cast<int>(one.how) << " code " << one.code << " reason "
-       << static_cast<int>(one.reason) << " left " << one.left;
-  if (one.is_done) to << " done, dropped " << one.out_dropped << " and " << one.err_dropped;
+inline std::ostream& operator<<(std::ostream& to, const wire_outcome& outcome) {
+  to << "out '" << outcome.out.substr(0, 200) << "' err '" << outcome.err.substr(0, 200) << "'";
+  if (outcome.has_failed) to << " failed: stage " << static_cast<int>(outcome.stage) << " errno " << outcome.number;
+  if (outcome.has_exited)
+    to << " exited: how " << static_cast<int>(outcome.how) << " code " << outcome.code << " reason "
+       << static_cast<int>(outcome.reason) << " left " << outcome.left;
+  if (outcome.is_done) to << " done, dropped " << outcome.out_dropped << " and " << outcome.err_dropped;
   return to;
 }
 
-/// The first frame of a warden.
+/// The content of the first frame that a warden sends.
 struct wire_hello {
   std::uint32_t magic = 0;
   std::uint16_t version = 0;
@@ -133,14 +133,15 @@ struct wire_hello {
   bool can(cofferdam::detail::wire::capability what) const noexcept { return (capabilities & what) != 0; }
 };
 
-/// A warden and its jobs. Each frame that arrives is held against what may come: a job gets `failed` alone, or `exited`
-/// once and then `done`, and nothing after its end.
+/// A warden and its jobs. Checks the order of the received frames: a job gets either one `failed` frame, or one
+/// `exited` frame followed by `done`. No frame of a job may arrive after its end.
 class wire_session {
  public:
   using frame = cofferdam::detail::wire::frame_type;
   static constexpr std::chrono::milliseconds patience = std::chrono::seconds(30);
 
-  /// \param configure  whether `configure` is sent at once.
+  /// \param configure  true sends the `configure` frame at once.
+  /// \param lease_ms   the lease in that frame, in milliseconds; 0 means no lease.
   explicit wire_session(wire_start how = wire_start(), bool configure = true, std::uint32_t lease_ms = 0)
       : client_(std::move(how)) {
     wire_reader from_hello(first_.emplace(client_.take_hello()).payload);
@@ -184,16 +185,17 @@ class wire_session {
     client_.send_frame(frame::resize, job, wire_payload().number(rows).number(columns));
   }
 
-  /// Sends everything, as the credit comes, and ends the input.
+  /// Sends all of `bytes` as input of a job, as fast as the warden grants credit, and then ends the input. Returns
+  /// early if the job ends.
   void input_all(std::uint32_t job, std::string_view bytes) {
     while (!bytes.empty()) {
-      wire_outcome& one = jobs_[job];
-      if (one.credit == 0) {
-        if (!until([&one] { return one.credit != 0 || one.is_over(); }) || one.is_over()) return;
+      wire_outcome& outcome = jobs_[job];
+      if (outcome.credit == 0) {
+        if (!until([&outcome] { return outcome.credit != 0 || outcome.is_over(); }) || outcome.is_over()) return;
         continue;
       }
       const std::size_t size =
-          std::min({bytes.size(), static_cast<std::size_t>(one.credit), cofferdam::detail::wire::max_payload});
+          std::min({bytes.size(), static_cast<std::size_t>(outcome.credit), cofferdam::detail::wire::max_payload});
       input(job, bytes.substr(0, size));
       bytes.remove_prefix(size);
     }
@@ -203,14 +205,16 @@ class wire_session {
   // ---- from the warden ----
   wire_outcome& operator[](std::uint32_t job) { return jobs_[job]; }
   const std::vector<wire_frame>& pongs() const { return pongs_; }
-  /// The fault and the type that `protocol_error` named.
+  /// Returns the content of the received `protocol_error` frame: the fault, and the type of the refused frame. Empty if
+  /// there was none.
   const std::optional<std::pair<cofferdam::detail::wire::fault, frame>>& refusal() const { return refusal_; }
   std::size_t frame_count() const { return frame_count_; }
 
-  /// True: output that arrives is returned as credit at once.
+  /// If true, each received piece of output is answered by credit of the same size. (Credit is the number of bytes that
+  /// the warden may still send.) If false, the warden stops sending when its initial credit is used up.
   bool gives_credit = true;
 
-  /// Takes one frame; false where none came in time, or the stream has ended.
+  /// Receives and handles one frame. Returns false if no frame arrives within `limit`, or if the stream has ended.
   bool take(std::chrono::milliseconds limit) {
     const std::optional<wire_frame> next = client_.next_frame(limit);
     if (!next) return false;
@@ -234,11 +238,11 @@ class wire_session {
   bool until_out(std::uint32_t job, std::string_view text, std::chrono::milliseconds limit = patience) {
     return until([this, job, text] { return jobs_[job].out.find(text) != std::string::npos; }, limit);
   }
-  /// Takes what comes for so long.
+  /// Receives and handles frames for `time`.
   void listen(std::chrono::milliseconds time) {
     until([] { return false; }, time);
   }
-  /// A round trip: whatever the warden had read before has been acted upon.
+  /// Sends a ping and waits for the reply. When this returns true, the warden has handled all frames sent before.
   bool is_alive() {
     const std::size_t before = pongs_.size();
     client_.send_frame(frame::ping, 0, "?");
@@ -251,7 +255,7 @@ class wire_session {
     return jobs_[job];
   }
 
-  /// Takes everything to the end of the stream, and waits for the program: its wait status.
+  /// Receives frames until the stream ends, waits for the program, and returns its wait status.
   int finish() {
     while (take(patience)) {
     }
@@ -281,55 +285,55 @@ class wire_session {
       ADD_FAILURE() << next << ", which is over or has never been";
       return;
     }
-    wire_outcome& one = found->second;
+    wire_outcome& outcome = found->second;
     switch (next.type) {
       case frame::output:
       case frame::error_output:
         EXPECT_FALSE(next.payload.empty());
         EXPECT_LE(next.payload.size(), cofferdam::detail::wire::max_payload);
-        (next.type == frame::output ? one.out : one.err) += next.payload;
+        (next.type == frame::output ? outcome.out : outcome.err) += next.payload;
         if (gives_credit)
           credit(next.job, next.type == frame::output ? 1 : 2, static_cast<std::uint32_t>(next.payload.size()));
         break;
       case frame::exited:
-        EXPECT_FALSE(one.has_exited);
+        EXPECT_FALSE(outcome.has_exited);
         EXPECT_EQ(next.payload.size(), cofferdam::detail::wire::exited_size);
-        one.has_exited = true;
-        one.how = static_cast<cofferdam::detail::wire::exit_how>(from.number<std::uint8_t>());
-        one.code = from.number<std::int32_t>();
-        one.reason = static_cast<cofferdam::detail::wire::exit_reason>(from.number<std::uint8_t>());
-        one.wall_us = from.number<std::uint64_t>();
-        one.user_us = from.number<std::uint64_t>();
-        one.system_us = from.number<std::uint64_t>();
-        one.peak_kib = from.number<std::uint64_t>();
+        outcome.has_exited = true;
+        outcome.how = static_cast<cofferdam::detail::wire::exit_how>(from.number<std::uint8_t>());
+        outcome.code = from.number<std::int32_t>();
+        outcome.reason = static_cast<cofferdam::detail::wire::exit_reason>(from.number<std::uint8_t>());
+        outcome.wall_us = from.number<std::uint64_t>();
+        outcome.user_us = from.number<std::uint64_t>();
+        outcome.system_us = from.number<std::uint64_t>();
+        outcome.peak_kib = from.number<std::uint64_t>();
         from.number<std::uint32_t>();
-        one.left = from.number<std::uint8_t>() != 0;
+        outcome.left = from.number<std::uint8_t>() != 0;
         break;
       case frame::done:
-        EXPECT_TRUE(one.has_exited) << "done before exited";
-        one.out_dropped = from.number<std::uint64_t>();
-        one.err_dropped = from.number<std::uint64_t>();
+        EXPECT_TRUE(outcome.has_exited) << "done before exited";
+        outcome.out_dropped = from.number<std::uint64_t>();
+        outcome.err_dropped = from.number<std::uint64_t>();
         EXPECT_TRUE(from.at_end());
-        one.is_done = true;
+        outcome.is_done = true;
         break;
       case frame::failed:
-        EXPECT_FALSE(one.has_exited);
-        EXPECT_EQ(one.out + one.err, "");
-        one.stage = static_cast<cofferdam::detail::wire::fail_stage>(from.number<std::uint8_t>());
-        one.number = from.number<std::int32_t>();
+        EXPECT_FALSE(outcome.has_exited);
+        EXPECT_EQ(outcome.out + outcome.err, "");
+        outcome.stage = static_cast<cofferdam::detail::wire::fail_stage>(from.number<std::uint8_t>());
+        outcome.number = from.number<std::int32_t>();
         EXPECT_TRUE(from.at_end());
-        one.has_failed = true;
+        outcome.has_failed = true;
         break;
       case frame::input_credit: {
         const std::uint32_t more = from.number<std::uint32_t>();
         EXPECT_TRUE(from.at_end());
         EXPECT_NE(more, 0U);
-        one.credit += more;
-        one.credit_given += more;
-        EXPECT_LE(one.credit, cofferdam::detail::wire::input_window) << "more than was sent comes back";
+        outcome.credit += more;
+        outcome.credit_given += more;
+        EXPECT_LE(outcome.credit, cofferdam::detail::wire::input_window) << "more than was sent comes back";
         break;
       }
-      case frame::stuck: ++one.stuck; break;
+      case frame::stuck: ++outcome.stuck; break;
       default: ADD_FAILURE() << "unknown: " << next;
     }
   }
@@ -344,7 +348,8 @@ class wire_session {
   std::uint32_t last_job_ = 1000;
 };
 
-/// A duration that stands in no other command line of this machine, for `sleep`: by it we find processes from outside.
+/// Returns a number of seconds for `sleep` that appears in no other command line on this machine. Tests find the
+/// process by it.
 inline std::string unique_sleep() {
   static int count = 0;
   char text[64];
@@ -352,13 +357,13 @@ inline std::string unique_sleep() {
   return text;
 }
 
-/// The living processes with `mark` in their command line.
+/// Returns the ids of the living processes whose command line contains `mark`.
 inline std::vector<pid_t> living_with(std::string_view mark) {
   std::vector<pid_t> found;
-  for (const process_entry& one : process_table())
-    if (!one.is_zombie() && one.pid != ::getpid() &&
-        read_proc("/proc/" + std::to_string(one.pid) + "/cmdline").find(mark) != std::string::npos)
-      found.push_back(one.pid);
+  for (const process_entry& entry : process_table())
+    if (!entry.is_zombie() && entry.pid != ::getpid() &&
+        read_proc("/proc/" + std::to_string(entry.pid) + "/cmdline").find(mark) != std::string::npos)
+      found.push_back(entry.pid);
   return found;
 }
 

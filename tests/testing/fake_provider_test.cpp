@@ -48,7 +48,7 @@ static_assert(code_exec_provider<fake_provider>);
 static_assert(streaming_environment<fake_environment>);
 static_assert(file_environment<fake_environment>);
 
-// ---- as a user of the library writes it: a layer that runs a failed command once more -----------------------------
+// ---- a test as a user of the library writes it: of a layer that runs a failed command once more ---------------------
 
 template <code_exec_environment Inner>
 class retry_layer : public layer<retry_layer<Inner>, Inner> {
@@ -77,8 +77,8 @@ TEST(FakeProvider, shows_what_a_layer_under_test_asked) {
   fake.on(any_command, [](const command& asked) { return reply("").err(asked.line() + "?").exit_code(127); });
   run([&]() -> awaitable<void> {
     co_await with(fake | retry() | timeout(1s), [](auto& env) -> awaitable<void> {
-      command_result made = co_await env.run_command("make");
-      EXPECT_EQ(made.out_text(), "built\n");
+      command_result result = co_await env.run_command("make");
+      EXPECT_EQ(result.out_text(), "built\n");
       command_result unknown = co_await env.run_command("mkae");
       EXPECT_EQ(unknown.exit_code(), 127);
       EXPECT_EQ(unknown.err_text(), "mkae?");
@@ -93,7 +93,7 @@ TEST(FakeProvider, shows_what_a_layer_under_test_asked) {
   EXPECT_EQ(fake.closed(), 1U);
 }
 
-// ---- the fake itself --------------------------------------------------------------------------------------------
+// ---- the fake itself ------------------------------------------------------------------------------------------------
 
 template <class Work>
 awaitable<std::optional<error>> failure_of(Work work) {
@@ -174,19 +174,19 @@ TEST(FakeProvider, ends_a_late_reply_at_the_time_limit_of_the_command) {
   });
 }
 
-/// Runs `sleep` until `interrupts` does something, and returns the error.
+/// Runs the command `sleep`, calls `interrupts` meanwhile, and returns the error that ends the command.
 template <class Interrupts>
 error interrupted(Interrupts interrupts) {
   fake_provider fake;
   fake.on("sleep", reply("before\n").then(1h, "after\n"));
-  std::optional<error> seen;
+  std::optional<error> result;
   run([&]() -> awaitable<void> {
     fake_environment env = co_await fake.open();
     asio::cancellation_signal cancel;
     bool done = false;
     const auto sleeps = [&]() -> awaitable<void> {
       const auto work = [&]() -> awaitable<void> { co_await env.run_command("sleep"); };
-      seen = co_await failure_of(work);
+      result = co_await failure_of(work);
     };
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     asio::co_spawn(executor, sleeps,
@@ -197,7 +197,7 @@ error interrupted(Interrupts interrupts) {
     while (!done) co_await asio::post(executor, asio::use_awaitable);
     co_await env.close();
   });
-  return seen.value();
+  return result.value();
 }
 
 TEST(FakeProvider, honours_cancellation_and_close_while_a_command_runs) {
@@ -235,11 +235,11 @@ TEST(FakeProvider, streams_output_and_takes_input_and_signals) {
   fake.on("steps", reply("one").err("two").then(5ms, "three").exit_code(3)).on("forever", reply("up").then(1h));
   run([&]() -> awaitable<void> {
     fake_environment env = co_await fake.open();
-    std::string seen;
-    command_result steps = co_await stream_output(env, "steps", [&seen](const output_chunk& piece) {
-      seen += std::string(as_text(piece.data())) + (piece.stream() == output_stream::err ? "! " : " ");
+    std::string streamed;
+    command_result steps = co_await stream_output(env, "steps", [&streamed](const output_chunk& piece) {
+      streamed += std::string(as_text(piece.data())) + (piece.stream() == output_stream::err ? "! " : " ");
     });
-    EXPECT_EQ(seen, "one two! three ");
+    EXPECT_EQ(streamed, "one two! three ");
     EXPECT_EQ(steps.exit_code(), 3);
     EXPECT_EQ(steps.out_text(), "onethree");
     EXPECT_EQ(steps.err_text(), "two");
@@ -269,8 +269,8 @@ TEST(FakeProvider, gives_each_environment_files_of_its_own_and_shows_those_of_th
     fake_environment second = co_await copy.open();
     command_result worked = co_await second.run_command("work");
     EXPECT_TRUE(worked.ok());
-    const bool seen = co_await exists(second, "mine");
-    EXPECT_FALSE(seen);
+    const bool found = co_await exists(second, "mine");
+    EXPECT_FALSE(found);
     co_await second.close();
     const auto reads = [&]() -> awaitable<void> { co_await second.read_file("out.txt", 10); };
     const std::optional<error> closed = co_await failure_of(reads);

@@ -72,7 +72,7 @@ TEST(Arguments, everything_that_is_wrong_is_named_at_once) {
   EXPECT_TRUE(complaint("[]").starts_with("The arguments must be a JSON object with 'path', 'count'"));
 }
 
-/// A user's own tool.
+/// A tool as a user of the library writes it.
 class pong {
  public:
   std::string_view name() const { return "pong"; }

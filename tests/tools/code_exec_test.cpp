@@ -27,7 +27,7 @@ static_assert(tools::tool<tools::code_exec<local_environment>>);
 static_assert(tools::tool<tools::any_tool>);
 static_assert(!tools::tool<int>);
 
-/// Calls the tool over a real local environment.
+/// Calls the tool with JSON arguments, over a local environment.
 tools::tool_result call(std::string arguments) {
   tools::tool_result answer;
   run([&]() -> awaitable<void> {
@@ -110,11 +110,11 @@ TEST(CodeExec, wrong_arguments_are_answered_and_name_the_field) {
       {R"({"cmd": ""})", "empty"},
       {R"({"cmd": "a\u0000b"})", "NUL"},
   };
-  for (const auto& [arguments, wanted] : cases) {
+  for (const auto& [arguments, expected] : cases) {
     const tools::tool_result answer = call(arguments);
     EXPECT_FALSE(answer.success()) << arguments;
     EXPECT_NE(answer.text().find("invalid_argument"), std::string::npos) << arguments << ": " << answer.text();
-    EXPECT_NE(answer.text().find(wanted), std::string::npos) << arguments << ": " << answer.text();
+    EXPECT_NE(answer.text().find(expected), std::string::npos) << arguments << ": " << answer.text();
   }
   EXPECT_TRUE(call(R"({"cmd": "true", "timeout": null})").success());
 }

@@ -104,18 +104,18 @@ TEST(ListFiles, filters_and_goes_on_from_a_cursor) {
   EXPECT_EQ(call(tool, R"({"limit":1,"cursor":"a.csv"})").text(),
             "b.csv  1 bytes\nThere is more: call again with cursor \"b.csv\".\n");
   EXPECT_EQ(call(tool, R"({"pattern":"*.z"})").text(), "Nothing matches.\n");
-  // The facts have the cursor, too, and a name that is not plain is one all the same.
+  // The structured facts also contain the cursor. A name that must be quoted can be a cursor too.
   env.all().files["o"] = to_bytes("");
   env.all().files["=p"] = to_bytes("");
-  std::string seen;
+  std::string pages;
   std::string from;
   for (int page = 0; page < 8; ++page) {
     const tools::tool_result result = call(tool, R"({"limit":1,"recursive":true,"cursor":")" + from + "\"}");
-    seen += std::string(result.data().at("entries").at(0).at("path").as_string()) + " ";
+    pages += std::string(result.data().at("entries").at(0).at("path").as_string()) + " ";
     if (!result.data().contains("next_cursor")) break;
     from = std::string(result.data().at("next_cursor").as_string());
   }
-  EXPECT_EQ(seen, "=p a.csv b.csv d/c.csv d/e.txt n\\nl o ");
+  EXPECT_EQ(pages, "=p a.csv b.csv d/c.csv d/e.txt n\\nl o ");
 }
 
 TEST(ViewImage, goes_by_what_the_file_is_and_not_by_its_name) {
@@ -163,7 +163,7 @@ TEST(Finish, takes_regular_files_only) {
   EXPECT_FALSE(call(tool, R"({"reason":"r"})").success());
 }
 
-/// A runner with scripted answers.
+/// A runner that returns a prepared result, and records the source and the context.
 class fake_runner {
  public:
   code_result answer;

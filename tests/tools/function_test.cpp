@@ -61,17 +61,17 @@ tools::function tide() {
                          argument("days", tools::integer).between(0, 9).otherwise(0), height_at);
 }
 
-tools::tool_result call(const tools::function& one, const std::string& arguments) {
+tools::tool_result call(const tools::function& callable, const std::string& arguments) {
   return run([&]() -> awaitable<tools::tool_result> {
     boost::json::value given = boost::json::parse(arguments);
-    tools::tool_result result = co_await one.call(std::move(given));
+    tools::tool_result result = co_await callable.call(std::move(given));
     co_return result;
   });
 }
 
-/// Calls it as a runner does.
-boost::json::value call_from_code(const tools::function& one, const std::string& arguments) {
-  const code_request request = code_request("").function(one);
+/// Calls the function as a code runner does, with a JSON object of arguments.
+boost::json::value call_from_code(const tools::function& callable, const std::string& arguments) {
+  const code_request request = code_request("").function(callable);
   return run([&]() -> awaitable<boost::json::value> {
     boost::json::object given = boost::json::parse(arguments).as_object();
     boost::json::value result = co_await request.functions().at(0).call(std::move(given));
@@ -81,8 +81,8 @@ boost::json::value call_from_code(const tools::function& one, const std::string&
 
 template <class... Parts>
 std::string schema_of(Parts&&... parts) {
-  const tools::function one("f", "", std::forward<Parts>(parts)...);
-  return boost::json::serialize(one.parameters().at("properties"));
+  const tools::function callable("f", "", std::forward<Parts>(parts)...);
+  return boost::json::serialize(callable.parameters().at("properties"));
 }
 
 TEST(Function, the_schema_of_each_service_is_made_from_the_arguments) {
@@ -102,10 +102,10 @@ TEST(Function, an_argument_without_a_type_has_that_of_its_parameter) {
   const auto handler = [](std::string, const std::vector<std::string>&, std::int64_t, unsigned char, double, float,
                           bool, bytes, boost::json::object, boost::json::value,
                           std::optional<std::vector<std::vector<int>>>) -> awaitable<void> { co_return; };
-  const tools::function one("f", "", argument("a"), argument("b", "Names."), argument("c"), argument("d"),
-                            argument("e"), argument("f"), argument("g"), argument("h"), argument("i"), argument("j"),
-                            argument("k"), handler);
-  const boost::json::object schema = one.parameters();
+  const tools::function callable("f", "", argument("a"), argument("b", "Names."), argument("c"), argument("d"),
+                                 argument("e"), argument("f"), argument("g"), argument("h"), argument("i"),
+                                 argument("j"), argument("k"), handler);
+  const boost::json::object schema = callable.parameters();
   EXPECT_EQ(boost::json::serialize(schema.at("properties")),
             R"({"a":{"type":"string"},"b":{"type":"array","items":{"type":"string"},"description":"Names."},)"
             R"("c":{"type":"integer"},"d":{"type":"integer"},"e":{"type":"number"},"f":{"type":"number"},)"
@@ -119,10 +119,10 @@ TEST(Function, a_parameter_of_any_value_takes_every_type) {
   const auto handler = [](boost::json::value a, boost::json::value b) -> awaitable<std::string> {
     co_return boost::json::serialize(a) + boost::json::serialize(b);
   };
-  const tools::function one("f", "", argument("a", list_of(tools::number)), argument("b", tools::text).optional(),
-                            handler);
-  EXPECT_EQ(call(one, R"({"a":[1,2]})").text(), "[1,2]null");
-  EXPECT_FALSE(call(one, R"({"a":["x"]})").success());
+  const tools::function callable("f", "", argument("a", list_of(tools::number)), argument("b", tools::text).optional(),
+                                 handler);
+  EXPECT_EQ(call(callable, R"({"a":[1,2]})").text(), "[1,2]null");
+  EXPECT_FALSE(call(callable, R"({"a":["x"]})").success());
 }
 
 TEST(Function, the_handler_gets_values_of_its_types) {
@@ -133,11 +133,11 @@ TEST(Function, the_handler_gets_values_of_its_types) {
         (flag ? "yes" : "no") + "|" + std::to_string(list.at(1)) + "|" + std::to_string(raw.size()) + "|" +
         std::to_string(map.size()) + "|" + absent.value_or("absent");
   };
-  const tools::function one("f", "", argument("text"), argument("whole"), argument("number"), argument("flag"),
-                            argument("list"), argument("raw"), argument("map"), argument("absent"), handler);
-  const std::string all =
+  const tools::function callable("f", "", argument("text"), argument("whole"), argument("number"), argument("flag"),
+                                 argument("list"), argument("raw"), argument("map"), argument("absent"), handler);
+  const std::string arguments =
       R"({"text":"t","whole":9007199254740993,"number":2,"flag":true,"list":[1,2.0],"raw":"AAEC","map":{"k":1}})";
-  EXPECT_EQ(call(one, all).text(), "t|9007199254740993|2.0|yes|2|3|1|absent");
+  EXPECT_EQ(call(callable, arguments).text(), "t|9007199254740993|2.0|yes|2|3|1|absent");
 }
 
 TEST(Function, wrong_arguments_are_an_answer_that_names_each) {
@@ -161,30 +161,31 @@ TEST(Function, wrong_arguments_are_an_answer_that_names_each) {
 }
 
 TEST(Function, an_integer_must_fit_the_type_of_its_parameter) {
-  const tools::function one("f", "", argument("count"), [](std::int8_t count) -> awaitable<int> { co_return count; });
-  EXPECT_EQ(call(one, R"({"count":-128})").text(), "-128");
-  EXPECT_EQ(call(one, R"({"count":128})").text(),
+  const tools::function callable("f", "", argument("count"),
+                                 [](std::int8_t count) -> awaitable<int> { co_return count; });
+  EXPECT_EQ(call(callable, R"({"count":-128})").text(), "-128");
+  EXPECT_EQ(call(callable, R"({"count":128})").text(),
             "Error: Wrong arguments: 'count' must be an integer from -128 to 127, not 128.");
-  EXPECT_EQ(call(one, R"({"count":18446744073709551615})").text(),
+  EXPECT_EQ(call(callable, R"({"count":18446744073709551615})").text(),
             "Error: Wrong arguments: 'count' must be an integer, not 18446744073709551615.");
 }
 
 TEST(Function, the_item_of_a_list_that_does_not_fit_is_named) {
-  const tools::function one(
+  const tools::function callable(
       "f", "", argument("rows", list_of(list_of(tools::integer))),
       [](std::vector<std::vector<int>> rows) -> awaitable<std::size_t> { co_return rows.size(); });
-  EXPECT_EQ(call(one, R"({"rows":[[1],[]]})").text(), "2");
-  EXPECT_EQ(call(one, R"({"rows":[[1],[2,"x"]]})").text(),
+  EXPECT_EQ(call(callable, R"({"rows":[[1],[]]})").text(), "2");
+  EXPECT_EQ(call(callable, R"({"rows":[[1],[2,"x"]]})").text(),
             "Error: Wrong arguments: 'rows' must be an array of arrays of integers, not one whose item 1 is one whose "
             "item 1 is the string \"x\".");
 }
 
 TEST(Function, what_the_handler_returns_is_text_for_a_model_and_a_value_for_code) {
   const auto both = [](auto handler) {
-    const tools::function one("f", "", handler);
-    const tools::tool_result answer = call(one, "{}");
+    const tools::function callable("f", "", handler);
+    const tools::tool_result answer = call(callable, "{}");
     EXPECT_TRUE(answer.success());
-    return answer.text() + " " + boost::json::serialize(call_from_code(one, "{}"));
+    return answer.text() + " " + boost::json::serialize(call_from_code(callable, "{}"));
   };
   EXPECT_EQ(both([]() -> awaitable<double> { co_return 12; }), "12.0 1.2E1");
   EXPECT_EQ(both([]() -> awaitable<int> { co_return 12; }), "12 12");
@@ -203,12 +204,12 @@ TEST(Function, what_the_handler_returns_is_text_for_a_model_and_a_value_for_code
 }
 
 TEST(Function, an_object_is_also_data_for_programs) {
-  const tools::function one("f", "", []() -> awaitable<boost::json::object> {
-    boost::json::object made;
-    made["metres"] = 6.5;
-    co_return made;
+  const tools::function callable("f", "", []() -> awaitable<boost::json::object> {
+    boost::json::object result;
+    result["metres"] = 6.5;
+    co_return result;
   });
-  EXPECT_EQ(boost::json::serialize(call(one, "{}").data()), R"({"metres":6.5E0})");
+  EXPECT_EQ(boost::json::serialize(call(callable, "{}").data()), R"({"metres":6.5E0})");
 }
 
 TEST(Function, a_whole_answer_goes_to_a_model_and_its_content_to_code) {
@@ -223,14 +224,14 @@ TEST(Function, a_whole_answer_goes_to_a_model_and_its_content_to_code) {
     if (what == "image") result.image(tools::tool_image(to_bytes("abc"), "image/png"));
     co_return result;
   };
-  const tools::function one("f", "", argument("what", tools::text), answer);
-  EXPECT_EQ(call(one, R"({"what":"image"})").images().size(), 1U);
-  EXPECT_FALSE(call(one, R"({"what":"failure"})").success());
-  const auto value = [&](const char* arguments) { return boost::json::serialize(call_from_code(one, arguments)); };
+  const tools::function callable("f", "", argument("what", tools::text), answer);
+  EXPECT_EQ(call(callable, R"({"what":"image"})").images().size(), 1U);
+  EXPECT_FALSE(call(callable, R"({"what":"failure"})").success());
+  const auto value = [&](const char* arguments) { return boost::json::serialize(call_from_code(callable, arguments)); };
   EXPECT_EQ(value(R"({"what":"text"})"), R"("text")");
   EXPECT_EQ(value(R"({"what":"data"})"), R"({"$python":"dict","items":[["$python",1]]})") << "data are JSON, not tags";
   EXPECT_EQ(value(R"({"what":"image"})"), R"({"text":"text","images":[{"$python":"bytes","base64":"YWJj"}]})");
-  EXPECT_THROW(call_from_code(one, R"({"what":"failure"})"), std::runtime_error);
+  EXPECT_THROW(call_from_code(callable, R"({"what":"failure"})"), std::runtime_error);
   const tools::function image(
       "g", "", []() -> awaitable<tools::tool_image> { co_return tools::tool_image(to_bytes("abc"), "image/png"); });
   EXPECT_EQ(call(image, "{}").images().at(0).mime_type(), "image/png");
@@ -263,11 +264,11 @@ TEST(Function, an_exception_of_the_handler_is_an_answer) {
 
 TEST(Function, a_lost_environment_is_no_answer) {
   for (const exec_errc code : {exec_errc::provider_lost, exec_errc::environment_closed, exec_errc::cancelled}) {
-    const tools::function one("f", "", [code]() -> awaitable<void> {
+    const tools::function callable("f", "", [code]() -> awaitable<void> {
       throw error(code, "gone");
       co_return;
     });
-    EXPECT_EQ(code_of([&] { call(one, "{}"); }), code);
+    EXPECT_EQ(code_of([&] { call(callable, "{}"); }), code);
   }
 }
 
@@ -279,10 +280,11 @@ TEST(Function, a_cancelled_call_throws) {
     asio::steady_timer timer(executor, std::chrono::hours(1));
     co_await timer.async_wait(asio::use_awaitable);
   };
-  const tools::function one("f", "", wait);
+  const tools::function callable("f", "", wait);
   bool has_thrown = false;
   auto ended = [&](std::exception_ptr failure, const tools::tool_result&) { has_thrown = failure != nullptr; };
-  asio::co_spawn(context, one.call(boost::json::object()), asio::bind_cancellation_slot(stop.slot(), std::move(ended)));
+  asio::co_spawn(context, callable.call(boost::json::object()),
+                 asio::bind_cancellation_slot(stop.slot(), std::move(ended)));
   context.poll();
   stop.emit(asio::cancellation_type::terminal);
   context.run();
@@ -291,7 +293,7 @@ TEST(Function, a_cancelled_call_throws) {
 
 TEST(Function, a_call_keeps_the_handler_alive) {
   const auto alive = std::make_shared<std::string>("kept");
-  const std::weak_ptr<std::string> seen = alive;
+  const std::weak_ptr<std::string> observed = alive;
   asio::io_context context(1);
   std::string text;
   {
@@ -301,23 +303,23 @@ TEST(Function, a_call_keeps_the_handler_alive) {
       co_await timer.async_wait(asio::use_awaitable);
       co_return *alive + std::to_string(count);
     };
-    tools::function one("f", "", argument("count"), handler);
+    tools::function callable("f", "", argument("count"), handler);
     auto ended = [&text](std::exception_ptr, const tools::tool_result& result) { text = result.text(); };
     boost::json::object arguments;
     arguments["count"] = 3;
-    asio::co_spawn(context, one.call(std::move(arguments)), std::move(ended));
+    asio::co_spawn(context, callable.call(std::move(arguments)), std::move(ended));
   }
   context.run();
   EXPECT_EQ(text, "kept3");
-  EXPECT_EQ(seen.use_count(), 1);
+  EXPECT_EQ(observed.use_count(), 1);
 }
 
 TEST(Function, copies_are_independent_but_share_the_handler) {
-  const tools::function one = tide();
-  tools::function two = one;
+  const tools::function callable = tide();
+  tools::function two = callable;
   two.name("tide2").description("Another.").title("Tide").hints(true, false, true, false);
-  EXPECT_EQ(one.name(), "tide");
-  EXPECT_FALSE(tools::reads_only(one));
+  EXPECT_EQ(callable.name(), "tide");
+  EXPECT_FALSE(tools::reads_only(callable));
   EXPECT_TRUE(tools::reads_only(two));
   EXPECT_EQ(call(two, R"({"place":"Brest"})").text(), "6.5");
   tools::any_tool erased(two);
@@ -345,12 +347,12 @@ TEST(Function, what_cannot_be_described_is_refused) {
 }
 
 TEST(Function, the_signature_for_python_is_made_from_the_arguments) {
-  const tools::function one("f", "Does.", argument("a", tools::text), argument("b", tools::integer).otherwise(2),
-                            argument("c", tools::number).optional(), argument("d", tools::binary).otherwise("AAEC"),
-                            argument("e", list_of(tools::text)), argument("f", tools::object),
-                            argument("g", tools::any), argument("h", tools::boolean),
-                            [](tools::checked_arguments) -> awaitable<void> { co_return; });
-  const code_request request = code_request("").function(one);
+  const tools::function callable("f", "Does.", argument("a", tools::text), argument("b", tools::integer).otherwise(2),
+                                 argument("c", tools::number).optional(),
+                                 argument("d", tools::binary).otherwise("AAEC"), argument("e", list_of(tools::text)),
+                                 argument("f", tools::object), argument("g", tools::any), argument("h", tools::boolean),
+                                 [](tools::checked_arguments) -> awaitable<void> { co_return; });
+  const code_request request = code_request("").function(callable);
   ASSERT_EQ(request.functions().size(), 1U);
   EXPECT_EQ(request.functions()[0].name(), "f");
   EXPECT_EQ(request.functions()[0].doc(), "Does.");
@@ -369,24 +371,24 @@ TEST(Function, values_of_python_that_json_lacks_reach_the_handler) {
     co_return cofferdam::detail::number_text(number) + " " + std::to_string(raw.size()) + " " +
         cofferdam::detail::number_text(list.at(0));
   };
-  const tools::function one("f", "", argument("number"), argument("raw"), argument("list"), handler);
-  const auto value = call_from_code(one, R"({"number":{"$python":"float","text":"nan"},
+  const tools::function callable("f", "", argument("number"), argument("raw"), argument("list"), handler);
+  const auto value = call_from_code(callable, R"({"number":{"$python":"float","text":"nan"},
       "raw":{"$python":"bytes","base64":"AAEC"},"list":[{"$python":"float","text":"-inf"}]})");
   EXPECT_EQ(value, "nan 3 -inf");
-  const auto large = call_from_code(one, R"({"number":{"$python":"int","text":"1000000000000000000000"},
+  const auto large = call_from_code(callable, R"({"number":{"$python":"int","text":"1000000000000000000000"},
       "raw":{"$python":"bytearray","base64":""},"list":[{"$python":"float","text":"inf"}]})");
   EXPECT_EQ(large, "1e+21 0 inf");
-  EXPECT_THROW(call_from_code(one, R"({"number":{"$python":"int","text":"1)" + std::string(400, '0') + R"("},
+  EXPECT_THROW(call_from_code(callable, R"({"number":{"$python":"int","text":"1)" + std::string(400, '0') + R"("},
       "raw":{"$python":"bytes","base64":""},"list":[1]})"),
                std::runtime_error)
       << "an integer that no double holds is not infinity";
 }
 
 TEST(Function, an_integer_of_python_beyond_64_bits_is_named) {
-  const tools::function one("f", "", argument("count"), [](std::int64_t) -> awaitable<void> { co_return; });
+  const tools::function callable("f", "", argument("count"), [](std::int64_t) -> awaitable<void> { co_return; });
   std::string complaint;
   try {
-    call_from_code(one, R"({"count":{"$python":"int","text":"1000000000000000000000"}})");
+    call_from_code(callable, R"({"count":{"$python":"int","text":"1000000000000000000000"}})");
   } catch (const std::exception& wrong) {
     complaint = wrong.what();
   }

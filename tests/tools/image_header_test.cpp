@@ -15,7 +15,7 @@ namespace {
 using namespace cofferdam;
 using namespace std::string_literals;
 
-/// "image/png 2x3", or nothing.
+/// Returns the header as text, such as "image/png 2x3". Returns an empty text if the file is not an image.
 std::string shown(std::string_view file) {
   const std::optional<tools::detail::image_header> header = tools::detail::read_image_header(as_bytes(file));
   if (!header) return "";

@@ -21,7 +21,7 @@ using cofferdam::awaitable;
 using cofferdam::code_request;
 using cofferdam::code_result;
 
-/// Returns a result that was set before, and records the requests.
+/// A runner that returns a prepared result, and records the last request.
 class told_runner {
  public:
   awaitable<code_result> run_code(code_request request) {
@@ -34,7 +34,7 @@ class told_runner {
   code_result answer;
 };
 
-/// The same with contexts.
+/// A `told_runner` that also models runners with contexts.
 class told_context_runner : public told_runner {
  public:
   awaitable<std::vector<std::string>> contexts() { co_return std::vector<std::string>(); }
@@ -63,9 +63,9 @@ TEST(RunPython, an_interpreter_that_was_started_anew_is_told) {
   contexts.answer.exit_code(0);
   EXPECT_EQ(told_by(contexts, R"({"code":"1"})").find("anew"), std::string::npos);
   contexts.answer.driver_restarted(true);
-  const std::string said = told_by(contexts, R"({"code":"1"})");
-  EXPECT_NE(said.find("<note>The interpreter had died before this and was started anew; "), std::string::npos) << said;
-  EXPECT_NE(said.find("is lost.</note>"), std::string::npos) << said;
+  const std::string text = told_by(contexts, R"({"code":"1"})");
+  EXPECT_NE(text.find("<note>The interpreter had died before this and was started anew; "), std::string::npos) << text;
+  EXPECT_NE(text.find("is lost.</note>"), std::string::npos) << text;
   told_runner forks;
   forks.answer.exit_code(0).driver_restarted(true);
   const std::string plain = told_by(forks, R"({"code":"1"})");

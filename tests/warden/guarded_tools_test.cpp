@@ -17,7 +17,8 @@
 
 #include <unistd.h>
 
-// Common tools work under the filter and at each level of Landlock.
+// Tests that common tools work under the seccomp filter, at each level of Landlock. (The warden is the helper program
+// that starts commands in each sandbox; it applies both.)
 
 namespace {
 
@@ -33,12 +34,13 @@ struct level {
   std::uint32_t flags;
 };
 
-/// The protection of a command by a kernel with Landlock 6, with Landlock 2, and without Landlock.
+/// Returns the protections that this kernel can apply: as without Landlock, as with Landlock 2, and as with Landlock 6.
 std::vector<level> levels(const wire_session& warden) {
-  std::vector<level> all = {{"no Landlock", wire::spawn_filter | wire::spawn_refuse_tracing}};
-  if (warden.hello().can(wire::capability_domain)) all.push_back({"domain", wire::spawn_filter | wire::spawn_domain});
-  if (warden.hello().can(wire::capability_scope)) all.push_back({"scope", wire::spawn_filter | wire::spawn_scope});
-  return all;
+  std::vector<level> result = {{"no Landlock", wire::spawn_filter | wire::spawn_refuse_tracing}};
+  if (warden.hello().can(wire::capability_domain))
+    result.push_back({"domain", wire::spawn_filter | wire::spawn_domain});
+  if (warden.hello().can(wire::capability_scope)) result.push_back({"scope", wire::spawn_filter | wire::spawn_scope});
+  return result;
 }
 
 constexpr const char* path = "PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -58,19 +60,19 @@ wire_outcome run_at(wire_session& warden, const level& at, const temporary_folde
   return warden[1];
 }
 
-/// Runs a line at each level, in a folder of its own, and wants `wanted` as the last line.
-void expect_at_each_level(const std::string& line, const std::string& wanted, bool traces = false) {
+/// Runs a shell line at each level, in a new folder. Expects `expected` as the last line of its output.
+void expect_at_each_level(const std::string& line, const std::string& expected, bool traces = false) {
   wire_session warden;
   COFFERDAM_NEEDS("seccomp", warden.hello().can(wire::capability_filter), "what works under the filter");
   for (const level& at : levels(warden)) {
     SCOPED_TRACE(at.name);
     const temporary_folder folder;
-    const wire_outcome one = run_at(warden, at, folder, line);
+    const wire_outcome outcome = run_at(warden, at, folder, line);
     if (traces && (at.flags & wire::spawn_refuse_tracing) != 0) {
-      EXPECT_FALSE(one.out.ends_with(wanted)) << "nobody may trace there";
+      EXPECT_FALSE(outcome.out.ends_with(expected)) << "nobody may trace there";
       continue;
     }
-    EXPECT_TRUE(one.out.ends_with(wanted)) << one << "\n" << one.out << one.err;
+    EXPECT_TRUE(outcome.out.ends_with(expected)) << outcome << "\n" << outcome.out << outcome.err;
   }
 }
 

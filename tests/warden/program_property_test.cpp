@@ -22,7 +22,8 @@
 
 #include <sys/wait.h>
 
-// Random scripts against a small model of what a warden owes its host.
+// Runs random scripts against the warden program, and compares its frames with a small model. (The warden is the helper
+// program that starts commands in each sandbox.)
 
 namespace {
 
@@ -38,10 +39,10 @@ using namespace std::chrono_literals;
 
 enum class kind { exits, echoes, prints, sleeps, missing, leaves };
 
-/// The host's knowledge about a job.
+/// What the model knows about one job, and therefore expects.
 struct expectation {
   kind what{};
-  bool disturbed = false;  ///< killed, signalled, or out of time
+  bool disturbed = false;  ///< the test has killed or signalled it, or its time limit is short
   bool input_ended = false;
   int code = 0;
   std::string sent;
@@ -87,100 +88,100 @@ class script {
       if (pick(3) != 0)
         spawn(job);
       else
-        anything(job);  // for a job that is over
+        anything(job);  // the job has ended
       return;
     }
-    expectation& one = found->second;
+    expectation& expected = found->second;
     switch (pick(10)) {
       case 0:
       case 1:
       case 2:
-        if (one.what == kind::echoes && !one.input_ended) give_input(job, one);
+        if (expected.what == kind::echoes && !expected.input_ended) give_input(job, expected);
         break;
       case 3:
-        if (one.what == kind::echoes && pick(3) == 0) {
-          warden_.end_input(job);  // once more does nothing
-          one.input_ended = true;
+        if (expected.what == kind::echoes && pick(3) == 0) {
+          warden_.end_input(job);  // ending the input a second time has no effect
+          expected.input_ended = true;
         }
         break;
       case 4:
         if (pick(3) == 0) {
-          one.disturbed = true;
+          expected.disturbed = true;
           warden_.kill(job, pick(2) == 0 ? 0 : 1 + pick(20));
         }
         break;
       case 5:
         if (pick(3) == 0) {
           static constexpr int numbers[] = {SIGTERM, SIGKILL, SIGUSR1, SIGINT, SIGSTOP, SIGCONT};
-          one.disturbed = true;
+          expected.disturbed = true;
           warden_.signal(job, static_cast<wire::signal_scope>(pick(3)), numbers[pick(6)]);
         }
         break;
       case 6:
-      case 7: give_credit(job, one, pick(5000)); break;
-      case 8: give_credit(job, one, 1'000'000); break;
+      case 7: give_credit(job, expected, pick(5000)); break;
+      case 8: give_credit(job, expected, 1'000'000); break;
       default: anything(job); break;
     }
   }
 
   void spawn(std::uint32_t job) {
-    expectation one;
-    one.what = static_cast<kind>(pick(6));
+    expectation expected;
+    expected.what = static_cast<kind>(pick(6));
     wire_command command;
-    switch (one.what) {
+    switch (expected.what) {
       case kind::exits:
-        one.code = static_cast<int>(pick(256));
-        command = wire_command::shell("exit " + std::to_string(one.code));
+        expected.code = static_cast<int>(pick(256));
+        command = wire_command::shell("exit " + std::to_string(expected.code));
         break;
       case kind::echoes:
         command = wire_command::of({"/bin/cat"});
         command.flags = wire::spawn_open_input;
         break;
       case kind::prints:
-        one.printed = pick(200'000);
-        command = wire_command::of({"/usr/bin/head", "-c", std::to_string(one.printed), "/dev/zero"});
-        if (pick(3) == 0) one.cap = 1 + pick(100'000);
+        expected.printed = pick(200'000);
+        command = wire_command::of({"/usr/bin/head", "-c", std::to_string(expected.printed), "/dev/zero"});
+        if (pick(3) == 0) expected.cap = 1 + pick(100'000);
         break;
       case kind::sleeps: command = wire_command::of({"/bin/sleep", mark_}); break;
       case kind::missing: command = wire_command::of({"/nowhere"}); break;
       case kind::leaves:
-        one.code = 3;
+        expected.code = 3;
         command = wire_command::shell("setsid sleep " + mark_ + " & exit 3");
         command.linger_ms = pick(30);
         break;
     }
-    if (one.what == kind::sleeps || pick(10) == 0) {
+    if (expected.what == kind::sleeps || pick(10) == 0) {
       command.timeout_ms = 1 + pick(60);
       command.grace_ms = pick(3) == 0 ? pick(30) : 0;
-      one.disturbed = true;
+      expected.disturbed = true;
     }
     if (pick(4) == 0) command.flags |= wire::spawn_merge;
-    if ((one.what == kind::exits || one.what == kind::leaves) && pick(6) == 0)
-      command.words.resize(20, std::string(2500, 'x'));  // too long for a single message
-    command.output_cap = one.cap;
+    if ((expected.what == kind::exits || expected.what == kind::leaves) && pick(6) == 0)
+      command.words.resize(20, std::string(2500, 'x'));  // too long for one message to the supervisor
+    command.output_cap = expected.cap;
     command.window = pick(2) == 0 ? 1'000'000 : 1 + pick(3000);
-    one.out_credit = one.err_credit = command.window;
-    jobs_[job] = one;
+    expected.out_credit = expected.err_credit = command.window;
+    jobs_[job] = expected;
     warden_.spawn(job, command);
     ++spawned_;
   }
 
-  void give_input(std::uint32_t job, expectation& one) {
+  void give_input(std::uint32_t job, expectation& expected) {
     const std::uint64_t credit = warden_[job].credit;
     if (credit == 0) return;
     std::string bytes(std::min<std::uint64_t>(credit, pick(4) == 0 ? 65'536 : 1 + pick(3000)), '\0');
     for (char& c : bytes) c = static_cast<char>(random_());
-    one.sent += bytes;
+    expected.sent += bytes;
     warden_.input(job, bytes);
   }
 
-  void give_credit(std::uint32_t job, expectation& one, std::uint32_t more) {
+  void give_credit(std::uint32_t job, expectation& expected, std::uint32_t more) {
     const int stream = 1 + static_cast<int>(pick(2));
-    (stream == 1 ? one.out_credit : one.err_credit) += more;
+    (stream == 1 ? expected.out_credit : expected.err_credit) += more;
     warden_.credit(job, stream, more);
   }
 
-  /// Sends requests that change nothing, for an existing or a missing job.
+  /// Sends a request without effect, for an existing or a missing job.
   void anything(std::uint32_t job) {
     switch (pick(4)) {
       case 0: warden_.stream().send_frame(frame::ping, job, std::string(pick(65), 'p')); break;
@@ -194,44 +195,44 @@ class script {
     }
   }
 
-  /// Compares the received frames with the allowed ones, and forgets the jobs that are over.
+  /// Checks the received frames against the expectations, and removes the jobs that have ended.
   void check() {
     for (auto at = jobs_.begin(); at != jobs_.end();) {
-      const expectation& one = at->second;
+      const expectation& expected = at->second;
       const wire_outcome& heard = warden_[at->first];
-      EXPECT_LE(heard.out.size(), one.out_credit);
-      EXPECT_LE(heard.err.size(), one.err_credit);
+      EXPECT_LE(heard.out.size(), expected.out_credit);
+      EXPECT_LE(heard.err.size(), expected.err_credit);
       if (!heard.is_over()) {
         ++at;
         continue;
       }
-      SCOPED_TRACE("job " + std::to_string(at->first) + " of kind " + std::to_string(static_cast<int>(one.what)));
-      if (one.what == kind::missing) {
+      SCOPED_TRACE("job " + std::to_string(at->first) + " of kind " + std::to_string(static_cast<int>(expected.what)));
+      if (expected.what == kind::missing) {
         EXPECT_TRUE(heard.has_failed) << heard;
         EXPECT_EQ(heard.stage, wire::fail_stage::exec);
       } else {
         EXPECT_TRUE(heard.is_done) << heard;
         EXPECT_NE(heard.how, wire::exit_how::lost) << heard;
       }
-      if (one.what == kind::echoes) {
-        EXPECT_TRUE(one.sent.starts_with(heard.out)) << heard.out.size() << " of " << one.sent.size();
-        if (!one.disturbed) {
-          EXPECT_EQ(heard.out.size(), one.sent.size());
+      if (expected.what == kind::echoes) {
+        EXPECT_TRUE(expected.sent.starts_with(heard.out)) << heard.out.size() << " of " << expected.sent.size();
+        if (!expected.disturbed) {
+          EXPECT_EQ(heard.out.size(), expected.sent.size());
         }
       }
-      if (one.what == kind::prints) {
-        EXPECT_LE(heard.out.size() + heard.out_dropped, one.printed);
-        if (!one.disturbed) {
-          EXPECT_EQ(heard.out.size() + heard.out_dropped, one.printed);
+      if (expected.what == kind::prints) {
+        EXPECT_LE(heard.out.size() + heard.out_dropped, expected.printed);
+        if (!expected.disturbed) {
+          EXPECT_EQ(heard.out.size() + heard.out_dropped, expected.printed);
         }
-        if (one.cap != 0) {
-          EXPECT_LE(heard.out.size(), one.cap);
+        if (expected.cap != 0) {
+          EXPECT_LE(heard.out.size(), expected.cap);
         } else {
           EXPECT_EQ(heard.out_dropped, 0U);
         }
       }
-      if (!one.disturbed && one.what != kind::missing) {
-        EXPECT_TRUE(heard.exited_with(one.code)) << heard;
+      if (!expected.disturbed && expected.what != kind::missing) {
+        EXPECT_TRUE(heard.exited_with(expected.code)) << heard;
         EXPECT_EQ(heard.reason, wire::exit_reason::none);
       }
       at = jobs_.erase(at);
@@ -239,12 +240,12 @@ class script {
   }
 
   void finish() {
-    for (auto& [job, one] : jobs_) {
-      one.disturbed = true;
+    for (auto& [job, expected] : jobs_) {
+      expected.disturbed = true;
       warden_.credit(job, 1, 0xffffffff);
       warden_.credit(job, 2, 0xffffffff);
-      one.out_credit += 0xffffffff;
-      one.err_credit += 0xffffffff;
+      expected.out_credit += 0xffffffff;
+      expected.err_credit += 0xffffffff;
     }
     warden_.stream().send_frame(frame::kill_all, 0);
     EXPECT_TRUE(warden_.until(
@@ -272,15 +273,15 @@ class script {
 
 TEST(WardenProperty, random_scripts_get_what_they_are_owed) {
   std::uint64_t seed = 20260801;
-  if (const char* wanted = std::getenv("COFFERDAM_SEED")) seed = std::strtoull(wanted, nullptr, 10);
+  if (const char* seed_text = std::getenv("COFFERDAM_SEED")) seed = std::strtoull(seed_text, nullptr, 10);
   std::size_t spawned = 0;
   std::size_t frames = 0;
   for (std::uint64_t i = 0; i < 8; ++i) {
     SCOPED_TRACE("COFFERDAM_SEED=" + std::to_string(seed + i) + " repeats it as the first script");
-    script one(seed + i, (seed + i) % 2 != 0);
-    one.run(1500);
-    spawned += one.spawned();
-    frames += one.frames();
+    script random_script(seed + i, (seed + i) % 2 != 0);
+    random_script.run(1500);
+    spawned += random_script.spawned();
+    frames += random_script.frames();
     if (HasFailure()) break;
   }
   std::cout << "  8 scripts from COFFERDAM_SEED=" << seed << ": " << spawned << " jobs, " << frames << " frames back\n";

@@ -43,7 +43,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The program as a host sees it: bytes in, bytes out, and what /proc shows of what it has started.
+// Tests of the warden program as its host sees it: the bytes on the stream, and the processes in /proc. (The warden is
+// the helper program that starts commands in each sandbox.)
 
 namespace {
 
@@ -89,11 +90,11 @@ std::string configure_bytes() {
 
 bool is_clean_exit(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 
-/// The living processes whose parent is `pid`.
+/// Returns the living children of a process.
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> found;
-  for (const process_entry& one : process_table())
-    if (one.parent == pid && !one.is_zombie()) found.push_back(one.pid);
+  for (const process_entry& entry : process_table())
+    if (entry.parent == pid && !entry.is_zombie()) found.push_back(entry.pid);
   return found;
 }
 
@@ -106,13 +107,13 @@ class without_sigpipe : public testing::Test {
   sighandler_t before_ = SIG_DFL;
 };
 
-/// Tests that must pass over each kind of stream.
+/// Tests that run twice: over a socket, and over two pipes.
 class WardenStream : public without_sigpipe, public testing::WithParamInterface<bool> {
  protected:
   static wire_start how() { return GetParam() ? over_pipes() : wire_start(); }
 };
 INSTANTIATE_TEST_SUITE_P(, WardenStream, testing::Values(false, true),
-                         [](const testing::TestParamInfo<bool>& one) { return one.param ? "pipes" : "socket"; });
+                         [](const testing::TestParamInfo<bool>& info) { return info.param ? "pipes" : "socket"; });
 
 using WardenProgram = without_sigpipe;
 
@@ -135,11 +136,12 @@ TEST_P(WardenStream, greets_with_what_it_is) {
   EXPECT_TRUE(warden.hello().can(wire::capability_adopts));
   EXPECT_GT(warden.hello().max_jobs, 0U);
   EXPECT_TRUE(warden.is_alive());
-  EXPECT_EQ(process_of(warden.stream().pid()).session, warden.stream().pid());  // a signal to our group is not for it
+  // Signals to our session do not reach the warden.
+  EXPECT_EQ(process_of(warden.stream().pid()).session, warden.stream().pid());
 }
 
 TEST_P(WardenStream, ends_with_its_stream_and_status_zero) {
-  wire_client before(how());  // before any frame
+  wire_client before(how());  // the stream ends before any frame was sent
   before.take_hello();
   before.close();
   EXPECT_TRUE(is_clean_exit(before.wait()));
@@ -163,9 +165,10 @@ TEST_P(WardenStream, a_ping_comes_back_with_what_it_held) {
   }
 }
 
-// ---- what it does not understand ------------------------------------------------------------------------------------
+// ---- frames that are refused ----------------------------------------------------------------------------------------
 
-/// Has a job alive, sends `bytes`, and expects to be refused so, with everything dead when the program has ended.
+/// Starts a job, sends `bytes`, and expects a `protocol_error` with this fault and type. The program must then end, and
+/// its processes must be dead.
 void expect_refused(const wire_start& how, std::string_view bytes, fault what, frame type,
                     const std::vector<int>& fds = {}) {
   const std::string mark = unique_sleep();
@@ -181,9 +184,9 @@ void expect_refused(const wire_start& how, std::string_view bytes, fault what, f
   EXPECT_EQ(warden.refusal()->second, type);
 }
 
-/// A payload cut everywhere, and with something behind it.
+/// Sends a payload that is cut at each position, and one with an additional byte. Expects that each is refused.
 void expect_refused_when_cut(const wire_start& how, frame type, const std::string& payload) {
-  const std::size_t step = how.over_pipes && payload.size() > 20 ? 3 : 1;  // over the socket, all of them
+  const std::size_t step = how.over_pipes && payload.size() > 20 ? 3 : 1;  // over the socket, each position is tested
   for (std::size_t size = 0; size < payload.size(); size += step) {
     SCOPED_TRACE("cut to " + std::to_string(size) + " of " + std::to_string(payload.size()));
     expect_refused(how, wire_bytes(type, 1, payload.substr(0, size)), fault::malformed, type);
@@ -255,12 +258,12 @@ TEST_F(WardenProgram, a_spawn_that_lies_is_refused) {
   };
   at(1, "\x08");                                   // an unknown flag
   at(wire::spawn_fixed_size, "\x02");              // more limits than there are
-  at(wire::spawn_fixed_size, "\xff\xff\xff\xff");  // and far more
+  at(wire::spawn_fixed_size, "\xff\xff\xff\xff");  // far more limits than there are
   const std::size_t directory = wire::spawn_fixed_size + 4 + 20;
-  at(directory, "\x02");  // the NUL is elsewhere
+  at(directory, "\x02");  // the string is longer than its NUL shows
   at(directory, "\xff\xff\xff\xff");
-  at(directory + 4, std::string_view("\0", 1));        // a NUL within
-  at(directory + 6, "\xff\xff\xff\xff");               // strings that are not there
+  at(directory + 4, std::string_view("\0", 1));        // a NUL inside the string
+  at(directory + 6, "\xff\xff\xff\xff");               // strings that do not exist
   at(directory + 6, std::string_view("\0\0\0\0", 4));  // no candidate
   wire_command no_words = with_everything();
   no_words.words.clear();
@@ -353,21 +356,21 @@ TEST_F(WardenProgram, a_host_that_had_stopped_reading_is_refused_all_the_same) {
   wire_command loud = shell("exec yes");
   loud.window = 0x7fffffff;
   warden.spawn(1, loud);
-  std::this_thread::sleep_for(100ms);  // our end is full, and a frame stands half in it
+  std::this_thread::sleep_for(100ms);  // our buffer is full, and a frame is written only in part
   std::thread refused([&] {
     std::this_thread::sleep_for(50ms);
     warden.stream().send_bytes(wire_bytes(frame{0x7f}, 0));
   });
-  // The refusal itself may or may not find room; only frames arrive, and an end.
+  // There may be no room for the refusal itself. The stream must contain whole frames only, and then end.
   const int status = warden.finish();
   refused.join();
   EXPECT_TRUE(is_clean_exit(status));
   EXPECT_GT(warden[1].out.size(), 0U);
 }
 
-// ---- a stream cut anywhere ------------------------------------------------------------------------------------------
+// ---- a stream that ends anywhere ------------------------------------------------------------------------------------
 
-/// A session in which every answer is known.
+/// Returns the frames of a session whose replies are all known.
 std::string whole_session() {
   std::string bytes = configure_bytes();
   wire_command cat = wire_command::of({"/bin/cat"});
@@ -402,7 +405,7 @@ void expect_whole_session(wire_session& warden) {
 
 TEST_P(WardenStream, a_session_cut_at_every_byte_gives_the_same_answers) {
   const std::string bytes = whole_session();
-  for (std::size_t cut = 0; cut < bytes.size(); cut += GetParam() ? 3 : 1) {  // the socket's are all of them
+  for (std::size_t cut = 0; cut < bytes.size(); cut += GetParam() ? 3 : 1) {  // each position is tested over the socket
     SCOPED_TRACE("cut at " + std::to_string(cut));
     wire_session warden(how(), false);
     warden.gives_credit = false;
@@ -523,7 +526,7 @@ TEST_F(WardenProgram, a_command_has_three_descriptors_and_a_session_and_no_block
     EXPECT_EQ(cofferdam_test::settled_descriptors(pid), "0,1,2");
     EXPECT_EQ(process_of(pid).session, pid);
     EXPECT_EQ(process_of(pid).group, pid);
-    EXPECT_NE(process_of(pid).parent, warden.stream().pid());  // its supervisor stands between
+    EXPECT_NE(process_of(pid).parent, warden.stream().pid());  // its supervisor is between them
     const std::string status = read_proc(proc + "/status");
     EXPECT_NE(status.find("SigBlk:\t0000000000000000"), std::string::npos) << status;
     EXPECT_NE(status.find("SigIgn:\t0000000000000000"), std::string::npos) << status;
@@ -548,10 +551,10 @@ TEST_F(WardenProgram, what_cannot_be_started_says_where_and_why) {
     return path;
   };
   const auto expect = [&](const wire_command& command, fail_stage stage, int number) {
-    const wire_outcome one = warden.run(command);
-    EXPECT_TRUE(one.has_failed) << one;
-    EXPECT_EQ(one.stage, stage) << one;
-    EXPECT_EQ(one.number, number) << one;
+    const wire_outcome outcome = warden.run(command);
+    EXPECT_TRUE(outcome.has_failed) << outcome;
+    EXPECT_EQ(outcome.stage, stage) << outcome;
+    EXPECT_EQ(outcome.number, number) << outcome;
   };
   const auto exec = [&](const std::vector<std::string>& candidates, int number) {
     wire_command command = wire_command::of({"x"});
@@ -563,7 +566,7 @@ TEST_F(WardenProgram, what_cannot_be_started_says_where_and_why) {
   const std::string orphan = file("orphan", "#!/nowhere/interpreter\n", 0755);
   exec({"/nowhere"}, ENOENT);
   exec({""}, ENOENT);
-  exec({"/etc/passwd/x"}, ENOENT);  // as a shell reports it: not found
+  exec({"/etc/passwd/x"}, ENOENT);  // reported as not found, as a shell does
   exec({closed}, EACCES);
   exec({"/"}, EACCES);
   exec({closed, "/nowhere"}, EACCES);
@@ -587,9 +590,9 @@ TEST_F(WardenProgram, words_beyond_what_linux_takes_fail_the_exec) {
   wire_session warden;
   wire_command command = wire_command::of({"/bin/true"});
   command.words.insert(command.words.end(), 40, std::string(100'000, 'x'));
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.stage, fail_stage::exec) << one;
-  EXPECT_EQ(one.number, E2BIG) << one;
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.stage, fail_stage::exec) << outcome;
+  EXPECT_EQ(outcome.number, E2BIG) << outcome;
 }
 
 TEST_F(WardenProgram, large_commands_arrive_whole) {
@@ -602,10 +605,10 @@ TEST_F(WardenProgram, large_commands_arrive_whole) {
     expected += word;
     command.words.push_back(std::move(word));
   }
-  const wire_outcome one = warden.run(command);
-  ASSERT_TRUE(one.exited_with(0)) << one;
-  EXPECT_EQ(one.out.size(), 1'500'000U);
-  EXPECT_TRUE(one.out == expected);
+  const wire_outcome outcome = warden.run(command);
+  ASSERT_TRUE(outcome.exited_with(0)) << outcome;
+  EXPECT_EQ(outcome.out.size(), 1'500'000U);
+  EXPECT_TRUE(outcome.out == expected);
 
   wire_command many = wire_command::of({"/bin/sh", "-c", "echo $#", "sh"});
   many.words.resize(100'000, "");
@@ -617,9 +620,9 @@ TEST_F(WardenProgram, commands_around_the_size_of_an_order_arrive_whole) {
   const std::size_t around = shell("").payload().size();
   for (std::size_t size = 32 * 1024 - 3; size <= 32 * 1024 + 3; ++size) {
     const std::string line = "echo ";
-    const wire_outcome one = warden.run(shell(line + std::string(size - around - line.size(), 'x')));
-    EXPECT_EQ(one.out.size(), size - around - line.size() + 1) << size;
-    EXPECT_TRUE(one.exited_with(0)) << one;
+    const wire_outcome outcome = warden.run(shell(line + std::string(size - around - line.size(), 'x')));
+    EXPECT_EQ(outcome.out.size(), size - around - line.size() + 1) << size;
+    EXPECT_TRUE(outcome.exited_with(0)) << outcome;
   }
 }
 
@@ -645,25 +648,25 @@ TEST_F(WardenProgram, five_hundred_jobs_run_at_once) {
     EXPECT_TRUE(warden[job].exited_with(static_cast<int>(job % 200))) << job << ": " << warden[job];
     EXPECT_EQ(warden[job].out, "line " + std::to_string(job) + "\n");
   }
-  // The number of its idle supervisors is bounded.
+  // The warden keeps a limited number of idle supervisors for later commands.
   EXPECT_TRUE(eventually([&] { return children_of(warden.stream().pid()).size() <= 9; }));
 }
 
 TEST_F(WardenProgram, jobs_beyond_what_it_can_keep_fail_and_the_others_go_on) {
   wire_session warden({{"prlimit", "--nofile=200:200", cofferdam_test::warden_program(), "3"}, false});
-  const std::uint32_t most = warden.hello().max_jobs;
-  ASSERT_GT(most, 5U);
-  ASSERT_LT(most, 60U);
+  const std::uint32_t max_jobs = warden.hello().max_jobs;
+  ASSERT_GT(max_jobs, 5U);
+  ASSERT_LT(max_jobs, 60U);
   wire_command command = shell("read x; exit 3");
   command.flags = wire::spawn_open_input;
-  for (std::uint32_t job = 1; job <= most + 2; ++job) warden.spawn(job, command);
-  for (std::uint32_t job = most + 1; job <= most + 2; ++job) {
+  for (std::uint32_t job = 1; job <= max_jobs + 2; ++job) warden.spawn(job, command);
+  for (std::uint32_t job = max_jobs + 1; job <= max_jobs + 2; ++job) {
     ASSERT_TRUE(warden.until_over(job));
     EXPECT_EQ(warden[job].stage, fail_stage::limit) << warden[job];
     EXPECT_EQ(warden[job].number, EAGAIN) << warden[job];
   }
-  for (std::uint32_t job = 1; job <= most; ++job) warden.end_input(job);
-  for (std::uint32_t job = 1; job <= most; ++job) {
+  for (std::uint32_t job = 1; job <= max_jobs; ++job) warden.end_input(job);
+  for (std::uint32_t job = 1; job <= max_jobs; ++job) {
     ASSERT_TRUE(warden.until_over(job));
     EXPECT_TRUE(warden[job].exited_with(3)) << warden[job];
   }
@@ -724,9 +727,9 @@ TEST_F(WardenProgram, input_beyond_the_credit_is_refused) {
   deaf.flags = wire::spawn_open_input;
   warden.spawn(1, deaf);
   const std::string window(wire::input_window, 'x');
-  warden.input(1, window);  // stands in the pipe
+  warden.input(1, window);  // these bytes fill the pipe
   ASSERT_TRUE(warden.until([&] { return warden[1].credit == wire::input_window; }));
-  warden.input(1, window);  // stands in the warden
+  warden.input(1, window);  // these bytes wait in the warden
   ASSERT_TRUE(warden.is_alive());
   EXPECT_EQ(warden[1].credit, 0U);
   warden.stream().send_frame(frame::input, 1, "x");
@@ -782,7 +785,7 @@ TEST_P(WardenStream, output_without_credit_is_not_read_and_holds_up_nobody) {
   EXPECT_FALSE(warden[1].has_exited);
   warden.credit(1, 1, 5000);
   ASSERT_TRUE(warden.until([&] { return warden[1].out.size() >= 6000; }));
-  warden.credit(1, 2, 7);  // the other stream's credit is its own
+  warden.credit(1, 2, 7);  // credit for the other stream has no effect on this one
   EXPECT_TRUE(warden.is_alive());
   warden.listen(20ms);
   EXPECT_EQ(warden[1].out.size(), 6000U);
@@ -829,15 +832,15 @@ TEST_F(WardenProgram, output_beyond_its_cap_is_counted_exactly) {
   wire_session warden;
   wire_command command = shell("head -c 123457 /dev/zero; head -c 999 /dev/zero >&2");
   command.output_cap = 1000;
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.out.size(), 1000U);
-  EXPECT_EQ(one.out_dropped, 122'457U);
-  EXPECT_EQ(one.err.size(), 999U);
-  EXPECT_EQ(one.err_dropped, 0U);
-  EXPECT_TRUE(one.exited_with(0));
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.out.size(), 1000U);
+  EXPECT_EQ(outcome.out_dropped, 122'457U);
+  EXPECT_EQ(outcome.err.size(), 999U);
+  EXPECT_EQ(outcome.err_dropped, 0U);
+  EXPECT_TRUE(outcome.exited_with(0));
 
   command.output_cap = 1;
-  command.window = 1;  // what is dropped needs no credit
+  command.window = 1;  // dropped output needs no credit
   warden.gives_credit = false;
   const wire_outcome two = warden.run(command);
   EXPECT_EQ(two.out.size(), 1U);
@@ -861,10 +864,10 @@ TEST_F(WardenProgram, a_command_may_end_itself_within_the_grace) {
   command.timeout_ms = 200;
   command.grace_ms = 20'000;
   const auto begin = clock::now();
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.out, "up\nterm\n");
-  EXPECT_TRUE(one.exited_with(5)) << one;
-  EXPECT_EQ(one.reason, exit_reason::timeout);
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.out, "up\nterm\n");
+  EXPECT_TRUE(outcome.exited_with(5)) << outcome;
+  EXPECT_EQ(outcome.reason, exit_reason::timeout);
   EXPECT_GE(since(begin), 200ms);
   EXPECT_LT(since(begin), 20s);
 }
@@ -876,9 +879,9 @@ TEST_F(WardenProgram, a_command_that_does_not_is_killed_after_the_grace) {
   command.timeout_ms = 100;
   command.grace_ms = 300;
   const auto begin = clock::now();
-  const wire_outcome one = warden.run(command);
-  EXPECT_TRUE(one.was_killed_by(SIGKILL)) << one;
-  EXPECT_EQ(one.reason, exit_reason::timeout);
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_TRUE(outcome.was_killed_by(SIGKILL)) << outcome;
+  EXPECT_EQ(outcome.reason, exit_reason::timeout);
   EXPECT_GE(since(begin), 400ms);
   EXPECT_LT(since(begin), 20s);
   EXPECT_TRUE(living_with(mark).empty());
@@ -888,10 +891,10 @@ TEST_F(WardenProgram, without_a_grace_it_is_killed_at_once) {
   wire_session warden;
   wire_command command = shell("trap 'echo term' TERM; while :; do sleep 0.01; done");
   command.timeout_ms = 100;
-  const wire_outcome one = warden.run(command);
-  EXPECT_TRUE(one.was_killed_by(SIGKILL)) << one;
-  EXPECT_EQ(one.out, "");
-  EXPECT_EQ(one.reason, exit_reason::timeout);
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_TRUE(outcome.was_killed_by(SIGKILL)) << outcome;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.reason, exit_reason::timeout);
 }
 
 TEST_F(WardenProgram, a_stopped_command_takes_its_term) {
@@ -909,20 +912,20 @@ TEST_F(WardenProgram, what_a_command_leaves_behind_may_linger_and_is_then_killed
   for (const std::uint32_t linger : {0U, 400U}) {
     command.linger_ms = linger;
     const auto begin = clock::now();
-    const wire_outcome one = warden.run(command);
-    EXPECT_TRUE(one.exited_with(0)) << one;
-    EXPECT_TRUE(one.left);
-    EXPECT_EQ(one.reason, exit_reason::none);
+    const wire_outcome outcome = warden.run(command);
+    EXPECT_TRUE(outcome.exited_with(0)) << outcome;
+    EXPECT_TRUE(outcome.left);
+    EXPECT_EQ(outcome.reason, exit_reason::none);
     EXPECT_GE(since(begin), std::chrono::milliseconds(linger));
     EXPECT_LT(since(begin), std::chrono::milliseconds(linger) + 20s);
     EXPECT_TRUE(living_with(mark).empty());
   }
   wire_command quick = shell("(sleep 0.1; echo late) & exit 3");
   quick.linger_ms = 20'000;
-  const wire_outcome one = warden.run(quick);
-  EXPECT_TRUE(one.exited_with(3)) << one;
-  EXPECT_EQ(one.out, "late\n");
-  EXPECT_LT(one.wall_us, 15'000'000U);
+  const wire_outcome outcome = warden.run(quick);
+  EXPECT_TRUE(outcome.exited_with(3)) << outcome;
+  EXPECT_EQ(outcome.out, "late\n");
+  EXPECT_LT(outcome.wall_us, 15'000'000U);
 }
 
 TEST_F(WardenProgram, what_is_kept_goes_on_until_it_is_killed) {
@@ -930,7 +933,7 @@ TEST_F(WardenProgram, what_is_kept_goes_on_until_it_is_killed) {
   wire_session warden;
   wire_command command = shell("setsid sleep " + mark + " >/dev/null 2>&1 & echo up");
   command.flags = wire::spawn_keep;
-  command.timeout_ms = 300;  // was the command's, and goes with it
+  command.timeout_ms = 300;  // the time limit ends with the command itself
   warden.spawn(1, command);
   ASSERT_TRUE(warden.until([&] { return warden[1].has_exited; }));
   EXPECT_TRUE(warden[1].exited_with(0)) << warden[1];
@@ -974,7 +977,7 @@ TEST_F(WardenProgram, kill_ends_a_command_with_and_without_grace) {
   const auto begin = clock::now();
   warden.kill(3, 20'000);
   ASSERT_TRUE(warden.is_alive());
-  warden.kill(3, 200);  // a shorter grace counts
+  warden.kill(3, 200);  // the shorter grace replaces the longer one
   ASSERT_TRUE(warden.until_over(3));
   EXPECT_LT(since(begin), 20s);
   EXPECT_GE(since(begin), 200ms);
@@ -989,17 +992,17 @@ TEST_F(WardenProgram, a_signal_goes_to_whom_it_is_for) {
                           "\" & trap 'echo leader' USR1; " + body));
     ASSERT_TRUE(warden.until([&] { return warden[1].out.size() >= 9; }));
     warden.signal(1, scope, SIGUSR1);
-    const std::size_t wanted = static_cast<std::size_t>(scope);
+    const std::size_t signalled = static_cast<std::size_t>(scope);
     EXPECT_TRUE(warden.until_out(1, "leader\n"));
-    if (wanted >= 1) {
+    if (signalled >= 1) {
       EXPECT_TRUE(warden.until_out(1, "group\n"));
     }
-    if (wanted >= 2) {
+    if (signalled >= 2) {
       EXPECT_TRUE(warden.until_out(1, "far\n"));
     }
     warden.listen(50ms);
-    EXPECT_EQ(warden[1].out.find("group") != std::string::npos, wanted >= 1) << warden[1].out;
-    EXPECT_EQ(warden[1].out.find("far") != std::string::npos, wanted >= 2) << warden[1].out;
+    EXPECT_EQ(warden[1].out.find("group") != std::string::npos, signalled >= 1) << warden[1].out;
+    EXPECT_EQ(warden[1].out.find("far") != std::string::npos, signalled >= 2) << warden[1].out;
     warden.kill(1);
     ASSERT_TRUE(warden.until_over(1));
   }
@@ -1033,7 +1036,7 @@ TEST_F(WardenProgram, kill_all_ends_every_job_and_no_later_one) {
 }
 
 TEST_F(WardenProgram, a_kill_that_meets_the_end_of_its_job_touches_no_other) {
-  // The supervisor of a job that has just ended takes the next one, and may have an old order before it.
+  // The supervisor of a job that has just ended runs the next job. It may receive an order for the old job first.
   wire_session warden;
   std::uint32_t job = 0;
   for (int round = 0; round < 600; ++round) {
@@ -1064,11 +1067,11 @@ wire_command on_terminal(std::string line) {
 
 TEST_F(WardenProgram, a_terminal_is_one) {
   wire_session warden;
-  const wire_outcome one = warden.run(on_terminal("tty; stty size; echo err >&2; : >/dev/tty && echo own; exit 3"));
-  EXPECT_TRUE(one.exited_with(3)) << one;
-  EXPECT_NE(one.out.find("/dev/pts/"), std::string::npos) << one.out;
-  EXPECT_NE(one.out.find("\r\n33 111\r\nerr\r\nown\r\n"), std::string::npos) << one.out;
-  EXPECT_EQ(one.err, "");
+  const wire_outcome outcome = warden.run(on_terminal("tty; stty size; echo err >&2; : >/dev/tty && echo own; exit 3"));
+  EXPECT_TRUE(outcome.exited_with(3)) << outcome;
+  EXPECT_NE(outcome.out.find("/dev/pts/"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\r\n33 111\r\nerr\r\nown\r\n"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.err, "");
 }
 
 TEST_F(WardenProgram, a_terminal_can_be_resized) {
@@ -1104,12 +1107,12 @@ TEST_F(WardenProgram, a_terminal_s_input_ends) {
 TEST_F(WardenProgram, what_leaves_its_terminal_is_killed_too) {
   const std::string mark = unique_sleep();
   wire_session warden;
-  const wire_outcome one = warden.run(on_terminal("trap '' HUP; setsid sleep " + mark + " & echo up"));
-  EXPECT_TRUE(one.exited_with(0)) << one;
+  const wire_outcome outcome = warden.run(on_terminal("trap '' HUP; setsid sleep " + mark + " & echo up"));
+  EXPECT_TRUE(outcome.exited_with(0)) << outcome;
   EXPECT_TRUE(living_with(mark).empty());
 }
 
-// ---- the user of a command -----------------------------------------------------------------------------------------
+// ---- the user of a command ------------------------------------------------------------------------------------------
 
 TEST_F(WardenProgram, limits_are_set) {
   wire_session warden;
@@ -1117,17 +1120,17 @@ TEST_F(WardenProgram, limits_are_set) {
   const temporary_folder folder;
   command.variables.push_back("F=" + (folder.path() / "f").string());
   command.limits = {{RLIMIT_NOFILE, 17, 18}, {RLIMIT_CPU, 100, 200}, {RLIMIT_FSIZE, 1024, 1024}};
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.out, "17\n18\n100\n1024\n") << one;
-  EXPECT_EQ(warden.run(shell("ulimit -t")).out, "unlimited\n");  // the next one has its own
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.out, "17\n18\n100\n1024\n") << outcome;
+  EXPECT_EQ(warden.run(shell("ulimit -t")).out, "unlimited\n");  // the next command does not inherit the limits
 }
 
 TEST_F(WardenProgram, a_time_of_the_processor_can_be_limited) {
   wire_session warden;
   wire_command command = shell("while :; do :; done");
   command.limits = {{RLIMIT_CPU, 1, 1}};
-  const wire_outcome one = warden.run(command);
-  EXPECT_TRUE(one.was_killed_by(SIGKILL) || one.was_killed_by(SIGXCPU)) << one;
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_TRUE(outcome.was_killed_by(SIGKILL) || outcome.was_killed_by(SIGXCPU)) << outcome;
 }
 
 TEST_F(WardenProgram, a_command_runs_as_whom_it_is_to_run) {
@@ -1163,10 +1166,10 @@ TEST_F(WardenProgram, an_identity_that_cannot_be_taken_fails) {
        false});
   wire_command command = shell("id -u");
   command.uid = 65534;
-  const wire_outcome one = warden.run(command);
-  EXPECT_TRUE(one.has_failed) << one;
-  EXPECT_EQ(one.stage, fail_stage::identity);
-  EXPECT_EQ(one.number, EPERM);
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_TRUE(outcome.has_failed) << outcome;
+  EXPECT_EQ(outcome.stage, fail_stage::identity);
+  EXPECT_EQ(outcome.number, EPERM);
 }
 
 TEST_F(WardenProgram, privileges_can_be_given_up_for_good) {
@@ -1226,8 +1229,8 @@ TEST_F(WardenProgram, a_domain_lets_files_move_between_directories) {
   EXPECT_EQ(warden.run(command).out, "x\nfifo\n");
 }
 
-// A dead command whose parent is not notified, because its tracer is notified first. To its supervisor it looks like a
-// command that SIGKILL does not end.
+// The test traces the command, so the kernel notifies the tracer of the command's death before the supervisor. To the
+// supervisor the command looks as if SIGKILL did not end it.
 TEST_F(WardenProgram, a_supervisor_that_does_not_finish_in_two_seconds_is_replaced_by_the_warden) {
   wire_session warden;
   const std::string mark = unique_sleep();
@@ -1235,7 +1238,7 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_finish_in_two_seconds_is_replac
   ASSERT_TRUE(warden.until_out(1, "\n"));
   pid_t command = 0;
   ASSERT_TRUE(eventually([&] {
-    const auto found = living_with(mark);  // while the shell becomes `sleep`, it is not found
+    const auto found = living_with(mark);  // the command line changes when the shell executes `sleep`
     if (found.size() != 1) return false;
     command = found.front();
     return true;
@@ -1268,7 +1271,7 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_answer_is_replaced_by_the_warde
   warden.spawn(1, command);
   ASSERT_TRUE(warden.until_out(1, "\n"));
   const pid_t supervisor = std::atoi(warden[1].out.c_str());
-  // Neither stopped nor dead, but it does not run.
+  // A traced supervisor that is interrupted: it is neither stopped nor dead, but it does not run.
   COFFERDAM_NEEDS("root", ::ptrace(PTRACE_SEIZE, supervisor, nullptr, nullptr) == 0, "a supervisor that never runs");
   ::ptrace(PTRACE_INTERRUPT, supervisor, nullptr, nullptr);
   EXPECT_TRUE(eventually(
@@ -1287,14 +1290,14 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_answer_is_replaced_by_the_warde
   EXPECT_EQ(warden[1].reason, exit_reason::timeout);
 }
 
-// ---- descriptors on their way ---------------------------------------------------------------------------------------
+// ---- too many descriptors in flight ---------------------------------------------------------------------------------
 
-// Guests with the warden's user may have as many descriptors in flight as the warden may: then it can pass none to a
-// supervisor, and reports that.
+// The kernel limits the descriptors that all processes of one user have in flight over sockets. A command with the
+// warden's user can use up that limit. The warden can then pass no descriptor to a supervisor, and must report that.
 TEST_F(WardenProgram, a_command_whose_descriptors_cannot_be_passed_fails_by_that_and_the_next_one_does_not) {
   COFFERDAM_NEEDS("root", ::geteuid() == 0, "the limit of an ordinary user");
   COFFERDAM_NEEDS("python3", ::access("/usr/bin/python3", X_OK) == 0, "descriptors on their way");
-  const std::string seen = in_forked_host([] {
+  const std::string faults = in_forked_host([] {
     const rlimit few{512, 512};
     constexpr uid_t user = 61'307;
     if (::setrlimit(RLIMIT_NOFILE, &few) != 0 || ::setgroups(0, nullptr) != 0 || ::setresgid(user, user, user) != 0 ||
@@ -1323,12 +1326,12 @@ TEST_F(WardenProgram, a_command_whose_descriptors_cannot_be_passed_fails_by_that
     if (const wire_outcome after = warden.run(shell("exit 5")); !after.exited_with(5)) text << after;
     return text.str();
   });
-  EXPECT_EQ(seen, "");
+  EXPECT_EQ(faults, "");
 }
 
-// ---- commands that want to be traced --------------------------------------------------------------------------------
+// ---- commands that request to be traced -----------------------------------------------------------------------------
 
-/// Makes its parent its tracer, and goes on with `rest`.
+/// Returns a Perl script that makes its parent its tracer, and then runs `rest`.
 std::string traced(const std::string& rest) {
   return "$| = 1; syscall(" + std::to_string(SYS_ptrace) + ", 0, 0, 0, 0) == 0 or exit 99; " + rest;
 }
@@ -1338,7 +1341,8 @@ bool can_be_traced() {
          in_forked_host([] { return ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? "yes"s : "no"s; }) == "yes";
 }
 
-// A command's parent is its supervisor, which is then notified of every signal to the command.
+// The parent of a command is its supervisor. If the command requests tracing, its supervisor is notified of each signal
+// to the command, and must let the command continue.
 TEST_F(WardenProgram, a_command_that_asks_to_be_traced_goes_on_and_its_own_end_is_told) {
   COFFERDAM_NEEDS("ptrace", can_be_traced(), "commands that ask to be traced");
   wire_session warden;
@@ -1359,7 +1363,7 @@ TEST_F(WardenProgram, a_command_that_asks_to_be_traced_goes_on_and_its_own_end_i
     EXPECT_TRUE(killed.was_killed_by(number)) << killed;
     EXPECT_EQ(killed.out, "");
   }
-  // A stopped command continues as any other does.
+  // A traced command that is stopped continues after SIGCONT, as any other command does.
   const wire_outcome stopped =
       run("my $p = $$; if (fork == 0) { select(undef, undef, undef, 0.1); kill 'CONT', $p; exit "
           "0 } " +
@@ -1391,7 +1395,7 @@ TEST_F(WardenProgram, what_asks_to_be_traced_is_ended_with_its_command) {
   }
 }
 
-// An orphan has the supervisor for its parent too, and so has each thread of a command.
+// The supervisor becomes the parent of orphans too, and each thread of a command can request tracing by its parent.
 TEST_F(WardenProgram, orphans_and_threads_that_ask_to_be_traced_go_on) {
   COFFERDAM_NEEDS("ptrace", can_be_traced(), "commands that ask to be traced");
   wire_session warden;
@@ -1428,7 +1432,7 @@ TEST_F(WardenProgram, orphans_and_threads_that_ask_to_be_traced_go_on) {
   EXPECT_NE(threaded.out.find("on"), std::string::npos) << threaded;
 }
 
-// ---- descriptors that come with the frame ---------------------------------------------------------------------------
+// ---- descriptors that are sent with a frame -------------------------------------------------------------------------
 
 struct pipe_pair {
   int read_end = -1;
@@ -1453,11 +1457,11 @@ struct pipe_pair {
   }
   std::string read_all() {
     close_write();
-    std::string all;
+    std::string text;
     char piece[4096];
     for (ssize_t got = 0; (got = ::read(read_end, piece, sizeof piece)) > 0;)
-      all.append(piece, static_cast<std::size_t>(got));
-    return all;
+      text.append(piece, static_cast<std::size_t>(got));
+    return text;
   }
 };
 
@@ -1476,7 +1480,7 @@ TEST_F(WardenProgram, descriptors_of_the_host_s_are_the_command_s) {
   ::close(directory);
   ASSERT_TRUE(warden.until_over(1));
   EXPECT_TRUE(warden[1].exited_with(0)) << warden[1];
-  EXPECT_EQ(out.read_all(), "in4\n");  // three, and that of ls
+  EXPECT_EQ(out.read_all(), "in4\n");  // 0, 1 and 2, and the one that `ls` opens
   EXPECT_EQ(err.read_all(), folder.path().string() + "\n");
   EXPECT_EQ(warden[1].out, "");
 }
@@ -1537,8 +1541,8 @@ TEST_F(WardenProgram, a_terminal_and_the_host_s_descriptors_do_not_go_together) 
 TEST_F(WardenProgram, descriptors_do_not_pile_up) {
   wire_session warden;
   const auto count = [&] {
-    const std::filesystem::directory_iterator all("/proc/" + std::to_string(warden.stream().pid()) + "/fd");
-    return std::distance(begin(all), end(all));
+    const std::filesystem::directory_iterator entries("/proc/" + std::to_string(warden.stream().pid()) + "/fd");
+    return std::distance(begin(entries), end(entries));
   };
   if (::geteuid() != 0) GTEST_SKIP() << "not proven here: that descriptors do not pile up (needs root to look)";
   wire_command command = shell("exit 0");
@@ -1555,14 +1559,14 @@ TEST_F(WardenProgram, descriptors_do_not_pile_up) {
     missing.candidates = {"/nowhere"};
     warden.spawn(1, missing, {out.write_end, out.write_end});
     ASSERT_TRUE(warden.until_over(1));
-    EXPECT_TRUE(out.read_all().empty());  // which ends only when the warden has let go of it
-    for (wire_command one : {terminal, input, shell("exit 0")}) {
-      EXPECT_TRUE(warden.run(one).exited_with(0));
-      one.candidates = {"/nowhere"};
-      EXPECT_TRUE(warden.run(one).has_failed);
-      one.candidates = {"/bin/sh"};
-      one.words.assign(20, std::string(3000, 'x'));
-      EXPECT_TRUE(warden.run(one).has_exited);
+    EXPECT_TRUE(out.read_all().empty());  // the pipe ends only after the warden has closed its copy
+    for (wire_command variant : {terminal, input, shell("exit 0")}) {
+      EXPECT_TRUE(warden.run(variant).exited_with(0));
+      variant.candidates = {"/nowhere"};
+      EXPECT_TRUE(warden.run(variant).has_failed);
+      variant.candidates = {"/bin/sh"};
+      variant.words.assign(20, std::string(3000, 'x'));
+      EXPECT_TRUE(warden.run(variant).has_exited);
     }
     ASSERT_TRUE(warden.is_alive());
     if (round == 3) before = count();
@@ -1584,7 +1588,7 @@ TEST_F(WardenProgram, a_spawn_without_its_descriptors_is_refused) {
   refused(wire::spawn_directory, {});
   command.flags = wire::spawn_descriptors;
   expect_refused(over_pipes(), wire_bytes(frame::spawn, 2, command.payload()), fault::descriptors, frame::spawn);
-  // More at once than any frame takes, and more than it keeps.
+  // More descriptors than one frame may have, and more than the warden stores.
   expect_refused({}, wire_bytes(frame::ping, 0), fault::descriptors, frame{0}, std::vector<int>(9, pipe.read_end));
 }
 
@@ -1607,7 +1611,7 @@ TEST_F(WardenProgram, descriptors_come_in_the_order_of_their_frames) {
 
 // ---- the end of everything ------------------------------------------------------------------------------------------
 
-/// A shell line that does what it can to survive; "ready" when all of it stands.
+/// Returns a shell line whose processes try to survive in many ways. It prints "ready" when all of them run.
 std::string clinging(const std::string& mark) {
   return "trap '' TERM HUP INT; sleep " + mark + " & setsid sleep " + mark +
          " & (setsid sh -c \"trap '' TERM HUP; (sleep " + mark + " &) ; sleep " + mark +
@@ -1631,7 +1635,7 @@ TEST_P(WardenStream, the_end_of_the_stream_ends_everything_whatever_it_did_to_ge
     const pid_t pid = warden.stream().pid();
     if (kind == 0) warden.stream().close();
     if (kind == 1) warden.stream().finish_sending();
-    if (kind == 2) ::kill(pid, SIGKILL);  // its supervisors see that it is gone
+    if (kind == 2) ::kill(pid, SIGKILL);  // its supervisors notice that it has ended
     EXPECT_TRUE(eventually([&] { return living_with(mark).empty(); }, 2s));
     EXPECT_LT(since(begin), 20s);
     const int status = warden.stream().wait(2s);
@@ -1688,18 +1692,18 @@ TEST_F(WardenProgram, a_supervisor_stopped_by_its_guest_holds_up_no_deadline) {
     wire_command command = shell(line);
     command.timeout_ms = 300;
     const auto begin = clock::now();
-    wire_outcome one = warden.run(command);
+    wire_outcome outcome = warden.run(command);
     EXPECT_LT(since(begin), 20s);
-    EXPECT_TRUE(one.has_exited);
+    EXPECT_TRUE(outcome.has_exited);
     EXPECT_TRUE(living_with(mark).empty());
-    return one;
+    return outcome;
   };
-  // A supervisor that is stopped goes on, and still knows how its command ended.
+  // A stopped supervisor must be continued, and must then still report how its command ended.
   for (const std::string times : {"1", "1 2 3"}) {
-    const wire_outcome one =
+    const wire_outcome outcome =
         expect_in_time("for i in " + times + "; do kill -STOP $PPID; sleep 0.02; done; sleep " + mark, times);
-    EXPECT_TRUE(one.was_killed_by(SIGKILL)) << one;
-    EXPECT_EQ(one.reason, exit_reason::timeout);
+    EXPECT_TRUE(outcome.was_killed_by(SIGKILL)) << outcome;
+    EXPECT_EQ(outcome.reason, exit_reason::timeout);
   }
   expect_in_time("while :; do kill -STOP $PPID; sleep 0.01; done; sleep " + mark, "again and again");
   expect_in_time(
@@ -1718,13 +1722,13 @@ TEST_F(WardenProgram, a_supervisor_killed_by_its_guest_is_lost_and_nothing_of_it
   other.flags = wire::spawn_open_input;
   warden.spawn(1, other);
   for (int round = 0; round < 5; ++round) {
-    const wire_outcome one = warden.run(
+    const wire_outcome outcome = warden.run(
         shell("setsid sleep " + mark + " & (sleep " + mark + " &) ; kill -9 $PPID; echo alive; exec sleep " + mark));
-    EXPECT_EQ(one.how, exit_how::lost) << one;
-    EXPECT_TRUE(one.has_exited && one.is_done) << one;
+    EXPECT_EQ(outcome.how, exit_how::lost) << outcome;
+    EXPECT_TRUE(outcome.has_exited && outcome.is_done) << outcome;
     EXPECT_TRUE(living_with(mark).empty());
   }
-  warden.input(1, "still here\n");  // the others go on
+  warden.input(1, "still here\n");  // the other jobs continue
   ASSERT_TRUE(warden.until_over(1));
   EXPECT_TRUE(warden[1].exited_with(8)) << warden[1];
   EXPECT_EQ(warden[1].out, "still here\n");
@@ -1735,8 +1739,9 @@ TEST_F(WardenProgram, supervisors_killed_while_they_are_idle_are_replaced) {
   for (int round = 0; round < 5; ++round) {
     EXPECT_TRUE(eventually([&] { return warden.run(shell("exit 3")).exited_with(3); }));
     for (const pid_t child : children_of(warden.stream().pid())) ::kill(child, SIGKILL);
-    const wire_outcome one = warden.run(shell("exit 4"));  // may be handed to one that is dead already
-    EXPECT_TRUE(one.exited_with(4) || one.how == exit_how::lost) << one;
+    const wire_outcome outcome =
+        warden.run(shell("exit 4"));  // the job may be given to a supervisor that is already dead
+    EXPECT_TRUE(outcome.exited_with(4) || outcome.how == exit_how::lost) << outcome;
   }
   EXPECT_TRUE(eventually([&] { return warden.run(shell("exit 5")).exited_with(5); }));
 }
@@ -1768,7 +1773,7 @@ TEST_F(WardenProgram, a_lease_is_renewed_by_pings_and_by_nothing_else) {
     try {
       warden.credit(1, 1, 1);
     } catch (const std::system_error&) {
-      break;  // it has gone
+      break;  // the warden has ended
     }
     std::this_thread::sleep_for(20ms);
   }
@@ -1778,7 +1783,7 @@ TEST_F(WardenProgram, a_lease_is_renewed_by_pings_and_by_nothing_else) {
 }
 
 TEST_F(WardenProgram, a_guest_of_the_same_user_sees_nothing_of_the_warden) {
-  // The program where an unprivileged user can start it.
+  // Copies the program to a folder where an unprivileged user may execute it.
   const temporary_folder folder;
   ::chmod(folder.path().c_str(), 0755);
   const std::string program = (folder.path() / "warden").string();
@@ -1798,11 +1803,11 @@ TEST_F(WardenProgram, a_guest_of_the_same_user_sees_nothing_of_the_warden) {
             "for f in fd cwd root exe; do ls /proc/$p/$f/ >/dev/null && echo $p $f; readlink /proc/$p/$f && echo $p "
             "$f; done; "
             "done 2>/dev/null; "
-            // The control: the same of a process like itself.
+            // Control: the same files of an ordinary process are readable.
             "sleep 20 & for f in environ maps auxv fd/ cwd; do test -r /proc/$!/$f && echo own $f; done; kill -9 $!");
-  const wire_outcome one = warden.run(command);
-  EXPECT_EQ(one.out, "own environ\nown maps\nown auxv\nown fd/\nown cwd\n");
-  // Also as another process of that user, which could read the memory of all other processes of the user.
+  const wire_outcome outcome = warden.run(command);
+  EXPECT_EQ(outcome.out, "own environ\nown maps\nown auxv\nown fd/\nown cwd\n");
+  // The same for another process of that user, which can read the memory of the user's other processes.
   const pid_t stranger = ::fork();
   ASSERT_GE(stranger, 0);
   if (stranger == 0) {
@@ -1827,7 +1832,7 @@ TEST_F(WardenProgram, commands_are_the_first_that_the_kernel_ends_for_memory) {
     return in_forked_host([&] {
       const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
       if (::write(fd, ours.data(), ours.size()) < 0) return "not allowed"s;
-      // Exec, in the warden, makes it dumpable again.
+      // A process that changes its user becomes undumpable. The exec of the warden makes it dumpable again.
       if (as_user && ::geteuid() == 0 &&
           (::setgroups(0, nullptr) != 0 || ::setresgid(4242, 4242, 4242) != 0 || ::setresuid(4242, 4242, 4242) != 0))
         return "not allowed"s;
@@ -1850,10 +1855,10 @@ TEST_F(WardenProgram, commands_are_the_first_that_the_kernel_ends_for_memory) {
   }
 }
 
-// ---- where descriptors or calls are refused -------------------------------------------------------------------------
+// ---- the kernel refuses descriptors or system calls -----------------------------------------------------------------
 
-/// A command, its child and its grandchild, each in its own session. They print a line when SIGTERM reaches them, and
-/// continue.
+/// Returns a shell line that starts a command, its child and its grandchild, each in a new session. Each prints a line
+/// when SIGTERM reaches it, and continues.
 std::string three_generations() {
   const auto says = [](const std::string& word) { return "trap \"echo " + word + "\" TERM; "; };
   const std::string goes_on = " echo up; while :; do sleep 0.05; done";
@@ -1861,7 +1866,8 @@ std::string three_generations() {
   return says("leader") + "setsid sh -c '" + says("first") + inner + goes_on + "' &" + goes_on;
 }
 
-/// Returns "yes" if SIGTERM to all of a command reaches its child and its grandchild; otherwise their output.
+/// Sends SIGTERM to all processes of a command. Returns "yes" if the signal reaches the child and the grandchild;
+/// otherwise returns their output.
 template <class Prepare>
 std::string reaches_far_descendants(Prepare prepare) {
   wire_session warden;
@@ -1889,15 +1895,15 @@ TEST_F(WardenProgram, signals_reach_far_descendants_where_the_calls_with_pidfds_
     long number;
     int error;
   };
-  // EPERM is what container engines before 2021 answer to calls that they do not know.
-  for (const refusal& one : {refusal{SYS_pidfd_open, EPERM}, refusal{SYS_pidfd_open, ENOSYS},
-                             refusal{SYS_pidfd_open, ENFILE}, refusal{SYS_pidfd_send_signal, EPERM}}) {
-    const std::string seen = in_forked_host([&] {
-      if (!forbid(one.number, one.error)) return "no seccomp"s;
+  // Container engines before 2021 make calls that they do not know fail with EPERM.
+  for (const refusal& refused_call : {refusal{SYS_pidfd_open, EPERM}, refusal{SYS_pidfd_open, ENOSYS},
+                                      refusal{SYS_pidfd_open, ENFILE}, refusal{SYS_pidfd_send_signal, EPERM}}) {
+    const std::string reached = in_forked_host([&] {
+      if (!forbid(refused_call.number, refused_call.error)) return "no seccomp"s;
       return reaches_far_descendants(nothing);
     });
-    if (seen == "no seccomp") GTEST_SKIP() << "not proven here: signals without pidfds (needs seccomp)";
-    EXPECT_EQ(seen, "yes") << one.number << " fails with " << one.error;
+    if (reached == "no seccomp") GTEST_SKIP() << "not proven here: signals without pidfds (needs seccomp)";
+    EXPECT_EQ(reached, "yes") << refused_call.number << " fails with " << refused_call.error;
   }
 }
 
@@ -1978,9 +1984,10 @@ TEST_F(WardenProgram, while_nothing_happens_it_does_nothing) {
   EXPECT_LE(switches(), before + 2);
 }
 
-// ---- another machine's program, under an emulator -------------------------------------------------------------------
+// ---- the program for another architecture, in an emulator -----------------------------------------------------------
 
-// The emulator has no subreapers, so processes that fork twice are lost there: process trees are not tested.
+// The emulator does not support subreapers, so processes that fork twice are lost. Process trees are therefore not
+// tested here.
 
 bool has_emulator() { return std::system("command -v qemu-aarch64 >/dev/null 2>&1") == 0; }
 
@@ -1996,10 +2003,10 @@ TEST_F(WardenProgram, that_of_aarch64_runs_commands) {
   EXPECT_EQ(warden.hello().version, wire::version);
   for (const int code : {0, 1, 7, 255})
     EXPECT_TRUE(warden.run(shell("exit " + std::to_string(code))).exited_with(code));
-  const wire_outcome one = warden.run(shell("echo out; echo err >&2; kill -9 $$"));
-  EXPECT_EQ(one.out, "out\n");
-  EXPECT_EQ(one.err, "err\n");
-  EXPECT_TRUE(one.was_killed_by(SIGKILL)) << one;
+  const wire_outcome outcome = warden.run(shell("echo out; echo err >&2; kill -9 $$"));
+  EXPECT_EQ(outcome.out, "out\n");
+  EXPECT_EQ(outcome.err, "err\n");
+  EXPECT_TRUE(outcome.was_killed_by(SIGKILL)) << outcome;
 }
 
 TEST_F(WardenProgram, that_of_aarch64_passes_bytes_both_ways) {

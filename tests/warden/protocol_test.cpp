@@ -36,15 +36,15 @@ std::string raw(frame type, std::uint32_t job, std::string_view payload = {}) {
   return head.bytes() + std::string(payload);
 }
 
-/// A frame taken out of the decoder, which may forget it.
+/// A copy of a frame, which stays valid when the decoder reuses its buffer.
 struct taken {
   frame type;
   std::uint32_t job;
   std::string payload;
   bool operator==(const taken&) const = default;
 };
-void PrintTo(const taken& one, std::ostream* to) {
-  *to << static_cast<unsigned>(one.type) << "/" << one.job << "/" << one.payload.size() << " bytes";
+void PrintTo(const taken& received, std::ostream* to) {
+  *to << static_cast<unsigned>(received.type) << "/" << received.job << "/" << received.payload.size() << " bytes";
 }
 
 void put(wire::frame_decoder& decoder, std::string_view piece) {
@@ -78,7 +78,7 @@ std::vector<taken> decode(std::string_view stream, const std::vector<std::size_t
   return found;
 }
 
-/// Frames of every kind, with payloads that look like headers too.
+/// Returns frames of each type. Some payloads look like headers.
 std::vector<taken> small_frames() {
   return {{frame::hello, 0, std::string(28, '\x01')},
           {frame::output, 1, "a"},
@@ -93,11 +93,11 @@ std::vector<taken> small_frames() {
 
 std::string joined(const std::vector<taken>& frames) {
   std::string stream;
-  for (const taken& one : frames) stream += raw(one.type, one.job, one.payload);
+  for (const taken& received : frames) stream += raw(received.type, received.job, received.payload);
   return stream;
 }
 
-/// Returns the exception of `act`; no value if there is none.
+/// Returns the error that `act` throws; no value if it throws none.
 std::optional<cofferdam::error> refusal(const std::function<void()>& act) {
   try {
     act();
@@ -173,12 +173,12 @@ TEST(WireProtocol, frames_may_be_taken_late_or_one_by_one) {
   EXPECT_EQ(found, frames);
 
   wire::frame_decoder late;
-  for (int i = 0; i < 500; ++i) put(late, stream);  // many kilobytes before the first look
+  for (int i = 0; i < 500; ++i) put(late, stream);  // many kilobytes arrive before the first frame is taken
   EXPECT_EQ(late.pending(), 500 * stream.size());
-  std::vector<taken> all;
-  take_all(late, all);
-  ASSERT_EQ(all.size(), 500 * frames.size());
-  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], frames[i % frames.size()]);
+  std::vector<taken> frames_taken;
+  take_all(late, frames_taken);
+  ASSERT_EQ(frames_taken.size(), 500 * frames.size());
+  for (std::size_t i = 0; i < frames_taken.size(); ++i) ASSERT_EQ(frames_taken[i], frames[i % frames.size()]);
 }
 
 TEST(WireProtocol, a_part_of_a_frame_is_pending) {
@@ -197,12 +197,12 @@ TEST(WireProtocol, the_longest_frame_is_taken_and_one_byte_more_is_refused) {
   EXPECT_EQ(decode(raw(frame::output, 1, longest), {}), (std::vector<taken>{{frame::output, 1, longest}}));
   for (const std::uint32_t size :
        {static_cast<std::uint32_t>(wire::max_payload + 1), 0x7fffffffU, 0x80000000U, 0xfffffff6U, 0xffffffffU}) {
-    // The header alone is enough, before any payload of that length is stored.
+    // The header alone is refused, before memory for a payload of that length is allocated.
     const std::string head = wire_payload().number(size).number(std::uint8_t{0x82}).number(std::uint32_t{1}).bytes();
     wire::frame_decoder decoder;
     put(decoder, head);
     expect_violation([&] { decoder.next(); }, std::to_string(size));
-    expect_violation([&] { decoder.next(); }, std::to_string(size));  // and stays so
+    expect_violation([&] { decoder.next(); }, std::to_string(size));  // the decoder repeats the refusal
   }
 }
 
@@ -241,8 +241,8 @@ TEST(WireProtocol, values_come_in_their_order) {
   payload.number(std::uint8_t{1}).number(std::uint16_t{0x203}).string("text").number(std::int32_t{-4});
   payload.string("").number(std::numeric_limits<std::uint64_t>::max());
   const std::string held = payload.bytes();
-  const wire::frame one = frame_of(frame::reply, held);
-  wire::payload_reader from(one);
+  const wire::frame received = frame_of(frame::reply, held);
+  wire::payload_reader from(received);
   EXPECT_FALSE(from.empty());
   EXPECT_EQ(from.number<std::uint8_t>(), 1U);
   EXPECT_EQ(from.number<std::uint16_t>(), 0x203U);
@@ -257,8 +257,8 @@ TEST(WireProtocol, values_come_in_their_order) {
 TEST(WireProtocol, a_number_that_is_cut_is_refused) {
   for (std::size_t size = 0; size < 8; ++size) {
     const std::string held(size, '\x01');
-    const wire::frame one = frame_of(frame::reply, held);
-    wire::payload_reader from(one);
+    const wire::frame received = frame_of(frame::reply, held);
+    wire::payload_reader from(received);
     expect_violation([&] { from.number<std::uint64_t>(); }, "type 160");
   }
 }
@@ -267,8 +267,8 @@ TEST(WireProtocol, a_text_that_is_cut_is_refused) {
   const std::string whole = wire_payload().string("hello").bytes();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::string held = whole.substr(0, size);
-    const wire::frame one = frame_of(frame::reply, held);
-    wire::payload_reader from(one);
+    const wire::frame received = frame_of(frame::reply, held);
+    wire::payload_reader from(received);
     expect_violation([&] { from.text(); });
   }
 }
@@ -276,16 +276,16 @@ TEST(WireProtocol, a_text_that_is_cut_is_refused) {
 TEST(WireProtocol, a_text_that_lies_about_its_length_is_refused) {
   for (const std::uint32_t size : {4U, 6U, 7U, 0x7fffffffU, 0xfffffffbU, 0xffffffffU}) {
     const std::string held = wire_payload().number(size).bytes() + "hello" + std::string(1, '\0');
-    const wire::frame one = frame_of(frame::reply, held);
-    wire::payload_reader from(one);
+    const wire::frame received = frame_of(frame::reply, held);
+    wire::payload_reader from(received);
     expect_violation([&] { from.text(); });
   }
 }
 
 TEST(WireProtocol, what_is_left_is_refused) {
   const std::string held(3, 'x');
-  const wire::frame one = frame_of(frame::pong, held);
-  wire::payload_reader from(one);
+  const wire::frame received = frame_of(frame::pong, held);
+  wire::payload_reader from(received);
   from.number<std::uint16_t>();
   expect_violation([&] { from.finish(); }, "type 135");
   from.number<std::uint8_t>();
@@ -478,7 +478,7 @@ TEST(WireProtocol, the_limit_of_a_spawn_frame_is_shortened_by_what_it_has_waited
   wire::shorten_spawn_limit(limited, 300ms);
   order.timeout_ms = 3700;
   EXPECT_EQ(limited, encoded());
-  for (const auto by : {3700ms, 100'000ms}) {  // not 0, which is no limit
+  for (const auto by : {3700ms, 100'000ms}) {  // a limit never becomes 0, because 0 means no limit
     wire::shorten_spawn_limit(limited, by);
     EXPECT_EQ(wire::spawn_limit(limited), 1ms);
   }

@@ -40,7 +40,7 @@ using cofferdam_test::far_environment;
 using cofferdam_test::far_provider;
 using cofferdam_test::pause_for;
 
-/// Coroutines that run at once, and a place to wait for all of them.
+/// A set of coroutines that run at the same time, and a function that waits for all of them.
 class group {
  public:
   explicit group(asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -66,9 +66,9 @@ class group {
 TEST(WardenSession, forty_files_are_written_and_read_at_once_beyond_the_wardens_window) {
   cofferdam_test::run([]() -> awaitable<void> {
     co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
-      group all(co_await asio::this_coro::executor);
+      group tasks(co_await asio::this_coro::executor);
       for (int i = 0; i < 40; ++i) {
-        all.add([&env, i]() -> awaitable<void> {
+        tasks.add([&env, i]() -> awaitable<void> {
           const bytes content(300'000 + static_cast<std::size_t>(i), static_cast<std::byte>(i));
           const std::string name = "f" + std::to_string(i);
           co_await env.write_file(name, content);
@@ -76,8 +76,8 @@ TEST(WardenSession, forty_files_are_written_and_read_at_once_beyond_the_wardens_
           EXPECT_EQ(back, content);
         });
       }
-      co_await all.wait();
-      EXPECT_TRUE(all.failures().empty());
+      co_await tasks.wait();
+      EXPECT_TRUE(tasks.failures().empty());
     });
   });
 }
@@ -87,7 +87,7 @@ TEST(WardenSession, a_write_that_cannot_be_done_is_an_error_with_its_own_reason_
     co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
       co_await env.files().make_directory("folder");
       const bytes large(900'000, std::byte{1});
-      for (int i = 0; i < 20; ++i) {  // more than may be unfinished: none is left behind
+      for (int i = 0; i < 20; ++i) {  // more requests than may be unfinished: all must end
         bool failed = false;
         try {
           co_await env.write_file("folder", large);
@@ -132,7 +132,7 @@ TEST(WardenSession, writes_that_are_cancelled_give_their_room_back_and_leave_no_
 }
 
 std::string worker_of(unsigned warden) {
-  // Its children are supervisors, in sessions of their own, and the worker.
+  // The warden's children are supervisors, which have sessions of their own, and the worker for file operations.
   for (const auto& each : std::filesystem::directory_iterator("/proc")) {
     const std::string name = each.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
@@ -156,10 +156,10 @@ TEST(WardenSession, requests_of_a_worker_that_was_killed_fail_and_the_next_ones_
       const bytes small(10, std::byte{1});
       co_await env.write_file("before", small);
       for (int round = 0; round < 5; ++round) {
-        group all(co_await asio::this_coro::executor);
+        group tasks(co_await asio::this_coro::executor);
         int done = 0;
         for (int i = 0; i < 12; ++i) {
-          all.add([&env, &done, i]() -> awaitable<void> {
+          tasks.add([&env, &done, i]() -> awaitable<void> {
             const bytes content(1'000'000, static_cast<std::byte>(i));
             co_await env.write_file("f" + std::to_string(i), content);
             ++done;
@@ -169,8 +169,8 @@ TEST(WardenSession, requests_of_a_worker_that_was_killed_fail_and_the_next_ones_
         const std::string worker = worker_of(env.session().hello().pid());
         EXPECT_FALSE(worker.empty());
         if (!worker.empty()) ::kill(std::stoi(worker), SIGKILL);
-        co_await all.wait();  // every request is answered or lost: none waits for ever
-        EXPECT_EQ(done + static_cast<int>(all.failures().size()), 12);
+        co_await tasks.wait();  // each request gets a reply or an error, and none waits for ever
+        EXPECT_EQ(done + static_cast<int>(tasks.failures().size()), 12);
         co_await env.write_file("after", small);
         bytes back = co_await env.read_file("after", 100);
         EXPECT_EQ(back, small);
@@ -188,7 +188,7 @@ TEST(WardenSession, the_kernels_limits_hold_for_every_command) {
       command_result shown = co_await env.run_command(shell("ulimit -n; ulimit -Hn"));
       EXPECT_EQ(shown.out().text(), "77\n88\n");
       command_result large = co_await env.run_command(argv("head", "-c", "2000000", "/dev/zero"));
-      EXPECT_TRUE(large.ok());  // a pipe is no file
+      EXPECT_TRUE(large.ok());  // the output of a command does not count as a file
       command_result cut = co_await env.run_command(shell("exec head -c 2000000 /dev/zero > large"));
       EXPECT_EQ(cut.term_signal(), SIGXFSZ);
     });
@@ -198,11 +198,11 @@ TEST(WardenSession, the_kernels_limits_hold_for_every_command) {
 TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
   cofferdam_test::run([]() -> awaitable<void> {
     co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
-      group all(co_await asio::this_coro::executor);
+      group tasks(co_await asio::this_coro::executor);
       int begun = 0;
       int done = 0;
       for (int i = 0; i < 300; ++i) {
-        all.add([&env, &begun, &done]() -> awaitable<void> {
+        tasks.add([&env, &begun, &done]() -> awaitable<void> {
           process running = co_await env.start(shell(":"));
           ++begun;
           command_result result = co_await running.wait();
@@ -210,21 +210,21 @@ TEST(WardenSession, a_thousand_starts_at_once_let_timers_have_their_turn) {
           ++done;
         });
       }
-      int seen_between = 0;  // times that a timer came while some had been started and others had not
+      int seen_between = 0;  // how often the timer fires between the first and the last start
       while (done != 300) {
         if (begun > 0 && begun < 300) ++seen_between;
         co_await pause_for(std::chrono::milliseconds(0));
       }
       EXPECT_GE(seen_between, 3);
-      co_await all.wait();
-      EXPECT_TRUE(all.failures().empty());
+      co_await tasks.wait();
+      EXPECT_TRUE(tasks.failures().empty());
     });
   });
 }
 
-// ---- a warden that does not stop ----
+// ---- a warden that sends without end ----
 
-/// Records the requests, so that a test can answer them as no warden would.
+/// A sink that records the last request, so that a test can send replies that no correct warden sends.
 class asked_frames final : public detail::frame_sink {
  public:
   void send(bytes frame) override { last = std::move(frame); }
@@ -249,15 +249,15 @@ TEST(WardenSession, more_of_a_file_than_was_asked_for_is_not_taken) {
     while (sink->last.empty()) co_await pause_for(std::chrono::milliseconds(1));
     const bytes piece(wire::max_payload);
     const wire::frame data(wire::frame_type::reply_data, sink->number(), piece);
-    std::size_t taken = 0;
+    std::size_t count = 0;
     std::error_code code;
     try {
-      for (; taken < 4 * wire::max_read; taken += piece.size()) requests->arrived(data);
+      for (; count < 4 * wire::max_read; count += piece.size()) requests->arrived(data);
     } catch (const error& failure) {
       code = failure.code();
     }
     EXPECT_EQ(code, exec_errc::provider_lost);
-    EXPECT_LE(taken, wire::max_read);
+    EXPECT_LE(count, wire::max_read);
     requests->lose(error(exec_errc::provider_lost, "over"));
     co_await reading.wait();
   });
@@ -288,7 +288,7 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
     const bytes whole = names.take();
     const wire::frame data(wire::frame_type::reply_data, sink->number(), bytes_view(whole).subspan(wire::header_size));
     const std::size_t before = cofferdam_test::resident_memory();
-    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(requests->arrived(data));  // some 80 MB
+    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(requests->arrived(data));  // some 80 MB in all
     const std::size_t after = cofferdam_test::resident_memory();
     EXPECT_LT(after, before + 16 * 1024 * 1024);
     const bytes fine(4);
@@ -298,7 +298,7 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
   });
 }
 
-// It waits for room that it will never get.
+// The write waits for input credit that never arrives. Losing the session must end it.
 TEST(WardenSession, a_write_to_a_command_whose_session_is_lost_ends) {
   cofferdam_test::run([]() -> awaitable<void> {
     const far_provider recipe;

@@ -54,7 +54,7 @@ using frame = wire::frame_type;
 
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-/// An entry as it comes over the wire.
+/// An entry of a directory as the warden sends it. (The warden is the helper program in each sandbox.)
 struct wire_entry {
   unsigned type = 99;
   unsigned mode = 0;
@@ -74,15 +74,15 @@ wire_entry take_entry(wire_reader& from) {
   return entry;
 }
 
-/// The answer to one request.
+/// The reply to one request, and the data that arrived before it.
 struct answer {
   int error = -1;
-  std::string rest;  ///< of the reply
+  std::string rest;  ///< the content of the reply after the error number
   std::string data;
   std::size_t pieces = 0;
 };
 
-/// A file, or why there is none.
+/// The content of a file, or the errno if it cannot be read.
 struct content {
   int error = 0;
   std::string data;
@@ -90,7 +90,7 @@ struct content {
   unsigned mode = 0;
 };
 
-/// The requests, one at a time.
+/// Sends requests for file operations, one at a time, and returns the replies.
 class file_client {
  public:
   file_client(const std::string& root, bool walks) {
@@ -109,7 +109,7 @@ class file_client {
     client_.send_frame(type, ++job_, payload);
     return job_;
   }
-  /// The next frame, which has to be a reply to `job`, or data that comes before it.
+  /// Receives frames until the reply to `job` arrives. Only data of this job may arrive before it.
   answer take(std::uint32_t job) {
     answer got;
     for (;;) {
@@ -154,10 +154,10 @@ class file_client {
     EXPECT_TRUE(got.rest.empty());
     wire_reader from(got.data);
     while (!from.at_end()) {
-      const wire_entry one = take_entry(from);
+      const wire_entry entry = take_entry(from);
       const std::string name = from.string();
       if (entries != nullptr) {
-        EXPECT_TRUE(entries->emplace(name, one).second) << name << " comes twice";
+        EXPECT_TRUE(entries->emplace(name, entry).second) << name << " comes twice";
       }
     }
     return got.error;
@@ -165,12 +165,12 @@ class file_client {
   std::set<std::string> names(std::string_view path, bool recursive) {
     std::map<std::string, wire_entry> entries;
     EXPECT_EQ(list(path, recursive, &entries), 0);
-    std::set<std::string> all;
-    for (const auto& [name, entry] : entries) all.insert(name);
-    return all;
+    std::set<std::string> listed;
+    for (const auto& [name, entry] : entries) listed.insert(name);
+    return listed;
   }
-  content read(std::string_view path, std::uint64_t offset = 0, std::uint64_t most = no_limit) {
-    const answer got = ask(frame::read, wire_payload().string(path).number(offset).number(most));
+  content read(std::string_view path, std::uint64_t offset = 0, std::uint64_t limit = no_limit) {
+    const answer got = ask(frame::read, wire_payload().string(path).number(offset).number(limit));
     content found{got.error, got.data};
     if (got.error != 0) return found;
     wire_reader from(got.rest);
@@ -182,7 +182,7 @@ class file_client {
   static wire_payload begin_of(std::string_view path, std::uint32_t mode = wire::keep_mode, bool exclusive = false) {
     return wire_payload().string(path).number(mode).number(static_cast<std::uint8_t>(exclusive));
   }
-  /// The first error, or 0.
+  /// Writes a file. Returns the first errno of the steps, or 0.
   int write(std::string_view path, std::string_view data, std::uint32_t mode = wire::keep_mode,
             bool exclusive = false) {
     const std::uint32_t job = send(frame::write, begin_of(path, mode, exclusive));
@@ -224,7 +224,7 @@ class file_client {
   std::uint32_t job_ = 100;
 };
 
-/// Runs `body` in a child; true when it returned true.
+/// Runs `body` in a forked child. Returns true if `body` returned true there.
 template <class F>
 bool in_a_child(F&& body) {
   const pid_t child = ::fork();
@@ -241,7 +241,7 @@ bool in_a_child(F&& body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// From here on programs that this process starts obey permission bits, root's too.
+/// Removes capabilities, so that programs which this process starts obey permission bits even if they run as root.
 bool obey_permissions() {
   if (::getuid() != 0) return true;
   constexpr unsigned long dac_override = 1;
@@ -250,7 +250,7 @@ bool obey_permissions() {
          ::prctl(PR_CAPBSET_DROP, dac_read_search, 0, 0, 0) == 0;
 }
 
-/// Folders in folders, made without long paths. Leaves a file `end` in the lowest one.
+/// Makes `depth` folders, each in the one before. Uses no long paths. The lowest folder contains a file `end`.
 void make_deep(const std::filesystem::path& top, int depth, const std::string& name = "d") {
   int at = ::open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   for (int i = 0; i < depth && at >= 0; ++i) {
@@ -266,14 +266,14 @@ void make_deep(const std::filesystem::path& top, int depth, const std::string& n
 
 std::size_t temporaries_in(const std::filesystem::path& place) {
   std::size_t count = 0;
-  for (const auto& one : std::filesystem::directory_iterator(place))
-    if (one.path().filename().string().starts_with(".cofferdam-")) ++count;
+  for (const auto& entry : std::filesystem::directory_iterator(place))
+    if (entry.path().filename().string().starts_with(".cofferdam-")) ++count;
   return count;
 }
 
 enum class resolution { kernel, component };
 
-/// Every test runs with the kernel's rules and with our own walk.
+/// Each test runs twice: the kernel resolves paths (openat2), and the warden's own walk through the components does.
 class WardenFiles : public testing::TestWithParam<resolution> {
  protected:
   WardenFiles() {
@@ -301,15 +301,15 @@ class WardenFiles : public testing::TestWithParam<resolution> {
   std::string root() { return (folder_ / "in").string(); }
   file_client& files() { return *client_; }
 
-  /// The process that does the file operations: the warden's only child in the warden's own session, once a supervisor
-  /// that has just been forked has left it.
+  /// Returns the process that performs the file operations: the warden's only child that is in the warden's session.
+  /// Waits because a new supervisor is in that session too, for a moment after its fork.
   pid_t worker() {
     std::vector<pid_t> found;
     eventually([&] {
       found.clear();
-      for (const auto& one : cofferdam_test::process_table())
-        if (one.parent == files().stream().pid() && one.session == one.parent && !one.is_zombie())
-          found.push_back(one.pid);
+      for (const auto& entry : cofferdam_test::process_table())
+        if (entry.parent == files().stream().pid() && entry.session == entry.parent && !entry.is_zombie())
+          found.push_back(entry.pid);
       return found.size() == 1;
     });
     return found.size() == 1 ? found.front() : 0;
@@ -389,7 +389,7 @@ TEST_P(WardenFiles, dot_dot_is_refused_by_every_operation) {
   }
 }
 
-// Operations with side effects are only tested within the temporary folder: a broken program must not damage the
+// Operations with side effects use only paths in the temporary folder, because a broken program must not damage the
 // machine.
 TEST_P(WardenFiles, absolute_and_empty_paths_are_refused_by_every_operation) {
   folder_.make_folder("in/d");
@@ -432,7 +432,7 @@ TEST_P(WardenFiles, long_names_and_paths_work_to_the_limit_and_are_refused_beyon
   EXPECT_EQ(files().stat(longest + "n/x"), ENAMETOOLONG);
   std::string path;
   while (path.size() + 2 <= 4095 - 1) path += "d/";
-  path += "f";  // 4095 bytes
+  path += "f";  // the path has 4095 bytes, the most that is allowed
   ASSERT_EQ(path.size(), 4095U);
   EXPECT_EQ(files().write(path, "deep"), 0);
   EXPECT_EQ(files().read(path).data, "deep");
@@ -551,7 +551,7 @@ TEST_P(WardenFiles, a_dangling_link_is_not_found_and_nothing_is_made_behind_it) 
   EXPECT_FALSE(folder_.has("in/nowhere"));
 }
 
-/// The kernel fails with ELOOP for these, and the walk, which reads them, with EXDEV.
+/// The kernel fails with ELOOP for these links. Our walk reads them, and fails with EXDEV.
 TEST_P(WardenFiles, magic_links_of_proc_are_refused) {
   COFFERDAM_NEEDS("openat2", files().has_openat2(), "that the kernel resolves paths where it can");
   file_client proc("/proc/self", walks());
@@ -587,8 +587,8 @@ TEST_P(WardenFiles, list_gives_every_depth_and_stops_at_links) {
   folder_.make_folder("in/a/empty");
   folder_.make_link("in/a/out", "../../outside");
   folder_.make_link("in/a/b/around", "../../a");
-  const std::set<std::string> all{"a", "a/b", "a/b/c", "a/b/c/f", "a/g", "a/empty", "a/out", "a/b/around"};
-  EXPECT_EQ(files().names(".", true), all);
+  const std::set<std::string> expected{"a", "a/b", "a/b/c", "a/b/c/f", "a/g", "a/empty", "a/out", "a/b/around"};
+  EXPECT_EQ(files().names(".", true), expected);
   EXPECT_EQ(files().names("a/b", true), (std::set<std::string>{"c", "c/f", "around"}));
 }
 
@@ -613,59 +613,59 @@ TEST_P(WardenFiles, what_cannot_be_listed_says_why) {
 }
 
 TEST_P(WardenFiles, names_of_any_bytes_go_both_ways) {
-  std::vector<std::string> all{"new\nline",
-                               "tab\there",
-                               "-rf",
-                               " leading",
-                               "trailing ",
-                               "'quoted\"",
-                               "$(id)",
-                               "CON",
-                               "dot.",
-                               "...",
-                               ".h",
-                               "\x01\x1b[31m",
-                               "\xff\xfe\x80 invalid",
-                               "e\xcc\x81",
-                               "\xc3\xa9",
-                               "back\\slash",
-                               std::string(255, '\xe4'),
-                               "*",
-                               "~"};
-  for (const std::string& name : all) {
+  std::vector<std::string> expected{"new\nline",
+                                    "tab\there",
+                                    "-rf",
+                                    " leading",
+                                    "trailing ",
+                                    "'quoted\"",
+                                    "$(id)",
+                                    "CON",
+                                    "dot.",
+                                    "...",
+                                    ".h",
+                                    "\x01\x1b[31m",
+                                    "\xff\xfe\x80 invalid",
+                                    "e\xcc\x81",
+                                    "\xc3\xa9",
+                                    "back\\slash",
+                                    std::string(255, '\xe4'),
+                                    "*",
+                                    "~"};
+  for (const std::string& name : expected) {
     EXPECT_EQ(files().write(name, "of " + name), 0) << name;
     EXPECT_EQ(folder_.read("in/" + name), "of " + name);
     EXPECT_EQ(files().read(name).data, "of " + name);
   }
-  EXPECT_EQ(files().names(".", false), std::set<std::string>(all.begin(), all.end()));
-  for (const std::string& name : all) EXPECT_EQ(files().remove(name), 0) << name;
+  EXPECT_EQ(files().names(".", false), std::set<std::string>(expected.begin(), expected.end()));
+  for (const std::string& name : expected) EXPECT_EQ(files().remove(name), 0) << name;
   EXPECT_TRUE(files().names(".", false).empty());
 }
 
 TEST_P(WardenFiles, a_wide_directory_is_listed_and_removed_whole) {
   folder_.make_folder("in/wide");
-  std::set<std::string> all;
+  std::set<std::string> expected;
   for (int i = 0; i < 5000; ++i) {
     const std::string name = "a-rather-long-name-for-a-file-" + std::to_string(i);
     const int fd = ::open((folder_ / ("in/wide/" + name)).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
     ASSERT_GE(fd, 0);
     ::close(fd);
-    all.insert(name);
+    expected.insert(name);
   }
-  EXPECT_EQ(files().names("wide", false), all);
+  EXPECT_EQ(files().names("wide", false), expected);
   EXPECT_EQ(files().remove("wide"), 0);
   EXPECT_FALSE(folder_.has("in/wide"));
 }
 
 TEST_P(WardenFiles, a_wide_directory_of_directories_is_listed_and_removed_whole) {
-  std::set<std::string> all;
+  std::set<std::string> expected;
   for (int i = 0; i < 500; ++i) {
     const std::string name = "a-rather-long-name-for-a-folder-" + std::to_string(i);
     folder_.make_folder("in/wide/" + name + "/below");
-    all.insert(name);
-    all.insert(name + "/below");
+    expected.insert(name);
+    expected.insert(name + "/below");
   }
-  EXPECT_EQ(files().names("wide", true), all);
+  EXPECT_EQ(files().names("wide", true), expected);
   EXPECT_EQ(files().remove("wide"), 0);
   EXPECT_FALSE(folder_.has("in/wide"));
 }
@@ -673,28 +673,28 @@ TEST_P(WardenFiles, a_wide_directory_of_directories_is_listed_and_removed_whole)
 TEST_P(WardenFiles, a_tree_of_two_thousand_levels_is_listed_and_removed) {
   folder_.write("in/deep/beside", "x");
   make_deep(folder_ / "in/deep", 2000);
-  std::set<std::string> all{"deep", "deep/beside"};
+  std::set<std::string> expected{"deep", "deep/beside"};
   std::string path = "deep";
-  for (int i = 0; i < 2000; ++i) all.insert(path += "/d");
-  all.insert(path + "/end");
-  EXPECT_EQ(files().names(".", true), all);
+  for (int i = 0; i < 2000; ++i) expected.insert(path += "/d");
+  expected.insert(path + "/end");
+  EXPECT_EQ(files().names(".", true), expected);
   EXPECT_EQ(files().names("deep", false), (std::set<std::string>{"d", "beside"}));
   EXPECT_EQ(files().remove("deep"), 0);
   EXPECT_FALSE(folder_.has("in/deep"));
 }
 
 TEST_P(WardenFiles, a_deep_tree_with_neighbours_at_every_level_is_listed_and_removed_whole) {
-  std::set<std::string> all;
+  std::set<std::string> expected;
   std::string path = "t";
   for (int i = 0; i < 300; ++i) {
     for (const char* name : {"/before", "/m", "/zz"}) folder_.make_folder("in/" + path + name);
     folder_.write("in/" + path + "/before/f", "x");
     folder_.write("in/" + path + "/n", "x");
     const std::string beneath = path == "t" ? "" : path.substr(2) + "/";
-    for (const char* name : {"before", "before/f", "m", "n", "zz"}) all.insert(beneath + name);
+    for (const char* name : {"before", "before/f", "m", "n", "zz"}) expected.insert(beneath + name);
     path += "/m";
   }
-  EXPECT_EQ(files().names("t", true), all);
+  EXPECT_EQ(files().names("t", true), expected);
   EXPECT_EQ(files().remove("t"), 0);
   EXPECT_FALSE(folder_.has("in/t"));
 }
@@ -744,10 +744,11 @@ TEST_P(WardenFiles, an_unreadable_directory_fails_the_list_and_is_removed_all_th
 
 TEST_P(WardenFiles, a_deep_tree_that_cannot_be_written_to_is_removed_by_its_owner) {
   make_deep(folder_ / "in", 100);
-  std::vector<std::string> all;
+  std::vector<std::string> folders;
   std::string path = "in";
-  for (int i = 0; i < 100; ++i) all.push_back(path += "/d");
-  for (auto one = all.rbegin(); one != all.rend(); ++one) ASSERT_EQ(::chmod((folder_ / *one).c_str(), 0500), 0);
+  for (int i = 0; i < 100; ++i) folders.push_back(path += "/d");
+  for (auto each = folders.rbegin(); each != folders.rend(); ++each)
+    ASSERT_EQ(::chmod((folder_ / *each).c_str(), 0500), 0);
   EXPECT_TRUE(in_a_child([&] { return obey_permissions() && file_client(root(), walks()).remove("d") == 0; }));
   EXPECT_FALSE(folder_.has("in/d"));
 }
@@ -787,16 +788,16 @@ TEST_P(WardenFiles, reads_at_most_a_mebibyte_at_once) {
   std::string big;
   for (int i = 0; i < 3 * 1024 * 1024; ++i) big += static_cast<char>(i * 31 % 251);
   folder_.write("in/big", big);
-  std::string all;
+  std::string content_read;
   for (;;) {
-    const content got = files().read("big", all.size());
+    const content got = files().read("big", content_read.size());
     ASSERT_EQ(got.error, 0);
     EXPECT_EQ(got.size, big.size());
     if (got.data.empty()) break;
-    EXPECT_EQ(got.data.size(), std::min<std::size_t>(wire::max_read, big.size() - all.size()));
-    all += got.data;
+    EXPECT_EQ(got.data.size(), std::min<std::size_t>(wire::max_read, big.size() - content_read.size()));
+    content_read += got.data;
   }
-  EXPECT_TRUE(all == big);
+  EXPECT_TRUE(content_read == big);
 }
 
 TEST_P(WardenFiles, a_sparse_terabyte_is_read_where_it_is_asked_for) {
@@ -825,7 +826,8 @@ TEST_P(WardenFiles, a_fifo_is_refused_without_waking_its_writer) {
   folder_.make_fifo("in/fifo");
   std::atomic<bool> woken = false;
   std::thread writer([&] {
-    const int fd = ::open((folder_ / "in/fifo").c_str(), O_WRONLY | O_CLOEXEC);  // waits for a reader
+    // Blocks until the other side opens the FIFO for reading.
+    const int fd = ::open((folder_ / "in/fifo").c_str(), O_WRONLY | O_CLOEXEC);
     woken = true;
     ::close(fd);
   });
@@ -851,7 +853,8 @@ TEST_P(WardenFiles, sockets_and_devices_are_refused) {
   EXPECT_EQ(files().read("socket").error, ENXIO);
   EXPECT_EQ(files().write("socket", "x"), ENXIO);
   const std::string device = (folder_ / "in/device").string();
-  if (::mknod(device.c_str(), S_IFCHR | 0666, makedev(1, 5)) == 0) {  // that is /dev/zero, if we may make it
+  // The device of /dev/zero, if this user may create devices.
+  if (::mknod(device.c_str(), S_IFCHR | 0666, makedev(1, 5)) == 0) {
     EXPECT_EQ(files().read("device").error, ENXIO);
     EXPECT_EQ(files().write("device", "x"), ENXIO);
   }
@@ -943,10 +946,10 @@ TEST_P(WardenFiles, nothing_is_seen_under_the_name_before_the_commit) {
   ASSERT_EQ(files().ask_as(7, frame::write_data, "w").error, 0);
   EXPECT_EQ(folder_.read("in/f"), "old");
   ASSERT_EQ(temporaries_in(folder_ / "in"), 1U);
-  for (const auto& one : std::filesystem::directory_iterator(folder_ / "in")) {
-    if (one.path().filename() == "f") continue;
-    EXPECT_EQ(one.path().filename().string().size(), 11U + 16U);
-    EXPECT_EQ(folder_.mode("in/" + one.path().filename().string()), 0600U);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "in")) {
+    if (entry.path().filename() == "f") continue;
+    EXPECT_EQ(entry.path().filename().string().size(), 11U + 16U);
+    EXPECT_EQ(folder_.mode("in/" + entry.path().filename().string()), 0600U);
   }
   const answer done = files().ask_as(7, frame::write_commit);
   EXPECT_EQ(done.error, 0);
@@ -1219,9 +1222,9 @@ TEST_P(WardenFiles, everything_works_where_a_filter_hides_openat2) {
   }
 }
 
-// ---- replaced names
+// ---- names that are replaced meanwhile
 
-/// Exchanges two names as fast as it can, as long as it lives.
+/// A thread that exchanges two names as fast as it can, until the destructor stops it.
 class swapper {
  public:
   swapper(std::string a, std::string b)
@@ -1297,7 +1300,7 @@ TEST_P(WardenFiles, removing_a_tree_whose_directories_are_swapped_for_links_neve
   const swapper attack(spot, apart);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   for (int i = 0; i < 2000 && std::chrono::steady_clock::now() < end; ++i) {
-    if (!folder_.has("in/tree")) {  // then nothing is swapped, and the other name has one of the two things
+    if (!folder_.has("in/tree")) {  // nothing is swapped then; `apart` is one of the two
       const bool has_link = std::filesystem::is_symlink(apart);
       folder_.make_folder("in/tree");
       if (has_link) {
@@ -1322,7 +1325,7 @@ TEST_P(WardenFiles, a_walk_on_a_moved_tree_does_not_go_on_elsewhere) {
   for (int i = 0; i < 50; ++i) half += "/d";
   std::atomic<bool> done = false;
   std::thread mover([&] {
-    while (!done) {  // out of the listed tree, and back
+    while (!done) {  // moves a part of the listed tree out of it, and back
       ::rename((folder_ / half).c_str(), (folder_ / "in/apart").c_str());
       ::rename((folder_ / "in/apart").c_str(), (folder_ / half).c_str());
     }
@@ -1422,14 +1425,15 @@ TEST_P(WardenFiles, random_payloads_are_answered) {
   };
   const std::vector<request> good = good_requests();
   for (int i = 0; i < 3000; ++i) {
-    request one = good[random() % good.size()];
-    if (one.type == frame::remove) one.type = frame::stat;
+    request mutated = good[random() % good.size()];
+    if (mutated.type == frame::remove) mutated.type = frame::stat;
     const std::size_t changes = random() % 4;
-    for (std::size_t k = 0; k < changes; ++k) one.payload[random() % one.payload.size()] = static_cast<char>(random());
-    if (random() % 4 == 0) one.payload.resize(random() % (one.payload.size() + 20));
-    const std::uint32_t job = files().send(one.type, one.payload);
+    for (std::size_t k = 0; k < changes; ++k)
+      mutated.payload[random() % mutated.payload.size()] = static_cast<char>(random());
+    if (random() % 4 == 0) mutated.payload.resize(random() % (mutated.payload.size() + 20));
+    const std::uint32_t job = files().send(mutated.type, mutated.payload);
     const answer got = files().take(job);
-    if (one.type == frame::write && got.error == 0) {
+    if (mutated.type == frame::write && got.error == 0) {
       EXPECT_EQ(files().ask_as(job, frame::write_abort).error, 0);
     }
   }
@@ -1443,15 +1447,15 @@ TEST_P(WardenFiles, a_frame_may_come_byte_by_byte) {
   bytes.number(static_cast<std::uint32_t>(payload.bytes().size()))
       .number(static_cast<std::uint8_t>(frame::read))
       .number(std::uint32_t{9});
-  const std::string all = bytes.bytes() + payload.bytes();
-  for (const char one : all) {
-    files().stream().send_bytes(std::string_view(&one, 1));
+  const std::string stream = bytes.bytes() + payload.bytes();
+  for (const char c : stream) {
+    files().stream().send_bytes(std::string_view(&c, 1));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(files().take(9).data, "text");
 }
 
-// ---- the root, and the process
+// ---- the root, and the worker process
 
 TEST_P(WardenFiles, without_a_root_every_operation_is_refused) {
   file_client none("", walks());
@@ -1505,8 +1509,8 @@ TEST_P(WardenFiles, the_worker_holds_few_descriptors_and_leaks_none) {
   EXPECT_EQ(files().read("f").data, "text");
   const std::string place = "/proc/" + std::to_string(worker()) + "/fd";
   const auto count = [&place] {
-    const std::filesystem::directory_iterator all(place);
-    return std::distance(begin(all), end(all));
+    const std::filesystem::directory_iterator entries(place);
+    return std::distance(begin(entries), end(entries));
   };
   const auto before = count();
   EXPECT_LT(before, 10);

@@ -51,8 +51,8 @@ class warden_settings {
   std::uint32_t uid = no_change;
   std::uint32_t gid = no_change;
   /// Called on the session's executor with the result of each command that was not ended by a time limit, a memory
-  /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind, reason and
-  /// advice of the result. May be empty.
+  /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind,
+  /// reason and advice of the result. May be empty.
   std::function<void(command_result&)> explain_end;
   /// The maximum time without a message from the host, after which the warden ends everything. Zero, the default, means
   /// no maximum.

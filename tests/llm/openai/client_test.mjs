@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// node client_test.mjs FOLDER URL: OpenAI's official JavaScript client, as it lies in FOLDER/node_modules, against a scripted
-// service that plays the script of chat_peers_test.cpp. A line for each check: "ok NAME", or "not ok NAME: WHY".
+// node client_test.mjs FOLDER URL: tests the scripted service of chat_peers_test.cpp with OpenAI's official JavaScript
+// client in FOLDER/node_modules. Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 import { createRequire } from 'node:module'
 import { strict as assert } from 'node:assert'
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# python client_test.py URL: OpenAI's official Python client against a scripted service that plays the script of
-# chat_peers_test.cpp. The client checks every answer against its own types. A line for each check: "ok NAME", or
-# "not ok NAME: WHY".
+# python client_test.py URL: tests the scripted service of chat_peers_test.cpp with OpenAI's official Python client, which
+# compares each reply with its own types. Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 import json
 import sys
 import traceback
@@ -187,7 +186,7 @@ def an_error_within_a_stream():
     assert "overloaded" in why.message, why.message
 
 
-# The last one shows that the client would notice an answer of another shape.
+# The last check is a control: it shows that the client refuses a reply of a wrong form.
 @check
 def an_answer_of_a_wrong_shape_is_noticed():
     fails(openai.APIResponseValidationError, text_of)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The other side of the call.
+// Calls `take`, which is defined in takes.cpp. Linking must fail if the two files are compiled in different modes
+// (header-only and compiled).
 
 #include <cofferdam/core/command.hpp>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// One side of a call: takes an object of the library, in the mode that it is compiled in.
+// Defines a function that takes an object of the library. The type of the object depends on the mode (header-only or
+// compiled) that this file is compiled in.
 
 #include <cofferdam/core/command.hpp>
 

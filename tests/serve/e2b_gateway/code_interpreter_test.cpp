@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The gateway's code interpreter: with requests of E2B's SDKs, and with our own client.
+// Tests of the gateway's code interpreter: with requests as E2B's SDKs send them, and with our own client.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
@@ -58,22 +58,22 @@ TEST(E2bInterpreterLines, are_ascii_whatever_they_hold) {
 TEST(E2bInterpreterLines, output_is_told_in_whole_characters_wherever_it_was_cut) {
   const std::string whole = "a\u00e9\u20ac\U0001F600\xff z";
   for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
-    e2b_gateway::detail::interpreter_output one("stdout");
+    e2b_gateway::detail::interpreter_output output("stdout");
     std::string text;
     const auto add = [&text](const std::string& line) {
       if (!line.empty()) text += text_at(json_of(line), "text");
     };
-    add(one.take(as_bytes(std::string_view(whole).substr(0, cut))));
-    add(one.take(as_bytes(std::string_view(whole).substr(cut))));
-    add(one.finish(captured_output(to_bytes(whole), bytes(), whole.size())));
+    add(output.take(as_bytes(std::string_view(whole).substr(0, cut))));
+    add(output.take(as_bytes(std::string_view(whole).substr(cut))));
+    add(output.finish(captured_output(to_bytes(whole), bytes(), whole.size())));
     EXPECT_EQ(text, "a\u00e9\u20ac\U0001F600\ufffd z") << cut;
   }
 }
 
 TEST(E2bInterpreterLines, the_end_of_an_output_has_what_was_not_told_and_says_what_is_missing) {
-  e2b_gateway::detail::interpreter_output one("stdout");
-  one.take(as_bytes("abc"));
-  const std::string line = one.finish(captured_output(to_bytes("abcde"), to_bytes("xyz"), 100));
+  e2b_gateway::detail::interpreter_output output("stdout");
+  output.take(as_bytes("abc"));
+  const std::string line = output.finish(captured_output(to_bytes("abcde"), to_bytes("xyz"), 100));
   EXPECT_EQ(text_at(json_of(line), "text"), "de" + captured_output::cut_marker(92, 100) + "xyz");
   e2b_gateway::detail::interpreter_output nothing("stderr");
   EXPECT_EQ(nothing.finish(captured_output()), "");
@@ -85,36 +85,37 @@ TEST(E2bInterpreterLines, a_display_has_its_forms_under_their_own_names) {
                                                     {"application/json", R"({"a":1})"},
                                                     {"application/vnd.e2b.chart+json", "no JSON"},
                                                     {"text/x-own", "o"}};
-  const boost::json::value said = json_of(e2b_gateway::detail::interpreter_result_line(display_output(forms, true)));
-  EXPECT_EQ(said, json_of(R"({"type":"result","text":"it","png":"iVBO","json":{"a":1},"chart":"no JSON",
+  const boost::json::value result_line =
+      json_of(e2b_gateway::detail::interpreter_result_line(display_output(forms, true)));
+  EXPECT_EQ(result_line, json_of(R"({"type":"result","text":"it","png":"iVBO","json":{"a":1},"chart":"no JSON",
                               "extra":{"text/x-own":"o"},"is_main_result":true})"));
 }
 
 // ---- over HTTP ----
 
-http_request to_interpreter(std::string method, std::string target, const gateway_sandbox_name& one) {
+http_request to_interpreter(std::string method, std::string target, const gateway_sandbox_name& box) {
   http_request request(std::move(method), std::move(target));
-  request.field("E2b-Sandbox-Id", one.id).field("E2b-Sandbox-Port", "49999");
-  if (!one.token.empty()) request.field("X-Access-Token", one.token);
+  request.field("E2b-Sandbox-Id", box.id).field("E2b-Sandbox-Port", "49999");
+  if (!box.token.empty()) request.field("X-Access-Token", box.token);
   return request;
 }
 
-/// The received messages of a run.
+/// The status and the received messages of one run.
 struct heard_run {
   int status = 0;
   std::string text;
   std::vector<boost::json::value> lines;
 
   std::vector<std::string> types() const {
-    std::vector<std::string> all;
-    for (const boost::json::value& one : lines) all.push_back(text_at(one, "type"));
-    return all;
+    std::vector<std::string> result;
+    for (const boost::json::value& item : lines) result.push_back(text_at(item, "type"));
+    return result;
   }
   std::string all_of(const std::string& type, const char* member = "text") const {
-    std::string all;
-    for (const boost::json::value& one : lines)
-      if (text_at(one, "type") == type) all += text_at(one, member);
-    return all;
+    std::string joined;
+    for (const boost::json::value& item : lines)
+      if (text_at(item, "type") == type) joined += text_at(item, member);
+    return joined;
   }
 };
 
@@ -136,17 +137,17 @@ std::string execute_body(std::string_view code, const std::string& more = "") {
          more + "}";
 }
 
-awaitable<http_response> ask(gateway_client& client, gateway_sandbox_name one, std::string method, std::string target,
+awaitable<http_response> ask(gateway_client& client, gateway_sandbox_name box, std::string method, std::string target,
                              std::string body = "") {
-  http_request request = to_interpreter(std::move(method), std::move(target), one);
+  http_request request = to_interpreter(std::move(method), std::move(target), box);
   if (!body.empty()) request.content("application/json", body);
   http_response answer = co_await client.http.request(std::move(request));
   co_return answer;
 }
 
-awaitable<heard_run> execute(gateway_client& client, gateway_sandbox_name one, std::string code,
+awaitable<heard_run> execute(gateway_client& client, gateway_sandbox_name box, std::string code,
                              std::string more = "") {
-  http_response answer = co_await ask(client, one, "POST", "/execute", execute_body(code, more));
+  http_response answer = co_await ask(client, box, "POST", "/execute", execute_body(code, more));
   co_return heard(answer);
 }
 
@@ -156,9 +157,9 @@ void with_interpreter(const body& work, e2b_gateway::code_interpreter interprete
                       any_provider provider = cofferdam_test::local_provider()) {
   run_with_gateway(
       [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one =
+        const gateway_sandbox_name box =
             co_await client.create(R"({"templateID":"code-interpreter-v1","envVars":{"OF_THE_SANDBOX":"yes"}})");
-        co_await work(client, one);
+        co_await work(client, box);
       },
       e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, std::move(interpreter)),
       std::move(provider));
@@ -167,37 +168,37 @@ void with_interpreter(const body& work, e2b_gateway::code_interpreter interprete
 using words = std::vector<std::string>;
 
 TEST(E2bInterpreter, a_run_is_told_line_by_line_and_ends_with_its_end) {
-  with_interpreter([](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-    http_response alive = co_await ask(client, one, "GET", "/health");
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    http_response alive = co_await ask(client, box, "GET", "/health");
     EXPECT_EQ(said(alive), "200 \"OK\"");
-    heard_run run = co_await execute(client, one, "import sys\nprint('hi')\nx = 41\nx + 1");
+    heard_run run = co_await execute(client, box, "import sys\nprint('hi')\nx = 41\nx + 1");
     EXPECT_EQ(run.status, 200);
     EXPECT_EQ(run.types(), (words{"number_of_executions", "stdout", "result", "end_of_execution"}));
     EXPECT_EQ(run.lines[0].at("execution_count").as_int64(), 1);
     EXPECT_EQ(run.all_of("stdout"), "hi\n");
     EXPECT_EQ(run.lines[2], json_of(R"({"type":"result","text":"42","extra":{},"is_main_result":true})"));
-    run = co_await execute(client, one, "print(x, file=sys.stderr)");
+    run = co_await execute(client, box, "print(x, file=sys.stderr)");
     EXPECT_EQ(run.all_of("stderr"), "41\n") << "what was defined stays";
     EXPECT_EQ(run.lines[0].at("execution_count").as_int64(), 2);
   });
 }
 
 TEST(E2bInterpreter, an_exception_is_a_line_and_not_printed) {
-  with_interpreter([](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-    heard_run run = co_await execute(client, one, "print('before')\nraise ValueError('wrong')");
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    heard_run run = co_await execute(client, box, "print('before')\nraise ValueError('wrong')");
     EXPECT_EQ(run.status, 200);
     EXPECT_EQ(run.types(), (words{"number_of_executions", "stdout", "error", "end_of_execution"}));
     EXPECT_EQ(run.all_of("error", "name"), "ValueError");
     EXPECT_EQ(run.all_of("error", "value"), "wrong");
     EXPECT_NE(run.all_of("error", "traceback").find("raise ValueError('wrong')"), std::string::npos);
-    run = co_await execute(client, one, "def broken(:");
+    run = co_await execute(client, box, "def broken(:");
     EXPECT_EQ(run.all_of("error", "name"), "SyntaxError");
   });
 }
 
 TEST(E2bInterpreter, displays_come_behind_what_was_printed_before_them_with_all_their_forms) {
-  with_interpreter([](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-    heard_run run = co_await execute(client, one,
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    heard_run run = co_await execute(client, box,
                                      "class Shown:\n"
                                      "    def _repr_png_(self): return b'\\x89PNG'\n"
                                      "    def _repr_html_(self): return '<b>\\u00e9</b>'\n"
@@ -217,67 +218,68 @@ TEST(E2bInterpreter, displays_come_behind_what_was_printed_before_them_with_all_
 }
 
 TEST(E2bInterpreter, variables_of_the_sandbox_are_there_and_those_of_a_run_are_gone_after_it) {
-  with_interpreter([](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
     const std::string code =
         "import os\nprint(*[os.environ.get(n) for n in ['E2B_SANDBOX', 'OF_THE_SANDBOX', 'MINE']])";
-    heard_run run = co_await execute(client, one, code, R"(,"env_vars":{"MINE":"a b","OF_THE_SANDBOX":"other"})");
+    heard_run run = co_await execute(client, box, code, R"(,"env_vars":{"MINE":"a b","OF_THE_SANDBOX":"other"})");
     EXPECT_EQ(run.all_of("stdout"), "true other a b\n");
-    run = co_await execute(client, one, code, R"(,"env_vars":null,"context_id":null,"language":null)");
+    run = co_await execute(client, box, code, R"(,"env_vars":null,"context_id":null,"language":null)");
     EXPECT_EQ(run.all_of("stdout"), "true yes None\n");
-    run = co_await execute(client, one, code, R"(,"env_vars":{"A=B":"x"})");
+    run = co_await execute(client, box, code, R"(,"env_vars":{"A=B":"x"})");
     EXPECT_EQ(run.all_of("error", "name"), "ValueError") << "a name that cannot be one is an error of the run";
   });
 }
 
 TEST(E2bInterpreter, contexts_have_globals_and_a_directory_of_their_own) {
-  with_interpreter([](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-    co_await client.put(one, "/files?path=below/mine.py", "value = 7\n");
-    http_response answer = co_await ask(client, one, "POST", "/contexts", R"({"cwd":"/home/user/below"})");
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    co_await client.put(box, "/files?path=below/mine.py", "value = 7\n");
+    http_response answer = co_await ask(client, box, "POST", "/contexts", R"({"cwd":"/home/user/below"})");
     EXPECT_EQ(answer.status(), 200) << answer.text();
-    const boost::json::value made = json_of(answer.text());
-    EXPECT_EQ(text_at(made, "language"), "python");
-    EXPECT_EQ(text_at(made, "cwd"), "/home/user/below");
-    const std::string id = text_at(made, "id");
-    const std::string there = R"(,"context_id":")" + id + "\"";
-    heard_run run =
-        co_await execute(client, one, "import mine, os\nx = mine.value\nprint(os.path.basename(os.getcwd()))", there);
+    const boost::json::value created = json_of(answer.text());
+    EXPECT_EQ(text_at(created, "language"), "python");
+    EXPECT_EQ(text_at(created, "cwd"), "/home/user/below");
+    const std::string id = text_at(created, "id");
+    const std::string in_context = R"(,"context_id":")" + id + "\"";
+    heard_run run = co_await execute(
+        client, box, "import mine, os\nx = mine.value\nprint(os.path.basename(os.getcwd()))", in_context);
     EXPECT_EQ(run.all_of("stdout"), "below\n");
     EXPECT_EQ(run.lines[0].at("execution_count").as_int64(), 1);
-    run = co_await execute(client, one, "import sys\nprint(sys.path.index(os.getcwd()) == len(sys.path) - 1)", there);
+    run = co_await execute(client, box, "import sys\nprint(sys.path.index(os.getcwd()) == len(sys.path) - 1)",
+                           in_context);
     EXPECT_EQ(run.all_of("stdout"), "True\n") << "the standard library is before it";
-    run = co_await execute(client, one, "x");
+    run = co_await execute(client, box, "x");
     EXPECT_EQ(run.all_of("error", "name"), "NameError") << "of another context";
-    run = co_await execute(client, one, "x", there);
+    run = co_await execute(client, box, "x", in_context);
     EXPECT_EQ(run.all_of("result"), "7");
 
-    answer = co_await ask(client, one, "GET", "/contexts");
+    answer = co_await ask(client, box, "GET", "/contexts");
     EXPECT_EQ(json_of(answer.text()).as_array().size(), 2U) << answer.text();
-    answer = co_await ask(client, one, "POST", "/contexts/" + id + "/restart");
+    answer = co_await ask(client, box, "POST", "/contexts/" + id + "/restart");
     EXPECT_EQ(said(answer), "200 null");
-    run = co_await execute(client, one, "x", there);
+    run = co_await execute(client, box, "x", in_context);
     EXPECT_EQ(run.all_of("error", "name"), "NameError") << "it was restarted";
     EXPECT_EQ(run.lines[0].at("execution_count").as_int64(), 1);
-    run = co_await execute(client, one, "import os\nprint(os.path.basename(os.getcwd()))", there);
+    run = co_await execute(client, box, "import os\nprint(os.path.basename(os.getcwd()))", in_context);
     EXPECT_EQ(run.all_of("stdout"), "below\n") << "its directory is as before";
 
-    answer = co_await ask(client, one, "DELETE", "/contexts/" + id);
+    answer = co_await ask(client, box, "DELETE", "/contexts/" + id);
     EXPECT_EQ(said(answer), "200 null");
-    run = co_await execute(client, one, "1", there);
+    run = co_await execute(client, box, "1", in_context);
     EXPECT_EQ(run.status, 404);
     EXPECT_EQ(run.text, "Context " + id + " not found");
-    answer = co_await ask(client, one, "DELETE", "/contexts/" + id);
+    answer = co_await ask(client, box, "DELETE", "/contexts/" + id);
     EXPECT_EQ(answer.status(), 404);
-    answer = co_await ask(client, one, "POST", "/contexts/none/restart");
+    answer = co_await ask(client, box, "POST", "/contexts/none/restart");
     EXPECT_EQ(said(answer), "404 Context none not found");
   });
 }
 
 TEST(E2bInterpreter, requests_that_make_no_sense_are_refused_as_by_the_real_one) {
   with_interpreter(
-      [](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
+      [](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
         const auto refused = [&](std::string method, std::string target,
                                  std::string content) -> awaitable<std::string> {
-          http_response answer = co_await ask(client, one, std::move(method), std::move(target), std::move(content));
+          http_response answer = co_await ask(client, box, std::move(method), std::move(target), std::move(content));
           co_return said(answer);
         };
         std::string why = co_await refused("POST", "/execute", R"({"code":"1","context_id":"a","language":"python"})");
@@ -307,7 +309,7 @@ TEST(E2bInterpreter, requests_that_make_no_sense_are_refused_as_by_the_real_one)
         EXPECT_EQ(why.substr(0, 4), "413 ") << why;
         why = co_await refused("POST", "/contexts", R"({"language":"Python"})");
         EXPECT_EQ(why.substr(0, 4), "200 ") << why;
-        heard_run run = co_await execute(client, one, "1 + 1", R"(,"language":"python")");
+        heard_run run = co_await execute(client, box, "1 + 1", R"(,"language":"python")");
         EXPECT_EQ(run.all_of("result"), "2");
         why = co_await refused("POST", "/contexts", "{}");
         EXPECT_EQ(why, "429 There are 2 contexts, and no more are given");
@@ -317,8 +319,8 @@ TEST(E2bInterpreter, requests_that_make_no_sense_are_refused_as_by_the_real_one)
 
 TEST(E2bInterpreter, output_comes_while_the_code_runs_and_silence_is_told) {
   with_interpreter(
-      [](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-        http_request request = to_interpreter("POST", "/execute", one);
+      [](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+        http_request request = to_interpreter("POST", "/execute", box);
         request.content("application/json", execute_body("import os, time\nprint('up')\n"
                                                          "while not os.path.exists('go'): time.sleep(0.01)\n'done'"));
         http_exchange answer = co_await client.http.send(std::move(request));
@@ -331,7 +333,7 @@ TEST(E2bInterpreter, output_comes_while_the_code_runs_and_silence_is_told) {
         }
         EXPECT_NE(text.find("\"up\\n\""), std::string::npos) << text;
         EXPECT_EQ(text.find("end_of_execution"), std::string::npos) << text;
-        co_await client.put(one, "/files?path=go", "");
+        co_await client.put(box, "/files?path=go", "");
         bytes rest = co_await answer.read_all(1024 * 1024);
         EXPECT_NE(as_text(rest).find("done"), std::string::npos);
         EXPECT_TRUE(as_text(rest).ends_with("{\"type\":\"end_of_execution\"}\n"));
@@ -340,8 +342,8 @@ TEST(E2bInterpreter, output_comes_while_the_code_runs_and_silence_is_told) {
 }
 
 TEST(E2bInterpreter, a_client_that_goes_has_its_code_interrupted_and_what_it_defined_stays) {
-  with_interpreter([](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-    http_request request = to_interpreter("POST", "/execute", one);
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    http_request request = to_interpreter("POST", "/execute", box);
     request.content("application/json",
                     execute_body("import time\ndefined = 'yes'\nprint('up')\n"
                                  "try:\n    time.sleep(1000)\n"
@@ -356,14 +358,14 @@ TEST(E2bInterpreter, a_client_that_goes_has_its_code_interrupted_and_what_it_def
         text += as_text(bytes_view(room).first(count));
       }
     }
-    heard_run run = co_await execute(client, one, "import os\nprint(defined, os.path.exists('heard'))");
+    heard_run run = co_await execute(client, box, "import os\nprint(defined, os.path.exists('heard'))");
     EXPECT_EQ(run.all_of("stdout"), "yes True\n") << run.text;
     EXPECT_EQ(run.all_of("error", "name"), "");
   });
 }
 
 TEST(E2bInterpreter, runs_of_a_context_wait_for_each_other_and_contexts_do_not) {
-  with_interpreter([](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     std::vector<heard_run> ended;
     const auto over = [&](std::exception_ptr failure, heard_run run) {
@@ -372,18 +374,18 @@ TEST(E2bInterpreter, runs_of_a_context_wait_for_each_other_and_contexts_do_not) 
     };
     const std::string first =
         "import os, time\nopen('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\n'first'";
-    asio::co_spawn(executor, execute(client, one, first), over);
+    asio::co_spawn(executor, execute(client, box, first), over);
     for (;;) {
-      http_response there = co_await client.get(one, "/files?path=begun");
-      if (there.status() == 200) break;
+      http_response begun = co_await client.get(box, "/files?path=begun");
+      if (begun.status() == 200) break;
     }
-    asio::co_spawn(executor, execute(client, one, "'second'"), over);
-    http_response made = co_await ask(client, one, "POST", "/contexts", "{}");
-    const std::string id = text_at(json_of(made.text()), "id");
-    heard_run other = co_await execute(client, one, "'other'", R"(,"context_id":")" + id + "\"");
+    asio::co_spawn(executor, execute(client, box, "'second'"), over);
+    http_response created = co_await ask(client, box, "POST", "/contexts", "{}");
+    const std::string id = text_at(json_of(created.text()), "id");
+    heard_run other = co_await execute(client, box, "'other'", R"(,"context_id":")" + id + "\"");
     EXPECT_EQ(other.all_of("result"), "other");
     EXPECT_TRUE(ended.empty());
-    co_await client.put(one, "/files?path=go", "");
+    co_await client.put(box, "/files?path=go", "");
     const std::function<bool()> both = [&] { return ended.size() == 2; };
     const bool are_over = co_await comes_about(both);
     EXPECT_TRUE(are_over);
@@ -395,30 +397,30 @@ TEST(E2bInterpreter, runs_of_a_context_wait_for_each_other_and_contexts_do_not) 
 }
 
 TEST(E2bInterpreter, a_context_that_is_restarted_or_removed_ends_what_runs_in_it) {
-  with_interpreter([](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     for (const bool restarts : {true, false}) {
-      http_response made = co_await ask(client, one, "POST", "/contexts", "{}");
-      const std::string id = text_at(json_of(made.text()), "id");
-      const std::string there = R"(,"context_id":")" + id + "\"";
+      http_response created = co_await ask(client, box, "POST", "/contexts", "{}");
+      const std::string id = text_at(json_of(created.text()), "id");
+      const std::string in_context = R"(,"context_id":")" + id + "\"";
       std::vector<heard_run> ended;
       const auto over = [&](std::exception_ptr failure, heard_run run) {
         EXPECT_FALSE(failure);
         ended.push_back(std::move(run));
       };
       const std::string mark = restarts ? "mark1" : "mark2";
-      asio::co_spawn(executor,
-                     execute(client, one, "open('" + mark + "', 'w').close()\nimport time\ntime.sleep(1000)", there),
-                     over);
+      asio::co_spawn(
+          executor,
+          execute(client, box, "open('" + mark + "', 'w').close()\nimport time\ntime.sleep(1000)", in_context), over);
       for (;;) {
-        http_response found = co_await client.get(one, "/files?path=" + mark);
+        http_response found = co_await client.get(box, "/files?path=" + mark);
         if (found.status() == 200) break;
       }
       http_response answer;
       if (restarts) {
-        answer = co_await ask(client, one, "POST", "/contexts/" + id + "/restart");
+        answer = co_await ask(client, box, "POST", "/contexts/" + id + "/restart");
       } else {
-        answer = co_await ask(client, one, "DELETE", "/contexts/" + id);
+        answer = co_await ask(client, box, "DELETE", "/contexts/" + id);
       }
       EXPECT_EQ(said(answer), "200 null");
       const std::function<bool()> is_over = [&] { return !ended.empty(); };
@@ -432,11 +434,11 @@ TEST(E2bInterpreter, a_context_that_is_restarted_or_removed_ends_what_runs_in_it
 }
 
 TEST(E2bInterpreter, code_that_kills_its_own_process_is_an_error_line_and_the_next_begins_afresh) {
-  with_interpreter([](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-    heard_run run = co_await execute(client, one, "x = 1\nimport os\nos.kill(os.getpid(), 9)");
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    heard_run run = co_await execute(client, box, "x = 1\nimport os\nos.kill(os.getpid(), 9)");
     EXPECT_EQ(run.all_of("error", "name"), "UnexpectedEndOfExecution") << run.text;
     EXPECT_EQ(run.types().back(), "end_of_execution");
-    run = co_await execute(client, one, "x");
+    run = co_await execute(client, box, "x");
     EXPECT_EQ(run.all_of("error", "name"), "NameError");
     EXPECT_EQ(run.lines[0].at("execution_count").as_int64(), 1);
   });
@@ -444,8 +446,8 @@ TEST(E2bInterpreter, code_that_kills_its_own_process_is_an_error_line_and_the_ne
 
 TEST(E2bInterpreter, output_and_results_are_bounded_and_what_is_missing_is_said) {
   with_interpreter(
-      [](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-        heard_run run = co_await execute(client, one,
+      [](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+        heard_run run = co_await execute(client, box,
                                          "print('a' * 5000 + 'z' * 5000)\n"
                                          "class Large:\n    def _repr_html_(self): return 'h' * 20000\n"
                                          "display(Large())\n'small'");
@@ -462,16 +464,16 @@ TEST(E2bInterpreter, output_and_results_are_bounded_and_what_is_missing_is_said)
 
 TEST(E2bInterpreter, what_all_clients_hold_together_is_bounded) {
   with_interpreter(
-      [](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-        heard_run run = co_await execute(client, one, "'h' * 30000");
+      [](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+        heard_run run = co_await execute(client, box, "'h' * 30000");
         EXPECT_NE(run.all_of("stderr").find("was left out"), std::string::npos) << run.text.substr(0, 200);
-        run = co_await execute(client, one, std::string(40000, '#'));
+        run = co_await execute(client, box, std::string(40000, '#'));
         EXPECT_EQ(run.status, 503) << run.text;
         for (int i = 0; i < 3; ++i) {
-          run = co_await execute(client, one, std::string(12000, '#'));
+          run = co_await execute(client, box, std::string(12000, '#'));
           EXPECT_EQ(run.status, 200) << run.text;
         }
-        run = co_await execute(client, one, "'fits'");
+        run = co_await execute(client, box, "'fits'");
         EXPECT_EQ(run.all_of("result"), "fits") << "what was held was given back";
       },
       e2b_gateway::code_interpreter().memory(20000));
@@ -479,11 +481,11 @@ TEST(E2bInterpreter, what_all_clients_hold_together_is_bounded) {
 
 TEST(E2bInterpreter, an_environment_without_python_is_an_error_that_says_so) {
   with_interpreter(
-      [](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-        heard_run run = co_await execute(client, one, "1");
+      [](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+        heard_run run = co_await execute(client, box, "1");
         EXPECT_EQ(run.status, 500);
         EXPECT_NE(run.text.find("no-such-python"), std::string::npos) << run.text;
-        run = co_await execute(client, one, "1");
+        run = co_await execute(client, box, "1");
         EXPECT_EQ(run.status, 500) << "it is tried again";
       },
       e2b_gateway::code_interpreter(python().interpreter("no-such-python")));
@@ -491,8 +493,8 @@ TEST(E2bInterpreter, an_environment_without_python_is_an_error_that_says_so) {
 
 TEST(E2bInterpreter, a_layer_of_the_stack_stands_before_it_too) {
   with_interpreter(
-      [](gateway_client& client, gateway_sandbox_name one) -> awaitable<void> {
-        heard_run run = co_await execute(client, one, "1");
+      [](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+        heard_run run = co_await execute(client, box, "1");
         EXPECT_EQ(run.status, 500) << run.text;
       },
       e2b_gateway::code_interpreter(), any_provider(local().without_warning() | allow_commands("ls")));
@@ -501,8 +503,8 @@ TEST(E2bInterpreter, a_layer_of_the_stack_stands_before_it_too) {
 TEST(E2bInterpreter, either_token_of_a_secured_sandbox_opens_it_and_nothing_else_does) {
   run_with_gateway(
       [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        http_response made = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
-        const boost::json::value value = json_of(made.text());
+        http_response created = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
+        const boost::json::value value = json_of(created.text());
         const std::string traffic = text_at(value, "trafficAccessToken");
         const std::string token = text_at(value, "envdAccessToken");
         EXPECT_FALSE(traffic.empty());
@@ -536,8 +538,8 @@ TEST(E2bInterpreter, either_token_of_a_secured_sandbox_opens_it_and_nothing_else
 TEST(E2bInterpreter, a_sandbox_that_is_killed_ends_its_code) {
   run_with_gateway(
       [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
-        http_request request = to_interpreter("POST", "/execute", one);
+        const gateway_sandbox_name box = co_await client.create();
+        http_request request = to_interpreter("POST", "/execute", box);
         request.content("application/json", execute_body("import time\nprint('up')\ntime.sleep(1000)"));
         http_exchange answer = co_await client.http.send(std::move(request));
         std::array<std::byte, 4096> room{};
@@ -547,7 +549,7 @@ TEST(E2bInterpreter, a_sandbox_that_is_killed_ends_its_code) {
           if (count == 0) break;
           text += as_text(bytes_view(room).first(count));
         }
-        http_response killed = co_await client.api("DELETE", "/sandboxes/" + one.id);
+        http_response killed = co_await client.api("DELETE", "/sandboxes/" + box.id);
         EXPECT_EQ(killed.status(), 204);
         bool is_cut = false;
         try {
@@ -576,7 +578,7 @@ void with_client(Body work) {
       local().without_warning(), e2b_gateway::options()
                                      .api_key(client_key)
                                      .port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter()));
-  const auto all = [&]() -> awaitable<void> {
+  const auto work_in_sandbox = [&]() -> awaitable<void> {
     e2b::provider recipe = e2b::from_template("code-interpreter-v1")
                                .variables_from(e2b::surroundings())
                                .api_key(client_key)
@@ -584,39 +586,39 @@ void with_client(Body work) {
                                .sandbox_url(gateway.url());
     co_await cofferdam::with(std::move(recipe), std::ref(work));
   };
-  cofferdam_test::run(all);
+  cofferdam_test::run(work_in_sandbox);
 }
 
 TEST(E2bInterpreter, our_own_client_runs_code_in_contexts) {
   with_client([](e2b::environment& env) -> awaitable<void> {
-    e2b::code_interpreter there(env);
-    e2b::execution done = co_await there.run(e2b::code("print('\u00e9')\n[i * i for i in range(5)]"));
+    e2b::code_interpreter interpreter(env);
+    e2b::execution done = co_await interpreter.run(e2b::code("print('\u00e9')\n[i * i for i in range(5)]"));
     EXPECT_TRUE(done.ok());
     EXPECT_EQ(done.out.text(), "\u00e9\n");
     EXPECT_EQ(done.value(), "[0, 1, 4, 9, 16]");
     EXPECT_EQ(done.number, 1);
-    e2b::code_context context = co_await there.make_context("python", ".");
-    e2b::execution failed = co_await there.run(e2b::code("1 / 0").in(context));
+    e2b::code_context context = co_await interpreter.make_context("python", ".");
+    e2b::execution failed = co_await interpreter.run(e2b::code("1 / 0").in(context));
     EXPECT_TRUE(failed.error.has_value());
     if (failed.error) {
       EXPECT_EQ(failed.error->name, "ZeroDivisionError");
     }
     EXPECT_EQ(failed.err.text(), "");
-    std::vector<e2b::code_context> all = co_await there.contexts();
-    EXPECT_EQ(all.size(), 2U);
-    co_await there.restart(context);
-    co_await there.remove(context);
-    all = co_await there.contexts();
-    EXPECT_EQ(all.size(), 1U);
+    std::vector<e2b::code_context> contexts = co_await interpreter.contexts();
+    EXPECT_EQ(contexts.size(), 2U);
+    co_await interpreter.restart(context);
+    co_await interpreter.remove(context);
+    contexts = co_await interpreter.contexts();
+    EXPECT_EQ(contexts.size(), 1U);
   });
 }
 
 TEST(E2bInterpreter, the_time_limit_of_our_own_client_interrupts_the_code) {
   with_client([](e2b::environment& env) -> awaitable<void> {
-    e2b::code_interpreter there(env);
-    e2b::execution slow = co_await there.run(e2b::code("x = 5\nimport time\ntime.sleep(1000)").timeout(300ms));
+    e2b::code_interpreter interpreter(env);
+    e2b::execution slow = co_await interpreter.run(e2b::code("x = 5\nimport time\ntime.sleep(1000)").timeout(300ms));
     EXPECT_TRUE(slow.timed_out);
-    e2b::execution after = co_await there.run(e2b::code("'it goes on'"));
+    e2b::execution after = co_await interpreter.run(e2b::code("'it goes on'"));
     EXPECT_EQ(after.value(), "it goes on");
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The limits on what one client of a gateway may take from others: memory, time, file look-ups.
+// Tests of the limits on what one client of a gateway may take from the others: memory, time and file operations.
 
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
@@ -45,16 +45,16 @@ using cofferdam_test::text_at;
 
 constexpr std::size_t kib = 1024;
 
-/// The head of a request with a body of so many bytes.
+/// Returns the head of a request whose body has `size` bytes.
 std::string head_of(const std::string& target, const std::string& fields, std::size_t size) {
   return "POST " + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + fields +
          "Content-Length: " + std::to_string(size) + "\r\n\r\n";
 }
 std::string key_field(const std::string& key) { return "X-API-KEY: " + key + "\r\n"; }
-std::string sandbox_fields(const gateway_sandbox_name& one, const char* port = "49983") {
-  return "E2b-Sandbox-Id: " + one.id + "\r\nE2b-Sandbox-Port: " + port + "\r\nX-Access-Token: " + one.token + "\r\n";
+std::string sandbox_fields(const gateway_sandbox_name& box, const char* port = "49983") {
+  return "E2b-Sandbox-Id: " + box.id + "\r\nE2b-Sandbox-Port: " + port + "\r\nX-Access-Token: " + box.token + "\r\n";
 }
-/// A message that is so many bytes long.
+/// Returns a JSON message that is exactly `size` bytes long.
 std::string padded(const std::string& members, std::size_t size) {
   const std::string text = "{" + members + R"(,"padding":")";
   return text + std::string(size - text.size() - 2, 'x') + "\"}";
@@ -66,13 +66,13 @@ std::chrono::seconds since(std::chrono::steady_clock::time_point begun) {
 }
 
 awaitable<std::list<raw_client>> say_often(gateway_client& client, std::size_t times, std::string text) {
-  std::list<raw_client> all;
+  std::list<raw_client> clients;
   for (std::size_t i = 0; i < times; ++i) {
-    raw_client one = co_await raw_client::connect(client.there());
-    co_await one.say(text);
-    all.push_back(std::move(one));
+    raw_client raw = co_await raw_client::connect(client.there());
+    co_await raw.say(text);
+    clients.push_back(std::move(raw));
   }
-  co_return all;
+  co_return clients;
 }
 
 // ---- memory ----
@@ -107,15 +107,15 @@ TEST(E2bFairShare, one_owner_never_has_the_memory_of_all) {
 }
 
 TEST(E2bFairShare, a_request_that_comes_too_late_is_408_and_nobody_is_told) {
-  int told = 0;
+  int failures = 0;
   http_server_settings server;
-  server.on_error([&](const http_request_head&, const std::exception_ptr&) { ++told; });
+  server.on_error([&](const http_request_head&, const std::exception_ptr&) { ++failures; });
   run_with_gateway(
       [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
+        const gateway_sandbox_name box = co_await client.create();
         const std::string api = key_field(client.key);
-        const std::string envd = sandbox_fields(one);
-        const std::string interpreter = sandbox_fields(one, "49999");
+        const std::string envd = sandbox_fields(box);
+        const std::string interpreter = sandbox_fields(box, "49999");
         const std::vector<std::string> heads{
             head_of("/v2/sandboxes", api, 100), head_of("/process.Process/List", envd, 100),
             head_of("/filesystem.Filesystem/Stat", envd, 40 * kib), head_of("/execute", interpreter, 100),
@@ -126,7 +126,7 @@ TEST(E2bFairShare, a_request_that_comes_too_late_is_408_and_nobody_is_told) {
           const std::string answer = co_await slow.hear("\r\n");
           EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 408") << head;
         }
-        EXPECT_EQ(told, 0);
+        EXPECT_EQ(failures, 0);
       },
       e2b_gateway::options().message_timeout(100ms).server(server).port(
           49999, e2b_gateway::code_interpreter().request_timeout(100ms)));
@@ -165,7 +165,7 @@ TEST(E2bFairShare, a_wait_for_memory_ends_in_time_and_may_be_destroyed_or_cancel
 
 // ---- files ----
 
-/// Local, and its listings wait until they may go on.
+/// A local environment whose listings (and, if requested, `stat` calls) wait until the test opens the gate.
 class gated_files {
  public:
   struct gate {
@@ -178,7 +178,9 @@ class gated_files {
 
   gated_files(local_environment inside, std::shared_ptr<gate> at) : inside_(std::move(inside)), gate_(std::move(at)) {}
   awaitable<command_result> run_command(command c) { return inside_.run_command(std::move(c)); }
-  awaitable<bytes> read_file(std::string path, std::size_t most) { return inside_.read_file(std::move(path), most); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return inside_.read_file(std::move(path), max_bytes);
+  }
   awaitable<void> write_file(std::string path, bytes_view content) {
     return inside_.write_file(std::move(path), content);
   }
@@ -193,9 +195,9 @@ class gated_files {
     ++gate_->listing;
     gate_->max_listing = std::max(gate_->max_listing, gate_->listing);
     while (!gate_->is_open) co_await cofferdam_test::pause(2ms);
-    std::vector<directory_entry> all = co_await inside_.files().list(std::move(path), options);
+    std::vector<directory_entry> entries = co_await inside_.files().list(std::move(path), options);
     --gate_->listing;
-    co_return all;
+    co_return entries;
   }
   awaitable<void> close() { return inside_.close(); }
 
@@ -221,7 +223,7 @@ TEST(E2bFairShare, who_waits_for_a_listing_holds_no_memory) {
   const auto gate = std::make_shared<gated_files::gate>();
   run_with_gateway(
       [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
+        const gateway_sandbox_name box = co_await client.create();
         gate->is_open = false;
         const asio::any_io_executor executor = co_await asio::this_coro::executor;
         int answered = 0;
@@ -232,13 +234,13 @@ TEST(E2bFairShare, who_waits_for_a_listing_holds_no_memory) {
         };
         const std::string method = "filesystem.Filesystem/ListDir";
         for (int i = 0; i < 4; ++i)
-          asio::co_spawn(executor, client.call(one, method, padded(R"("path":".")", 40 * kib)), over);
+          asio::co_spawn(executor, client.call(box, method, padded(R"("path":".")", 40 * kib)), over);
         const std::function<bool()> all = [&] { return gate->stats == 4; };
         const bool waits = co_await comes_about(all);
         EXPECT_TRUE(waits) << "each has the memory of all until it waits: " << gate->stats;
         const auto begun = std::chrono::steady_clock::now();
         http_response answer =
-            co_await client.call(one, "filesystem.Filesystem/Stat", padded(R"("path":".")", 40 * kib));
+            co_await client.call(box, "filesystem.Filesystem/Stat", padded(R"("path":".")", 40 * kib));
         EXPECT_EQ(answer.status(), 200) << answer.text();
         EXPECT_LT(since(begun), 20s);
         gate->is_open = true;
@@ -253,7 +255,7 @@ TEST(E2bFairShare, memory_that_does_not_come_is_503) {
   const auto gate = std::make_shared<gated_files::gate>();
   run_with_gateway(
       [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
+        const gateway_sandbox_name box = co_await client.create();
         gate->is_open = false;
         gate->holds_stats = true;
         const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -264,11 +266,11 @@ TEST(E2bFairShare, memory_that_does_not_come_is_503) {
           is_answered = true;
         };
         const std::string message = padded(R"("path":".")", 40 * kib);
-        asio::co_spawn(executor, client.call(one, "filesystem.Filesystem/Stat", message), over);
+        asio::co_spawn(executor, client.call(box, "filesystem.Filesystem/Stat", message), over);
         const std::function<bool()> stands = [&] { return gate->stats == 1; };
         const bool is_held = co_await comes_about(stands);
         EXPECT_TRUE(is_held);
-        http_response answer = co_await client.call(one, "filesystem.Filesystem/Stat", message);
+        http_response answer = co_await client.call(box, "filesystem.Filesystem/Stat", message);
         EXPECT_EQ(
             said(answer),
             "503 {\"code\":\"unavailable\",\"message\":\"The gateway has no memory for another request; try again "
@@ -281,7 +283,7 @@ TEST(E2bFairShare, memory_that_does_not_come_is_503) {
         const std::function<bool()> done = [&] { return is_answered; };
         const bool ended = co_await comes_about(done);
         EXPECT_TRUE(ended);
-        answer = co_await client.call(one, "filesystem.Filesystem/Stat", message);
+        answer = co_await client.call(box, "filesystem.Filesystem/Stat", message);
         EXPECT_EQ(answer.status(), 200) << "what was held was given back: " << answer.text();
       },
       little_memory().message_timeout(100ms), any_provider(gated_provider(gate)));
@@ -291,7 +293,7 @@ TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
   const auto gate = std::make_shared<gated_files::gate>();
   run_with_gateway(
       [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
+        const gateway_sandbox_name box = co_await client.create();
         gate->is_open = false;
         const asio::any_io_executor executor = co_await asio::this_coro::executor;
         std::vector<std::string> ids;
@@ -301,7 +303,7 @@ TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
           if (answer.status() == 200) ids.push_back(text_at(json_of(answer.text()), "watcherId"));
         };
         for (int i = 0; i < 4; ++i)
-          asio::co_spawn(executor, client.call(one, "filesystem.Filesystem/CreateWatcher", R"({"path":"."})"), over);
+          asio::co_spawn(executor, client.call(box, "filesystem.Filesystem/CreateWatcher", R"({"path":"."})"), over);
         const std::function<bool()> all = [&] { return gate->stats == 4; };
         const bool waits = co_await comes_about(all);
         EXPECT_TRUE(waits);
@@ -309,19 +311,19 @@ TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
         EXPECT_EQ(gate->max_listing, 1);
         gate->is_open = true;
         const std::function<bool()> done = [&] { return ids.size() == 4; };
-        const bool made = co_await comes_about(done);
-        EXPECT_TRUE(made);
+        const bool all_done = co_await comes_about(done);
+        EXPECT_TRUE(all_done);
         gate->is_open = false;
         int heard = 0;
-        const auto told = [&](std::exception_ptr failure, http_response answer) {
+        const auto replied = [&](std::exception_ptr failure, http_response answer) {
           EXPECT_FALSE(failure);
           EXPECT_EQ(said(answer), "200 {}");
           ++heard;
         };
         for (const std::string& id : ids)
           asio::co_spawn(executor,
-                         client.call(one, "filesystem.Filesystem/GetWatcherEvents", "{\"watcherId\":\"" + id + "\"}"),
-                         told);
+                         client.call(box, "filesystem.Filesystem/GetWatcherEvents", "{\"watcherId\":\"" + id + "\"}"),
+                         replied);
         const std::function<bool()> looks = [&] { return gate->listing == 1; };
         const bool begun = co_await comes_about(looks);
         EXPECT_TRUE(begun);
@@ -339,13 +341,13 @@ TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
 
 TEST(E2bFairShare, a_tag_is_short) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-    const gateway_sandbox_name one = co_await client.create();
-    gateway_stream refused = co_await client.run(one, "echo begun", ",\"tag\":\"" + std::string(1025, 't') + "\"");
+    const gateway_sandbox_name box = co_await client.create();
+    gateway_stream refused = co_await client.run(box, "echo begun", ",\"tag\":\"" + std::string(1025, 't') + "\"");
     EXPECT_EQ(refused.out, "");
     EXPECT_EQ(refused.ending(),
               R"({"error":{"code":"invalid_argument","message":"the tag is longer than 1024 bytes"}})");
-    gateway_stream taken = co_await client.run(one, "echo begun", ",\"tag\":\"" + std::string(1024, 't') + "\"");
-    EXPECT_EQ(taken.out, "begun\n");
+    gateway_stream accepted = co_await client.run(box, "echo begun", ",\"tag\":\"" + std::string(1024, 't') + "\"");
+    EXPECT_EQ(accepted.out, "begun\n");
   });
 }
 
@@ -356,32 +358,32 @@ TEST(E2bFairShare, a_process_that_has_ended_is_forgotten_though_nobody_asks) {
       return e2b_gateway::detail::open_environment(local().without_warning());
     };
     const auto core = std::make_shared<e2b_gateway::detail::sandbox_registry>(executor, opener, e2b_gateway::options());
-    const auto one = co_await e2b_gateway::detail::sandbox_registry::create(
+    const auto box = co_await e2b_gateway::detail::sandbox_registry::create(
         core, e2b_gateway::detail::sandbox_settings(), std::chrono::seconds(600));
-    one->ended_time = 500ms;
+    box->ended_time = 500ms;
     std::weak_ptr<e2b_gateway::detail::served_process> ended;
     std::uint32_t pid = 0;
     {
-      process running = co_await one->environment().start(argv("true"));
-      const auto made = std::make_shared<e2b_gateway::detail::served_process>(
-          executor, std::move(running), one->next_pid(), boost::json::object(), "mine", false, false);
-      one->add(made);
-      ended = made;
-      pid = made->pid();
-      const std::function<bool()> is_over = [&] { return made->end() && one->processes().empty(); };
+      process running = co_await box->environment().start(argv("true"));
+      const auto served = std::make_shared<e2b_gateway::detail::served_process>(
+          executor, std::move(running), box->next_pid(), boost::json::object(), "mine", false, false);
+      box->add(served);
+      ended = served;
+      pid = served->pid();
+      const std::function<bool()> is_over = [&] { return served->end() && box->processes().empty(); };
       const bool over = co_await comes_about(is_over);
       EXPECT_TRUE(over);
-      EXPECT_EQ(made->tag(), "") << "it is of no use any more";
+      EXPECT_EQ(served->tag(), "") << "it is of no use any more";
     }
-    EXPECT_TRUE(one->find_ended(pid)) << "who comes late still hears how it ended";
+    EXPECT_TRUE(box->find_ended(pid)) << "who comes late still hears how it ended";
     const std::function<bool()> is_forgotten = [&] { return ended.expired(); };
     const bool forgotten = co_await comes_about(is_forgotten);
     EXPECT_TRUE(forgotten);
-    one->ended_time = 1h;
-    process running = co_await one->environment().start(argv("true"));
-    one->add(std::make_shared<e2b_gateway::detail::served_process>(executor, std::move(running), one->next_pid(),
+    box->ended_time = 1h;
+    process running = co_await box->environment().start(argv("true"));
+    box->add(std::make_shared<e2b_gateway::detail::served_process>(executor, std::move(running), box->next_pid(),
                                                                    boost::json::object(), "mine", false, false));
-    const std::function<bool()> is_over = [&] { return one->processes().empty(); };
+    const std::function<bool()> is_over = [&] { return box->processes().empty(); };
     const bool over = co_await comes_about(is_over);
     EXPECT_TRUE(over);
     co_await e2b_gateway::detail::sandbox_registry::close_all(core);
@@ -391,31 +393,31 @@ TEST(E2bFairShare, a_process_that_has_ended_is_forgotten_though_nobody_asks) {
 // ---- the code interpreter ----
 
 TEST(E2bFairShare, a_sandbox_has_a_part_of_the_interpreters_memory_and_room_for_one_request) {
-  const auto all = std::make_shared<e2b_gateway::detail::interpreter_memory>(1000);
-  e2b_gateway::detail::interpreter_memory first(all, 10);
-  e2b_gateway::detail::interpreter_memory second(all, 300);
+  const auto shared = std::make_shared<e2b_gateway::detail::interpreter_memory>(1000);
+  e2b_gateway::detail::interpreter_memory first(shared, 10);
+  e2b_gateway::detail::interpreter_memory second(shared, 300);
   EXPECT_FALSE(first.take(251));
   EXPECT_TRUE(first.take(250));
   EXPECT_FALSE(first.take(1));
   EXPECT_TRUE(second.take(300));
   EXPECT_FALSE(second.take(1));
-  EXPECT_FALSE(all->take(451));
-  EXPECT_TRUE(all->take(450));
+  EXPECT_FALSE(shared->take(451));
+  EXPECT_TRUE(shared->take(450));
   first.give(250);
-  EXPECT_FALSE(all->take(251));
-  EXPECT_TRUE(all->take(250));
+  EXPECT_FALSE(shared->take(251));
+  EXPECT_TRUE(shared->take(250));
   EXPECT_FALSE(first.take(1)) << "it has room, and all together have none";
 }
 
 TEST(E2bFairShare, requests_to_an_interpreter_take_memory_as_they_come_and_only_their_sandboxs_part) {
   run_with_gateway(
       [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
+        const gateway_sandbox_name box = co_await client.create();
         const gateway_sandbox_name other = co_await client.create();
-        const std::string head = head_of("/execute", sandbox_fields(one, "49999"), 10'000);
+        const std::string head = head_of("/execute", sandbox_fields(box, "49999"), 10'000);
         std::list<raw_client> idle = co_await say_often(client, 12, head + "{");
         const std::string code = padded(R"("code":"'answered'")", 9'000);
-        for (const gateway_sandbox_name& each : {one, other}) {
+        for (const gateway_sandbox_name& each : {box, other}) {
           http_request request("POST", "/execute");
           request.field("E2b-Sandbox-Id", each.id).field("E2b-Sandbox-Port", "49999");
           request.field("X-Access-Token", each.token).content("application/json", code);
@@ -438,9 +440,9 @@ TEST(E2bFairShare, requests_to_an_interpreter_take_memory_as_they_come_and_only_
 TEST(E2bFairShare, contexts_that_are_being_made_count_as_executions) {
   run_with_gateway(
       [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
+        const gateway_sandbox_name box = co_await client.create();
         std::list<raw_client> slow =
-            co_await say_often(client, 2, head_of("/contexts", sandbox_fields(one, "49999"), 100) + "{");
+            co_await say_often(client, 2, head_of("/contexts", sandbox_fields(box, "49999"), 100) + "{");
         const std::string refused = co_await slow.back().hear("this sandbox");
         EXPECT_EQ(refused.substr(0, 12), "HTTP/1.1 429");
         EXPECT_NE(refused.find("Too many executions"), std::string::npos);

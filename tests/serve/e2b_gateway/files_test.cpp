@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The data plane: files and directories of a sandbox, and its further ports.
+// Tests of the gateway's API inside a sandbox: files and directories, and services on further ports.
 
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
@@ -40,107 +40,107 @@ using cofferdam_test::text_at;
 
 TEST(E2bFiles, come_back_as_they_went) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-    const gateway_sandbox_name one = co_await client.create();
+    const gateway_sandbox_name box = co_await client.create();
     std::string content(3'000'000, '\0');
     for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7919 >> 3);
-    http_response answer = co_await client.put(one, "/files?path=%2Fhome%2Fuser%2Fa%20b%2Fc+d.bin", content);
+    http_response answer = co_await client.put(box, "/files?path=%2Fhome%2Fuser%2Fa%20b%2Fc+d.bin", content);
     EXPECT_EQ(said(answer), R"(200 [{"name":"c d.bin","path":"/home/user/a b/c d.bin","type":"file"}])");
     EXPECT_EQ(answer.field("Content-Type"), "text/plain; charset=utf-8");
-    answer = co_await client.get(one, "/files?path=a%20b%2Fc%20d.bin");
+    answer = co_await client.get(box, "/files?path=a%20b%2Fc%20d.bin");
     EXPECT_EQ(answer.status(), 200);
     EXPECT_TRUE(answer.text() == content);
     EXPECT_EQ(answer.field("Content-Length"), "3000000");
     EXPECT_EQ(answer.field("Content-Disposition"), "inline; filename=\"c d.bin\"");
     EXPECT_EQ(answer.field("Content-Type"), "application/octet-stream");
-    answer = co_await client.put(one, "/files?path=empty", "");
+    answer = co_await client.put(box, "/files?path=empty", "");
     EXPECT_EQ(answer.status(), 200);
-    answer = co_await client.get(one, "/files?path=empty&username=root");
+    answer = co_await client.get(box, "/files?path=empty&username=root");
     EXPECT_EQ(said(answer), "200 ");
     const std::string form =
         "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"/home/user/f/1\"\r\n\r\none\r\n"
         "--B\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\nskipped\r\n"
         "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f/2\"\r\n\r\n\r\n--B--\r\n";
-    answer = co_await client.put(one, "/files", form, "multipart/form-data; boundary=B");
+    answer = co_await client.put(box, "/files", form, "multipart/form-data; boundary=B");
     EXPECT_EQ(said(answer), R"(200 [{"name":"1","path":"/home/user/f/1","type":"file"},)"
                             R"({"name":"2","path":"/home/user/f/2","type":"file"}])");
-    answer = co_await client.get(one, "/files?path=f/1");
+    answer = co_await client.get(box, "/files?path=f/1");
     EXPECT_EQ(said(answer), "200 one");
-    answer = co_await client.put(one, "/files", "--B--\r\n", "multipart/form-data; boundary=B");
+    answer = co_await client.put(box, "/files", "--B--\r\n", "multipart/form-data; boundary=B");
     EXPECT_EQ(said(answer), "200 []");
   });
 }
 
 TEST(E2bFiles, what_is_wrong_is_said_as_by_the_real_one) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-    const gateway_sandbox_name one = co_await client.create();
-    co_await client.put(one, "/files?path=d/file", "x");
+    const gateway_sandbox_name box = co_await client.create();
+    co_await client.put(box, "/files?path=d/file", "x");
     const auto failure = [](int code, const std::string& message) {
       return std::to_string(code) + " {\"code\":" + std::to_string(code) + ",\"message\":\"" + message + "\"}";
     };
-    http_response answer = co_await client.get(one, "/files?path=%2Fhome%2Fuser%2Fnone");
+    http_response answer = co_await client.get(box, "/files?path=%2Fhome%2Fuser%2Fnone");
     EXPECT_EQ(said(answer), failure(404, "path '/home/user/none' does not exist"));
-    answer = co_await client.get(one, "/files?path=d/file/below");
+    answer = co_await client.get(box, "/files?path=d/file/below");
     EXPECT_GE(answer.status(), 400);
-    answer = co_await client.get(one, "/files");
+    answer = co_await client.get(box, "/files");
     EXPECT_EQ(said(answer), failure(400, "path '/home/user' is a directory"));
-    answer = co_await client.get(one, "/files?path=d");
+    answer = co_await client.get(box, "/files?path=d");
     EXPECT_EQ(said(answer), failure(400, "path '/home/user/d' is a directory"));
-    answer = co_await client.get(one, "/files?path=x&username=nobodyx");
+    answer = co_await client.get(box, "/files?path=x&username=nobodyx");
     EXPECT_EQ(said(answer), failure(401, "error looking up user 'nobodyx': user: unknown user nobodyx"));
-    answer = co_await client.put(one, "/files?path=d", "x");
+    answer = co_await client.put(box, "/files?path=d", "x");
     EXPECT_EQ(answer.status(), 400) << answer.text();
-    answer = co_await client.put(one, "/files?path=d/file/below", "x");
+    answer = co_await client.put(box, "/files?path=d/file/below", "x");
     EXPECT_GE(answer.status(), 400);
-    answer = co_await client.put(one, "/files", "x");
+    answer = co_await client.put(box, "/files", "x");
     EXPECT_EQ(said(answer), failure(400, "path query parameter is required for raw body upload"));
-    answer = co_await client.put(one, "/files?path=x", "x", "text/plain");
+    answer = co_await client.put(box, "/files?path=x", "x", "text/plain");
     EXPECT_EQ(said(answer), failure(400,
                                     "unsupported content type: text/plain, expected multipart/form-data or "
                                     "application/octet-stream"));
-    answer = co_await client.put(one, "/files?path=x", "x", "multipart/form-data");
+    answer = co_await client.put(box, "/files?path=x", "x", "multipart/form-data");
     EXPECT_EQ(answer.status(), 400);
     const std::string twice =
         "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n1\r\n"
         "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"./a\"\r\n\r\n2\r\n--B--\r\n";
-    answer = co_await client.put(one, "/files", twice, "multipart/form-data; boundary=B");
+    answer = co_await client.put(box, "/files", twice, "multipart/form-data; boundary=B");
     EXPECT_EQ(said(answer), failure(400,
                                     "you cannot upload multiple files to the same path '/home/user/a' in one upload "
                                     "request"));
     answer =
-        co_await client.put(one, "/files?path=cut", "--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nhalf",
+        co_await client.put(box, "/files?path=cut", "--B\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nhalf",
                             "multipart/form-data; boundary=B");
     EXPECT_EQ(said(answer), failure(400, "multipart: NextPart: EOF"));
-    answer = co_await client.get(one, "/files?path=cut");
+    answer = co_await client.get(box, "/files?path=cut");
     EXPECT_EQ(answer.status(), 404) << "half a file is none";
-    http_request zipped = gateway_client::to_sandbox("POST", "/files?path=z", one);
+    http_request zipped = gateway_client::to_sandbox("POST", "/files?path=z", box);
     zipped.field("Content-Encoding", "gzip").content("application/octet-stream", "x");
     answer = co_await client.http.request(std::move(zipped));
     EXPECT_EQ(answer.status(), 400);
-    http_request head = gateway_client::to_sandbox("HEAD", "/files?path=d/file", one);
+    http_request head = gateway_client::to_sandbox("HEAD", "/files?path=d/file", box);
     answer = co_await client.http.request(std::move(head));
     EXPECT_EQ(answer.status(), 405);
     EXPECT_EQ(answer.field("Allow"), "GET, POST");
-    answer = co_await client.get(one, "/nothing");
+    answer = co_await client.get(box, "/nothing");
     EXPECT_EQ(said(answer), "404 404 page not found\n");
-    answer = co_await client.put(one, "/init", "{}", "application/json");
+    answer = co_await client.put(box, "/init", "{}", "application/json");
     EXPECT_EQ(said(answer),
               "404 {\"message\":\"This endpoint is reserved for the E2B control plane and is not reachable "
               "through the sandbox URL\",\"path\":\"/init\",\"code\":404}");
-    answer = co_await client.get(one, "/envs");
+    answer = co_await client.get(box, "/envs");
     EXPECT_EQ(said(answer),
-              "200 {\"E2B_SANDBOX\":\"true\",\"E2B_SANDBOX_ID\":\"" + one.id + "\",\"E2B_TEMPLATE_ID\":\"base\"}");
+              "200 {\"E2B_SANDBOX\":\"true\",\"E2B_SANDBOX_ID\":\"" + box.id + "\",\"E2B_TEMPLATE_ID\":\"base\"}");
   });
 }
 
 TEST(E2bFiles, uploads_have_a_limit) {
   run_with_gateway(
       [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
-        http_response answer = co_await client.put(one, "/files?path=a", std::string(1000, 'x'));
+        const gateway_sandbox_name box = co_await client.create();
+        http_response answer = co_await client.put(box, "/files?path=a", std::string(1000, 'x'));
         EXPECT_EQ(answer.status(), 200);
-        answer = co_await client.put(one, "/files?path=b", std::string(1001, 'x'));
+        answer = co_await client.put(box, "/files?path=b", std::string(1001, 'x'));
         EXPECT_EQ(answer.status(), 413);
-        answer = co_await client.get(one, "/files?path=b");
+        answer = co_await client.get(box, "/files?path=b");
         EXPECT_EQ(answer.status(), 404);
       },
       e2b_gateway::options().upload(1000));
@@ -148,12 +148,12 @@ TEST(E2bFiles, uploads_have_a_limit) {
 
 TEST(E2bFiles, signatures_let_in_without_a_token) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-    const gateway_sandbox_name one = co_await client.create();
-    co_await client.put(one, "/files?path=a.txt", "content");
-    gateway_sandbox_name bare = one;
+    const gateway_sandbox_name box = co_await client.create();
+    co_await client.put(box, "/files?path=a.txt", "content");
+    gateway_sandbox_name bare = box;
     bare.token.clear();
     const auto url = [&](const std::string& path, const std::string& operation, const std::string& until) {
-      std::string signature = e2b_gateway::detail::url_signature(path, operation, "", one.token, until);
+      std::string signature = e2b_gateway::detail::url_signature(path, operation, "", box.token, until);
       for (const auto& [from, to] : {std::pair<char, const char*>{'+', "%2B"}, {'/', "%2F"}})
         for (auto at = signature.find(from); at != std::string::npos; at = signature.find(from))
           signature.replace(at, 1, to);
@@ -165,7 +165,7 @@ TEST(E2bFiles, signatures_let_in_without_a_token) {
     EXPECT_EQ(said(answer), "200 content");
     answer = co_await client.get(bare, url("a.txt", "read", "4000000000"));
     EXPECT_EQ(said(answer), "200 content");
-    // A URL without a header for its sandbox.
+    // The request has no header that names the sandbox. The signature is enough to find it.
     http_request plain("GET", url("a.txt", "read", ""));
     answer = co_await client.http.request(std::move(plain));
     EXPECT_EQ(said(answer), "200 content");
@@ -176,7 +176,7 @@ TEST(E2bFiles, signatures_let_in_without_a_token) {
     EXPECT_EQ(text(answer), "invalid signature");
     answer = co_await client.get(bare, "/files?path=a.txt");
     EXPECT_EQ(text(answer), "missing signature query parameter");
-    gateway_sandbox_name wrong = one;
+    gateway_sandbox_name wrong = box;
     wrong.token = std::string(64, '0');
     answer = co_await client.get(wrong, url("a.txt", "read", ""));
     EXPECT_EQ(text(answer), "access token present in header but does not match");
@@ -192,16 +192,16 @@ TEST(E2bFiles, signatures_let_in_without_a_token) {
 
 TEST(E2bFilesystem, directories_are_listed_made_moved_and_removed) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-    const gateway_sandbox_name one = co_await client.create();
+    const gateway_sandbox_name box = co_await client.create();
     const auto call = [&](const std::string& method, const std::string& message) {
-      return client.call(one, "filesystem.Filesystem/" + method, message);
+      return client.call(box, "filesystem.Filesystem/" + method, message);
     };
     http_response answer = co_await call("MakeDir", R"({"path":"/home/user/d/e"})");
     EXPECT_EQ(answer.status(), 200) << answer.text();
     EXPECT_EQ(text_at(json_of(answer.text()).at("entry"), "path"), "/home/user/d/e");
     answer = co_await call("MakeDir", R"({"path":"d/e"})");
     EXPECT_EQ(said(answer), R"(409 {"code":"already_exists","message":"directory already exists: /home/user/d/e"})");
-    co_await client.put(one, "/files?path=d/f.txt", "12345");
+    co_await client.put(box, "/files?path=d/f.txt", "12345");
     answer = co_await call("MakeDir", R"({"path":"d/f.txt"})");
     EXPECT_EQ(answer.status(), 400);
     answer = co_await call("Stat", R"({"path":"d/f.txt"})");
@@ -245,36 +245,36 @@ TEST(E2bFilesystem, directories_are_listed_made_moved_and_removed) {
 TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
   run_with_gateway(
       [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
-        co_await client.call(one, "filesystem.Filesystem/MakeDir", R"({"path":"w"})");
-        gateway_stream stream = co_await client.stream(one, "filesystem.Filesystem/WatchDir",
+        const gateway_sandbox_name box = co_await client.create();
+        co_await client.call(box, "filesystem.Filesystem/MakeDir", R"({"path":"w"})");
+        gateway_stream stream = co_await client.stream(box, "filesystem.Filesystem/WatchDir",
                                                        R"({"path":"w","recursive":true,"includeEntry":true})");
         std::optional<std::string> message = co_await stream.next();
         EXPECT_EQ(message, R"({"start":{}})");
-        http_response made = co_await client.call(one, "filesystem.Filesystem/CreateWatcher", R"({"path":"w"})");
-        const std::string id = text_at(json_of(made.text()), "watcherId");
+        http_response created = co_await client.call(box, "filesystem.Filesystem/CreateWatcher", R"({"path":"w"})");
+        const std::string id = text_at(json_of(created.text()), "watcherId");
         EXPECT_EQ(id.size(), 21U);
-        made = co_await client.call(one, "filesystem.Filesystem/CreateWatcher", R"({"path":"w"})");
-        EXPECT_EQ(made.status(), 429) << "there is a limit for both together";
-        co_await client.put(one, "/files?path=w/new.txt", "x");
+        created = co_await client.call(box, "filesystem.Filesystem/CreateWatcher", R"({"path":"w"})");
+        EXPECT_EQ(created.status(), 429) << "there is a limit for both together";
+        co_await client.put(box, "/files?path=w/new.txt", "x");
         message = co_await stream.next();
         EXPECT_TRUE(message && message->starts_with(
                                    R"({"filesystem":{"name":"new.txt","type":"EVENT_TYPE_CREATE","entry":{"name":)"))
             << *message;
         http_response events =
-            co_await client.call(one, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
+            co_await client.call(box, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
         EXPECT_EQ(said(events), R"(200 {"events":[{"name":"new.txt","type":"EVENT_TYPE_CREATE"},)"
                                 R"({"name":"new.txt","type":"EVENT_TYPE_WRITE"}]})");
-        events = co_await client.call(one, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
+        events = co_await client.call(box, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
         EXPECT_EQ(said(events), "200 {}");
-        co_await client.put(one, "/files?path=w/s/deep.txt", "x");
-        events = co_await client.call(one, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
+        co_await client.put(box, "/files?path=w/s/deep.txt", "x");
+        events = co_await client.call(box, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
         EXPECT_EQ(said(events), R"(200 {"events":[{"name":"s","type":"EVENT_TYPE_CREATE"}]})") << "it is not recursive";
-        events = co_await client.call(one, "filesystem.Filesystem/RemoveWatcher", R"({"watcherId":")" + id + "\"}");
+        events = co_await client.call(box, "filesystem.Filesystem/RemoveWatcher", R"({"watcherId":")" + id + "\"}");
         EXPECT_EQ(said(events), "200 {}");
-        events = co_await client.call(one, "filesystem.Filesystem/RemoveWatcher", R"({"watcherId":")" + id + "\"}");
+        events = co_await client.call(box, "filesystem.Filesystem/RemoveWatcher", R"({"watcherId":")" + id + "\"}");
         EXPECT_EQ(said(events), R"(404 {"code":"not_found","message":"watcher with id )" + id + R"( not found"})");
-        gateway_stream none = co_await client.stream(one, "filesystem.Filesystem/WatchDir", R"({"path":"none"})");
+        gateway_stream none = co_await client.stream(box, "filesystem.Filesystem/WatchDir", R"({"path":"none"})");
         co_await none.finish();
         EXPECT_TRUE(
             none.ending().starts_with(R"({"error":{"code":"not_found","message":"path /home/user/none not found)"))
@@ -283,9 +283,9 @@ TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
       e2b_gateway::options().watchers(2).watch_interval(10ms));
 }
 
-// ---- further ports ----
+// ---- services on further ports ----
 
-/// Answers with its sandbox, and records its end.
+/// A service on a port that replies with the facts about its sandbox, and records its end.
 class echo_service final : public e2b_gateway::port_service {
  public:
   echo_service(any_environment& environment, e2b_gateway::sandbox_facts facts, std::string* noted)
@@ -318,30 +318,30 @@ TEST(E2bPorts, a_service_answers_on_its_port_and_ends_with_the_sandbox) {
   };
   run_with_gateway(
       [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
-        const gateway_sandbox_name one = co_await client.create();
-        co_await client.put(one, "/files?path=a.txt", " here");
+        const gateway_sandbox_name box = co_await client.create();
+        co_await client.put(box, "/files?path=a.txt", " here");
         const auto ask = [&](const std::string& port, const std::string& token, const std::string& path) {
           http_request request("GET", path);
-          request.field("E2b-Sandbox-Id", one.id).field("E2b-Sandbox-Port", port);
+          request.field("E2b-Sandbox-Id", box.id).field("E2b-Sandbox-Port", port);
           if (!token.empty()) request.field("X-Access-Token", token);
           return request;
         };
-        http_response answer = co_await client.http.request(ask("49999", one.token, "/"));
-        EXPECT_EQ(said(answer), "200 " + one.id + " here");
+        http_response answer = co_await client.http.request(ask("49999", box.token, "/"));
+        EXPECT_EQ(said(answer), "200 " + box.id + " here");
         answer = co_await client.http.request(ask("49999", "", "/"));
         EXPECT_EQ(answer.status(), 401);
-        answer = co_await client.http.request(ask("8080", one.token, "/"));
-        EXPECT_EQ(said(answer), "502 {\"sandboxId\":\"" + one.id +
+        answer = co_await client.http.request(ask("8080", box.token, "/"));
+        EXPECT_EQ(said(answer), "502 {\"sandboxId\":\"" + box.id +
                                     "\",\"message\":\"The sandbox is running but port is not open\",\"port\":8080,"
                                     "\"code\":502}");
         int status = 0;
         const auto ended = [&](std::exception_ptr, http_response late) { status = late.status(); };
         const asio::any_io_executor executor = co_await asio::this_coro::executor;
-        asio::co_spawn(executor, client.http.request(ask("49999", one.token, "/wait")), ended);
+        asio::co_spawn(executor, client.http.request(ask("49999", box.token, "/wait")), ended);
         const std::function<bool()> waits = [&] { return noted == "waits "; };
         const bool is_waiting = co_await comes_about(waits);
         EXPECT_TRUE(is_waiting);
-        answer = co_await client.api("DELETE", "/sandboxes/" + one.id);
+        answer = co_await client.api("DELETE", "/sandboxes/" + box.id);
         EXPECT_EQ(noted, "waits closed ");
         const std::function<bool()> answered = [&] { return status != 0; };
         const bool is_answered = co_await comes_about(answered);

@@ -37,14 +37,14 @@ TEST(GatewaySecrets, signatures_are_those_of_the_specification) {
 }
 
 TEST(GatewaySecrets, ids_and_tokens_have_their_form_and_never_come_twice) {
-  std::set<std::string> seen;
+  std::set<std::string> ids;
   for (int i = 0; i < 200; ++i) {
     const std::string id = sandbox_id_text();
     EXPECT_EQ(id.size(), 21U);
     EXPECT_EQ(id.front(), 'i');
     EXPECT_EQ(id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789"), std::string::npos);
     EXPECT_EQ(random_token().size(), 64U);
-    EXPECT_TRUE(seen.insert(id).second);
+    EXPECT_TRUE(ids.insert(id).second);
   }
   EXPECT_TRUE(same_secret("abc", "abc"));
   EXPECT_FALSE(same_secret("abc", "abd"));
@@ -136,8 +136,8 @@ TEST(GatewayQuery, is_decoded_once) {
 
 TEST(GatewayQuery, metadata_are_encoded_three_times) {
   const query_fields query("metadata=a%252520b%3Dc%25252Fd%26e%3Df&state=running,paused&limit=10");
-  const string_pairs wanted{{"a b", "c/d"}, {"e", "f"}};
-  EXPECT_EQ(metadata_filter(query.value("metadata")), wanted);
+  const string_pairs expected{{"a b", "c/d"}, {"e", "f"}};
+  EXPECT_EQ(metadata_filter(query.value("metadata")), expected);
 }
 
 // ---- paths ----
@@ -185,8 +185,8 @@ TEST(GatewayPaths, an_entry_is_told_as_by_the_real_one) {
 
 std::string events_of(directory_watch& watch, const std::vector<directory_entry>& listed) {
   std::string text;
-  for (const file_event& one : watch.look(listed))
-    text += std::string(one.type()).substr(11) + " " + one.name() + (one.now() != nullptr ? "+ " : " ");
+  for (const file_event& event : watch.look(listed))
+    text += std::string(event.type()).substr(11) + " " + event.name() + (event.now() != nullptr ? "+ " : " ");
   return text;
 }
 
@@ -206,30 +206,30 @@ TEST(GatewayWatch, tells_what_has_changed) {
 
 // ---- multipart/form-data ----
 
-/// Feeds `text` in pieces of `size`, and returns the parts.
+/// Feeds `text` to the reader in pieces of `size` bytes, and returns the parts of the form as text.
 std::string parts_of(std::string_view text, std::size_t size) {
   multipart_reader reader("XY");
-  std::string said;
+  std::string parts;
   try {
     for (;;) {
       switch (reader.next()) {
         case multipart_reader::event::more: {
-          if (text.empty()) return said + "cut";
+          if (text.empty()) return parts + "cut";
           reader.feed(text.substr(0, size));
           text.remove_prefix(std::min(size, text.size()));
           break;
         }
         case multipart_reader::event::part:
-          said += "[" + reader.name() + "|" + reader.file_name().value_or("-") + "]";
+          parts += "[" + reader.name() + "|" + reader.file_name().value_or("-") + "]";
           break;
-        case multipart_reader::event::content: said += reader.content(); break;
-        case multipart_reader::event::part_end: said += "$"; break;
-        case multipart_reader::event::end: return said + "end";
+        case multipart_reader::event::content: parts += reader.content(); break;
+        case multipart_reader::event::part_end: parts += "$"; break;
+        case multipart_reader::event::end: return parts + "end";
       }
     }
   } catch (const error& failure) {
     EXPECT_EQ(failure.code(), exec_errc::io_error);
-    return said + "malformed";
+    return parts + "malformed";
   }
 }
 
@@ -247,9 +247,9 @@ TEST(GatewayMultipart, every_piecing_is_the_same_form) {
 TEST(GatewayMultipart, every_cut_is_noticed) {
   const std::size_t end = form.find("--XY--") + 6;
   for (std::size_t cut = 0; cut < end; ++cut) {
-    const std::string said = parts_of(form.substr(0, cut), 5);
-    EXPECT_TRUE(said.ends_with("cut")) << cut << " " << said;
-    EXPECT_TRUE(form_says.starts_with(said.substr(0, said.size() - 3))) << said;
+    const std::string parts = parts_of(form.substr(0, cut), 5);
+    EXPECT_TRUE(parts.ends_with("cut")) << cut << " " << parts;
+    EXPECT_TRUE(form_says.starts_with(parts.substr(0, parts.size() - 3))) << parts;
   }
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// node client.mjs FOLDER DIALECT TRANSPORT PROGRAM [ARGUMENT...]: the official TypeScript clients, as they lie in
-// FOLDER/node_modules, against a server that runs commands on this machine.
-// DIALECT: v1 (the SDK of most hosts), v2 (the newer one as it comes), auto (it asks which era), or modern (2026-07-28 or
-// none).
-// TRANSPORT: stdio, or http, where `--http 127.0.0.1:0` follows and the program says its URL on stderr.
-// A line for each check: "ok NAME", or "not ok NAME: WHY".
+// node client.mjs FOLDER DIALECT TRANSPORT PROGRAM [ARGUMENT...]: tests the server PROGRAM with MCP's official TypeScript
+// clients in FOLDER/node_modules.
+// DIALECT: v1 (the SDK of most hosts), v2 (the newer client with protocol versions up to 2025-11-25), modern (the newer
+// client with 2026-07-28 only), or auto (the newer client finds out).
+// TRANSPORT: stdio or http. For http the program is started with `--http 127.0.0.1:0`, and prints its URL on stderr.
+// Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -20,7 +20,7 @@ const [folder, dialect, transport, program, ...words] = process.argv.slice(2)
 const require = createRequire(folder + '/any.js')
 const v1 = dialect === 'v1'
 const modern = dialect === 'modern' || dialect === 'auto'
-const no_resource = v1 ? -32002 : -32602 // the newer client turns the older number into the newer one
+const no_resource = v1 ? -32002 : -32602 // the newer client replaces the older number by the newer one
 const { Client } = require(v1 ? '@modelcontextprotocol/sdk/client/index.js' : '@modelcontextprotocol/client')
 const { StdioClientTransport } =
   require(v1 ? '@modelcontextprotocol/sdk/client/stdio.js' : '@modelcontextprotocol/client/stdio')
@@ -29,7 +29,7 @@ const { StreamableHTTPClientTransport } =
 
 const patience = 30_000
 let failed = false
-let said = '' // what the server wrote to stderr
+let said = '' // the text that the server has written to stderr
 
 async function check(name, body) {
   try {
@@ -58,26 +58,26 @@ async function comes_about(what, question) {
   }
 }
 
-/// Whether any process of this machine has `word` in its command line: what the server says of itself does not count.
+/// Returns true if a process of this machine has `word` as an argument. Independent of what the server reports.
 function is_running(word) {
   return readdirSync('/proc').some(pid => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false
     try {
       return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').includes(word)
     } catch {
-      return false // it has just ended
+      return false // the process has just ended
     }
   })
 }
 
-/// The words of a sleep that nobody else has.
+/// Returns a duration for `sleep` that no other process of this machine uses, so that tests can find the process.
 let count = 0
 const long_sleep = () => String(1_000_000 + (process.pid % 100_000) * 100 + ++count)
 
 const ended = child => (child.exitCode !== null || child.signalCode !== null
   ? Promise.resolve() : new Promise(resolve => child.once('exit', resolve)))
 
-/// A server that speaks HTTP: its process, and its URL.
+/// Starts a server over HTTP, and returns its process and its URL.
 async function start(variables) {
   const open = variables.COFFERDAM_MCP_TOKEN ? [] : ['--no-token']
   const child = spawn(program, [...words, '--http', '127.0.0.1:0', ...open],
@@ -114,7 +114,7 @@ async function connect(address = url, headers = {}, on_fault = () => {}) {
   return { client, pipe }
 }
 
-const faults = [] // what the client finds wrong besides: lines that are no message, answers to nobody
+const faults = [] // other faults that the client reports, such as invalid lines and replies without a request
 const { client, pipe } = await connect(url, {}, why => faults.push(String(why?.message ?? why)))
 const call = (name, args, options = {}) =>
   client.callTool({ name, arguments: args }, ...(v1 ? [undefined, options] : [options]))
@@ -133,7 +133,7 @@ if (!modern) {
   await check('ping', () => client.ping())
   await check('log_level', async () => {
     await client.setLoggingLevel('info')
-    if (v1) await fails(() => client.setLoggingLevel('loud'), -32602) // the newer client refuses it itself
+    if (v1) await fails(() => client.setLoggingLevel('loud'), -32602) // the newer client refuses an unknown level itself
   })
 }
 
@@ -218,7 +218,7 @@ await check('image', async () => {
   assert.deepEqual([image?.mimeType, image?.data], ['image/png', dot])
 })
 
-// The command ends only after the client has heard of it twice, and another call has run beside it.
+// The command ends only after the client has received its progress twice, and after another call has run meanwhile.
 await check('progress', async () => {
   const heard = []
   const flag = 'go-' + randomUUID()
@@ -310,7 +310,7 @@ if (!modern) {
 }
 
 if (!modern && transport === 'http') {
-  // Between the client and the server stands a relay, which hangs up in the middle of a call.
+  // A relay between the client and the server closes the connections in the middle of a call.
   await check('a_dropped_connection_is_taken_up_again', async () => {
     const cables = new Set()
     const relay = createServer(near => {
@@ -379,7 +379,7 @@ if (server) {
       for (const headers of [{}, { Authorization: 'Bearer ' + randomUUID() }]) {
         await assert.rejects(async () => {
           const stranger = await connect(guarded.url, headers)
-          await stranger.client.listTools() // a client that is told the version asks now only
+          await stranger.client.listTools() // with a given version, this is the first request of the client
         }, /401|unauthori[sz]ed/i)
       }
     } finally {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""client.py DIALECT TRANSPORT PROGRAM [ARGUMENT...]: MCP's official Python client, as this interpreter has it, against
-a server that runs commands on this machine.
+"""client.py DIALECT TRANSPORT PROGRAM [ARGUMENT...]: tests the server PROGRAM with MCP's official Python client, in
+the version that this interpreter has installed.
 
-DIALECT: v1 (`mcp` below 2), legacy, auto (it asks which era), or modern (2026-07-28 or none). TRANSPORT: stdio, or
-http, where `--http 127.0.0.1:0 --no-token` follows and the program says its URL on stderr.
-A line for each check: "ok NAME", or "not ok NAME: WHY".
+DIALECT: v1 (`mcp` before 2), legacy (protocol versions up to 2025-11-25), modern (2026-07-28 only), or auto (the client
+finds out). TRANSPORT: stdio or http. For http the program is started with `--http 127.0.0.1:0 --no-token`, and prints
+its URL on stderr. Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 """
 import asyncio
 import contextlib
@@ -47,7 +47,7 @@ def check(body):
 
 
 def plain(answer):
-    """As it was on the wire, whatever this version of the package calls the members."""
+    """Returns the message with the member names of the wire, which differ from the names in the package."""
     return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -56,7 +56,7 @@ def text_of(result):
 
 
 def long_sleep():
-    """The words of a sleep that nobody else has."""
+    """Returns a duration for `sleep` that no other process of this machine uses, so that tests can find the process."""
     return str(1_000_000 + os.getpid() % 100_000 * 100 + next(numbers))
 
 
@@ -86,7 +86,7 @@ async def fails(code, work):
 
 
 class Peer:
-    """One face for both lines of the package."""
+    """A client with the same interface for both major versions of the package."""
 
     def __init__(self, client, hello):
         self.client = client
@@ -134,7 +134,7 @@ async def connect(url, errors):
             return
         client = await stack.enter_async_context(
             Client(url or stdio_client(parameters, errlog=errors), mode="2026-07-28" if dialect == "modern" else dialect))
-        known = client.server_info is not None  # one that is told the version has asked for nothing
+        known = client.server_info is not None  # with a given version the client requests nothing
         yield Peer(client, {"protocolVersion": client.protocol_version, "instructions": client.instructions,
                             "capabilities": plain(client.server_capabilities),
                             "serverInfo": plain(client.server_info) if known else None})
@@ -215,7 +215,7 @@ async def cancel_kills_the_command(peer):
     number = peer.client._request_id if V1 else None
     running = asyncio.create_task(peer.shell(f"sleep {word} & sleep {word}; wait"))
     await comes_about("the command runs", lambda: is_running(word))
-    if V1:  # whose own cancelling tells the server nothing
+    if V1:  # cancelling the task of this client sends nothing to the server
         await peer.client.send_notification(types.ClientNotification(
             types.CancelledNotification(params=types.CancelledNotificationParams(requestId=number, reason="enough"))))
     else:
@@ -277,7 +277,7 @@ async def main():
         try:
             await asyncio.wait_for(body(*arguments), 3 * PATIENCE)
             print("ok " + body.__name__, flush=True)
-        except Exception as why:  # one check's end is not the others'
+        except Exception as why:  # the other checks still run
             failed = True
             print(f"not ok {body.__name__}: {type(why).__name__} {why}".replace("\n", " | "), flush=True)
 

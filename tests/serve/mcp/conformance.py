@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""conformance.py FOLDER VERSION PROGRAM [ARGUMENT...]: the official conformance suite in FOLDER/node_modules, with what
-it requires for VERSION, against a server that is started with `--http 127.0.0.1:0` and says its URL on stderr.
+"""conformance.py FOLDER VERSION PROGRAM [ARGUMENT...]: runs MCP's official conformance suite in FOLDER/node_modules, with
+the requirements for VERSION, against PROGRAM. PROGRAM is started with `--http 127.0.0.1:0`, and prints its URL on stderr.
 
-A line for each check of expected.json: "ok SCENARIO/CHECK", or "not ok SCENARIO/CHECK: WHY". What else the suite has
-looked at is said in lines that begin with "note ".
+Prints a line for each check in expected.json: "ok SCENARIO/CHECK", or "not ok SCENARIO/CHECK: WHY". Lines that begin with
+"note " report the other checks of the suite.
 
-conformance.py FOLDER --learn URL...: writes expected.json anew, with what passes on one of these reference servers; of
-the extension `tasks`, which none of them has, what passes on all (the rest passes by accident). expected.md tells more.
+conformance.py FOLDER --learn URL...: writes expected.json from reference servers that run at the URLs. A check is
+expected if it passes on at least one of them. A check of the extension `tasks`, which none of them supports, is expected
+only if it passes on all of them, because the others pass by accident. expected.md explains more.
 """
 import collections
 import glob
@@ -27,7 +28,7 @@ VERSIONS = ("2025-11-25", "2026-07-28")
 
 
 def run_suite(folder, version, url):
-    """What the suite found: {scenario: {check: {status: [why, ...]}}}; a check may stand there several times."""
+    """Returns the results of the suite: {scenario: {check: {status: [why, ...]}}}. A check can have several results."""
     found = collections.defaultdict(lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
     with tempfile.TemporaryDirectory() as out:
         suite = os.path.join(folder, "node_modules/@modelcontextprotocol/conformance/dist/index.js")
@@ -50,7 +51,7 @@ def passes(results):
 
 
 def holds(results):
-    """The suite also says INFO, where a server has used a freedom of the specification: JSON where SSE would do too."""
+    """Returns true if a check passed. INFO counts too: the server made an allowed choice, such as JSON instead of SSE."""
     return results.keys() & {"SUCCESS", "INFO"} and not results.keys() & {"FAILURE", "WARNING"}
 
 

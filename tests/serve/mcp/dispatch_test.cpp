@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Both eras over a stream, with tools that need no backend.
+// Tests of an MCP server over a stream, in both eras of the protocol: with a handshake (up to 2025-11-25) and without
+// (from 2026-07-28). The tools need no backend.
 
 #include <cofferdam/serve/mcp_server.hpp>
 
@@ -32,7 +33,7 @@ using mcp::answer;
 using mcp::call;
 using value = boost::json::value;
 
-/// The calls that the tools of a test have received.
+/// Counters of the calls that the tools of a test have received.
 class notes {
  public:
   int started = 0;
@@ -51,8 +52,8 @@ class counting {
 };
 
 awaitable<answer> echo(call& of) { co_return answer(boost::json::serialize(of.arguments())); }
-awaitable<answer> wait_for_end(std::shared_ptr<notes> seen, call& of) {
-  const counting mine(*seen);
+awaitable<answer> wait_for_end(std::shared_ptr<notes> counters, call& of) {
+  const counting mine(*counters);
   static_cast<void>(of);
   co_await nap(std::chrono::hours(1));
   co_return answer("never");
@@ -76,16 +77,16 @@ awaitable<answer> lose_it(call&) {
   co_return answer();
 }
 awaitable<answer> ask_roots(call& of) {
-  const boost::json::object said = co_await of.ask("roots/list", {});
-  co_return answer(boost::json::serialize(said));
+  const boost::json::object roots_reply = co_await of.ask("roots/list", {});
+  co_return answer(boost::json::serialize(roots_reply));
 }
 awaitable<answer> ask_in_turn(call& of) {
   if (!of.request_state().empty()) co_return answer(of.request_state() + boost::json::serialize(of.input_responses()));
-  boost::json::object wanted;
-  wanted["method"] = "elicitation/create";
-  boost::json::object all;
-  all["a"] = std::move(wanted);
-  co_return answer::input_required(std::move(all), "kept:");
+  boost::json::object request;
+  request["method"] = "elicitation/create";
+  boost::json::object requests;
+  requests["a"] = std::move(request);
+  co_return answer::input_required(std::move(requests), "kept:");
 }
 
 awaitable<answer> throw_number(call&) {
@@ -106,20 +107,20 @@ class setup {
   mcp::server_options options;
 
   std::unique_ptr<mcp::server> operator()(const asio::any_io_executor& executor) const {
-    auto made = std::make_unique<mcp::server>(executor, options);
-    made->add(tools::definition("echo", "Says its arguments").title("Echo").input(schema_of(R"({"type":"object"})")),
-              echo);
-    made->add(tools::definition("wait", "Waits")
-                  .input(schema_of(R"({"type":"object","properties":{"ms":{"type":"integer"}},"required":["ms"]})")),
-              wait_a_while);
-    made->add(tools::definition("for_ever", "Waits for ever"),
-              [seen = seen](call& of) { return wait_for_end(seen, of); });
-    made->add(tools::definition("count", "Counts"), count_up);
-    made->add(tools::definition("fall", "Falls"), fall_over);
-    made->add(tools::definition("lose", "Loses"), lose_it);
-    made->add(tools::definition("roots", "Asks"), ask_roots);
-    made->add(tools::definition("in_turn", "Asks in turn").input(schema_of(R"({"type":"object"})")), ask_in_turn);
-    return made;
+    auto server = std::make_unique<mcp::server>(executor, options);
+    server->add(tools::definition("echo", "Says its arguments").title("Echo").input(schema_of(R"({"type":"object"})")),
+                echo);
+    server->add(tools::definition("wait", "Waits")
+                    .input(schema_of(R"({"type":"object","properties":{"ms":{"type":"integer"}},"required":["ms"]})")),
+                wait_a_while);
+    server->add(tools::definition("for_ever", "Waits for ever"),
+                [seen = seen](call& of) { return wait_for_end(seen, of); });
+    server->add(tools::definition("count", "Counts"), count_up);
+    server->add(tools::definition("fall", "Falls"), fall_over);
+    server->add(tools::definition("lose", "Loses"), lose_it);
+    server->add(tools::definition("roots", "Asks"), ask_roots);
+    server->add(tools::definition("in_turn", "Asks in turn").input(schema_of(R"({"type":"object"})")), ask_in_turn);
+    return server;
   }
 };
 
@@ -128,15 +129,15 @@ std::string with_meta(std::string_view rest = "") {
 }
 
 TEST(McpDispatch, negotiates_each_version_it_knows_and_its_latest_legacy_one_else) {
-  const std::vector<std::pair<const char*, const char*>> all{
+  const std::vector<std::pair<const char*, const char*>> versions{
       {"2024-11-05", "2024-11-05"}, {"2025-03-26", "2025-03-26"}, {"2025-06-18", "2025-06-18"},
       {"2025-11-25", "2025-11-25"}, {"2024-10-07", "2024-11-05"}, {"1999-01-01", "2025-11-25"},
       {"2099-01-01", "2025-11-25"}, {"2026-07-28", "2025-11-25"}};
-  for (const auto& [wanted, got] : all) {
+  for (const auto& [requested, got] : versions) {
     run_with_mcp(setup(), [&](mcp_client& client) -> awaitable<void> {
-      const value said = co_await client.ask("initialize", R"({"protocolVersion":")" + std::string(wanted) +
-                                                               R"(","capabilities":{},"clientInfo":{"name":"x"}})");
-      EXPECT_EQ(member(result_in(said), "protocolVersion"), got);
+      const value reply = co_await client.ask("initialize", R"({"protocolVersion":")" + std::string(requested) +
+                                                                R"(","capabilities":{},"clientInfo":{"name":"x"}})");
+      EXPECT_EQ(member(result_in(reply), "protocolVersion"), got);
       const value again =
           co_await client.ask("initialize", R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{}})");
       EXPECT_EQ(error_code_in(again), "-32600");
@@ -149,8 +150,8 @@ TEST(McpDispatch, a_handshake_that_lacks_something_is_refused) {
     for (const char* const params : {"{}", R"({"protocolVersion":"2025-11-25","capabilities":{}})",
                                      R"({"protocolVersion":"2025-11-25","clientInfo":{}})",
                                      R"({"protocolVersion":5,"capabilities":{},"clientInfo":{}})"}) {
-      const value said = co_await client.ask("initialize", params);
-      EXPECT_EQ(error_code_in(said), "-32602") << params;
+      const value reply = co_await client.ask("initialize", params);
+      EXPECT_EQ(error_code_in(reply), "-32602") << params;
     }
     co_await client.initialize();
   });
@@ -190,10 +191,11 @@ TEST(McpDispatch, answers_go_out_as_they_come_and_pings_pass_calls) {
     co_await client.say(R"({"jsonrpc":"2.0","id":3,"method":"ping"})");
     std::string order;
     for (int i = 0; i < 4; ++i) {
-      const value said = co_await client.hear();
-      order += member(said, "id") + (said.as_object().contains("error") ? "!" : "") + " ";
+      const value reply = co_await client.hear();
+      order += member(reply, "id") + (reply.as_object().contains("error") ? "!" : "") + " ";
     }
-    // The third has the id of the first, which goes on.
+    // The third message has the id of the first call, which is still running. The third is refused, and the first
+    // continues.
     EXPECT_EQ(order, "1! 3 1 1 ");
   });
 }
@@ -235,8 +237,8 @@ TEST(McpDispatch, what_is_asked_before_a_client_leaves_is_answered_where_that_ne
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.say(R"({"jsonrpc":"2.0","id":0,"method":"ping"})");
     co_await client.leave();
-    const value said = co_await client.hear();
-    EXPECT_EQ(member(said, "id"), "0");
+    const value reply = co_await client.hear();
+    EXPECT_EQ(member(reply, "id"), "0");
   });
 }
 
@@ -244,16 +246,16 @@ TEST(McpDispatch, progress_grows_and_needs_a_token_and_logs_need_their_level) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
     const value first = co_await client.call("count");
-    EXPECT_EQ(client.others.size(), 1U);  // the warning
+    EXPECT_EQ(client.others.size(), 1U);  // the log message of level warning
     EXPECT_EQ(member(client.others.at(0).at("params"), "level"), "warning");
     client.others.clear();
     const value second = co_await client.call("count", "{}", R"({"progressToken":0})");
     std::string steps;
-    for (const value& one : client.others) {
-      if (member(one, "method") != "notifications/progress") continue;
-      EXPECT_EQ(member(one.at("params"), "progressToken"), "0");
-      EXPECT_EQ(member(one.at("params"), "message"), "step\xEF\xBF\xBD");
-      steps += std::to_string(one.at("params").at("progress").to_number<double>()).substr(0, 3) + " ";
+    for (const value& item : client.others) {
+      if (member(item, "method") != "notifications/progress") continue;
+      EXPECT_EQ(member(item.at("params"), "progressToken"), "0");
+      EXPECT_EQ(member(item.at("params"), "message"), "step\xEF\xBF\xBD");
+      steps += std::to_string(item.at("params").at("progress").to_number<double>()).substr(0, 3) + " ";
     }
     EXPECT_EQ(steps, "1.0 2.0 3.5 ");
     client.others.clear();
@@ -292,13 +294,14 @@ TEST(McpDispatch, wrong_calls_are_told_by_code_and_failed_ones_by_text) {
 
 TEST(McpDispatch, what_a_handler_throws_that_is_no_exception_is_answered_and_told) {
   setup with;
-  std::vector<std::string> told;
-  with.options.on_error([&told](const std::string& doing, const std::exception_ptr&) { told.push_back(doing); });
+  std::vector<std::string> failures;
+  with.options.on_error(
+      [&failures](const std::string& doing, const std::exception_ptr&) { failures.push_back(doing); });
   const auto make = [&](const asio::any_io_executor& executor) {
-    auto made = with(executor);
-    made->add(tools::definition("number", "Throws a number"), throw_number);
-    made->resource(mcp::resource_definition("test://word", "word"), throw_word);
-    return made;
+    auto server = with(executor);
+    server->add(tools::definition("number", "Throws a number"), throw_number);
+    server->resource(mcp::resource_definition("test://word", "word"), throw_word);
+    return server;
   };
   run_with_mcp(make, [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
@@ -310,20 +313,20 @@ TEST(McpDispatch, what_a_handler_throws_that_is_no_exception_is_answered_and_tol
     const value ping = co_await client.ask("ping");
     EXPECT_TRUE(client.others.empty());
   });
-  EXPECT_EQ(told, (std::vector<std::string>{"tools/call number", "resources/read"}));
+  EXPECT_EQ(failures, (std::vector<std::string>{"tools/call number", "resources/read"}));
 }
 
 TEST(McpDispatch, arguments_are_checked_by_the_schema_before_the_handler_sees_them) {
   const setup with;
   const auto make = [&](const asio::any_io_executor& executor) {
-    auto made = with(executor);
-    made->add(tools::definition("strict", "Has a schema").input(schema_of(R"({"type":"object","properties":{
+    auto server = with(executor);
+    server->add(tools::definition("strict", "Has a schema").input(schema_of(R"({"type":"object","properties":{
                  "text":{"type":"string"},"count":{"type":"integer"},"share":{"type":"number"},"flag":{"type":"boolean"},
                  "list":{"type":"array"},"map":{"type":"object"},"any":{},"both":{"type":["string","null"]}},
                  "required":["text","any"],"additionalProperties":false})")),
-              echo);
-    made->add(tools::definition("none", "Has no arguments"), echo);
-    return made;
+                echo);
+    server->add(tools::definition("none", "Has no arguments"), echo);
+    return server;
   };
   run_with_mcp(make, [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
@@ -340,9 +343,9 @@ TEST(McpDispatch, arguments_are_checked_by_the_schema_before_the_handler_sees_th
         {R"({"text":"","any":1,"both":1})", "'both' must be a string or null"},
         {R"({"text":"","any":1,"other":1})", "there is no argument 'other'"}};
     for (const auto& [arguments, sentence] : wrong) {
-      const value said = co_await client.call("strict", arguments);
-      EXPECT_TRUE(result_in(said).at("isError").as_bool()) << arguments;
-      EXPECT_EQ(text_said(said), "strict: Wrong arguments: " + std::string(sentence) + ".");
+      const value reply = co_await client.call("strict", arguments);
+      EXPECT_TRUE(result_in(reply).at("isError").as_bool()) << arguments;
+      EXPECT_EQ(text_said(reply), "strict: Wrong arguments: " + std::string(sentence) + ".");
     }
     const value good = co_await client.call(
         "strict", R"({"text":"t","count":2.0,"share":1,"flag":null,"list":[],"map":{},"any":null,"both":null})");
@@ -367,13 +370,13 @@ TEST(McpDispatch, a_tool_needs_a_schema_of_an_object_and_a_handler) {
 TEST(McpDispatch, what_is_no_message_is_answered_and_the_next_one_is_served) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
-    const std::vector<std::pair<const char*, const char*>> all{
+    const std::vector<std::pair<const char*, const char*>> cases{
         {"{bad", "-32700"}, {"7", "-32600"}, {R"([{"jsonrpc":"2.0","id":1,"method":"ping"}])", "-32600"}};
-    for (const auto& [line, code] : all) {
+    for (const auto& [line, code] : cases) {
       co_await client.say(line);
-      const value said = co_await client.hear();
-      EXPECT_EQ(error_code_in(said), code);
-      EXPECT_FALSE(said.as_object().contains("id"));
+      const value reply = co_await client.hear();
+      EXPECT_EQ(error_code_in(reply), code);
+      EXPECT_FALSE(reply.as_object().contains("id"));
     }
     co_await client.say(R"({"jsonrpc":"2.0","method":"notifications/unheard"})");
     const value ping = co_await client.ask("ping");
@@ -386,8 +389,8 @@ TEST(McpDispatch, batches_are_answered_as_one_in_the_one_version_that_has_them) 
     co_await client.initialize("2025-03-26");
     co_await client.say(R"([{"jsonrpc":"2.0","id":1,"method":"ping"},5,{"jsonrpc":"2.0","method":"x"},)"
                         R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}])");
-    const value said = co_await client.hear();
-    EXPECT_EQ(said.as_array().size(), 3U);
+    const value reply = co_await client.hear();
+    EXPECT_EQ(reply.as_array().size(), 3U);
   });
 }
 
@@ -398,11 +401,11 @@ TEST(McpDispatch, a_modern_client_needs_no_handshake_and_is_told_more) {
     EXPECT_EQ(member(result_in(found), "resultType"), "complete");
     const value list = co_await client.ask("tools/list", with_meta());
     EXPECT_EQ(member(result_in(list), "cacheScope"), "private");
-    const value said = co_await client.ask("tools/call", with_meta(R"("name":"echo","arguments":{"a":1})"));
-    EXPECT_EQ(text_said(said), R"({"a":1})");
-    EXPECT_EQ(member(result_in(said), "resultType"), "complete");
-    EXPECT_TRUE(result_in(said).at("_meta").as_object().contains("io.modelcontextprotocol/serverInfo"));
-    // The other era goes on beside it.
+    const value reply = co_await client.ask("tools/call", with_meta(R"("name":"echo","arguments":{"a":1})"));
+    EXPECT_EQ(text_said(reply), R"({"a":1})");
+    EXPECT_EQ(member(result_in(reply), "resultType"), "complete");
+    EXPECT_TRUE(result_in(reply).at("_meta").as_object().contains("io.modelcontextprotocol/serverInfo"));
+    // Requests of the older era still work on the same stream.
     co_await client.initialize();
     const value old = co_await client.call("echo");
     EXPECT_FALSE(result_in(old).as_object().contains("resultType"));
@@ -425,8 +428,8 @@ TEST(McpDispatch, a_modern_envelope_that_is_wrong_is_refused) {
     for (const std::string& wrong :
          {version + "5," + can + "{}", version + R"("2026-07-28")", version + R"("2026-07-28",)" + can + "[]",
           version + R"("2026-07-28",)" + can + R"({},"io.modelcontextprotocol/logLevel":"loud")"}) {
-      const value said = co_await client.ask("tools/list", meta(wrong));
-      EXPECT_EQ(error_code_in(said), "-32602") << wrong;
+      const value reply = co_await client.ask("tools/list", meta(wrong));
+      EXPECT_EQ(error_code_in(reply), "-32602") << wrong;
     }
   });
 }
@@ -435,12 +438,12 @@ TEST(McpDispatch, a_modern_client_is_told_logs_only_where_the_request_says_so) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     const value quiet = co_await client.ask("tools/call", with_meta(R"("name":"count")"));
     EXPECT_TRUE(client.others.empty());
-    const value said = co_await client.ask(
+    const value reply = co_await client.ask(
         "tools/call",
         R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/logLevel":"debug",)"
         R"("io.modelcontextprotocol/clientCapabilities":{}},"name":"count"})");
     EXPECT_EQ(client.others.size(), 2U);
-    EXPECT_EQ(error_code_in(said), "(none)");
+    EXPECT_EQ(error_code_in(reply), "(none)");
   });
 }
 
@@ -453,15 +456,15 @@ TEST(McpDispatch, lists_have_pages_and_wrong_cursors_are_refused) {
     std::string params = "{}";
     for (int pages = 0; pages < 3; ++pages) {
       const value list = co_await client.ask("tools/list", params);
-      for (const value& one : result_in(list).at("tools").as_array()) names += member(one, "name") + " ";
+      for (const value& item : result_in(list).at("tools").as_array()) names += member(item, "name") + " ";
       const std::string next = member(result_in(list), "nextCursor");
       EXPECT_EQ(next == "(none)", pages == 2);
       params = R"({"cursor":")" + next + "\"}";
     }
     EXPECT_EQ(names, "echo wait for_ever count fall lose roots in_turn ");
     for (const char* const wrong : {"\"\"", "\"x\"", "5", "\"OTk5OjA=\"", "\"MDow\""}) {
-      const value said = co_await client.ask("tools/list", R"({"cursor":)" + std::string(wrong) + "}");
-      EXPECT_EQ(error_code_in(said), "-32602") << wrong;
+      const value reply = co_await client.ask("tools/list", R"({"cursor":)" + std::string(wrong) + "}");
+      EXPECT_EQ(error_code_in(reply), "-32602") << wrong;
     }
   });
 }
@@ -476,14 +479,14 @@ TEST(McpDispatch, a_legacy_client_can_be_asked_and_may_refuse) {
       co_await client.say(R"({"jsonrpc":"2.0","id":"s-999","result":{"roots":[]}})");
       const std::string reply = refuses ? R"("error":{"code":-1,"message":"no"}})" : R"("result":{"roots":[]}})";
       co_await client.say(R"({"jsonrpc":"2.0","id":")" + member(asked, "id") + "\"," + reply);
-      const value said = co_await client.hear_answer("1");
-      EXPECT_EQ(result_in(said).at("isError").as_bool(), refuses);
+      const value response = co_await client.hear_answer("1");
+      EXPECT_EQ(result_in(response).at("isError").as_bool(), refuses);
     }
   });
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
-    const value said = co_await client.call("roots");
-    EXPECT_EQ(error_code_in(said), "-32021");
+    const value reply = co_await client.call("roots");
+    EXPECT_EQ(error_code_in(reply), "-32021");
   });
 }
 
@@ -543,9 +546,9 @@ TEST(McpDispatch, a_subscription_is_acknowledged_and_told_what_it_asked_for_unti
   mcp::server* server = nullptr;
   const setup with;
   const auto make = [&](const asio::any_io_executor& executor) {
-    auto made = with(executor);
-    server = made.get();
-    return made;
+    auto created = with(executor);
+    server = created.get();
+    return created;
   };
   run_with_mcp(make, [&](mcp_client& client) -> awaitable<void> {
     co_await client.say(R"({"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":)" +
@@ -555,9 +558,9 @@ TEST(McpDispatch, a_subscription_is_acknowledged_and_told_what_it_asked_for_unti
     EXPECT_EQ(boost::json::serialize(first.at("params").at("notifications")), R"({"toolsListChanged":true})");
     server->prompts_changed();
     server->tools_changed();
-    const value told = co_await client.hear();
-    EXPECT_EQ(member(told, "method"), "notifications/tools/list_changed");
-    EXPECT_EQ(member(told.at("params").at("_meta"), "io.modelcontextprotocol/subscriptionId"), "l");
+    const value notification = co_await client.hear();
+    EXPECT_EQ(member(notification, "method"), "notifications/tools/list_changed");
+    EXPECT_EQ(member(notification.at("params").at("_meta"), "io.modelcontextprotocol/subscriptionId"), "l");
     co_await client.say(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"l"}})");
     const value list = co_await client.ask("tools/list", with_meta());
     server->tools_changed();
@@ -574,9 +577,9 @@ TEST(McpDispatch, too_many_requests_at_once_are_refused) {
     for (int i = 0; i < 4; ++i)
       co_await client.say(R"({"jsonrpc":"2.0","id":)" + std::to_string(i) +
                           R"(,"method":"tools/call","params":{"name":"for_ever"}})");
-    const value said = co_await client.hear();
-    EXPECT_EQ(member(said, "id"), "3");
-    EXPECT_EQ(error_code_in(said), "-32603");
+    const value reply = co_await client.hear();
+    EXPECT_EQ(member(reply, "id"), "3");
+    EXPECT_EQ(error_code_in(reply), "-32603");
   });
 }
 
@@ -592,15 +595,15 @@ TEST(McpDispatch, a_client_that_asks_and_does_not_read_is_not_read_either) {
       for (int i = 0; i < 50 && is_full(); ++i) co_await nap(std::chrono::milliseconds(20));
       stuck = is_full();
     }
-    // Some thousand answers wait to be read, and no more; the rest of the questions waits too.
+    // The server stops reading when some thousand replies are unread. Further requests then wait too.
     EXPECT_LT(asked, 40'000);
     client.room(std::size_t{1} << 24U);
     for (int heard = 0; heard < asked;) {
-      const value said = co_await client.hear();
-      if (said.as_object().contains("result")) {
+      const value reply = co_await client.hear();
+      if (reply.as_object().contains("result")) {
         ++heard;
       } else {
-        ADD_FAILURE() << boost::json::serialize(said);
+        ADD_FAILURE() << boost::json::serialize(reply);
       }
     }
   });
@@ -610,17 +613,17 @@ TEST(McpDispatch, tools_that_come_and_go_are_told) {
   mcp::server* server = nullptr;
   const setup with;
   const auto make = [&](const asio::any_io_executor& executor) {
-    auto made = with(executor);
-    server = made.get();
-    return made;
+    auto created = with(executor);
+    server = created.get();
+    return created;
   };
   run_with_mcp(make, [&](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
     server->add(tools::definition("new", "New"), echo);
-    const value told = co_await client.hear();
-    EXPECT_EQ(member(told, "method"), "notifications/tools/list_changed");
-    const value said = co_await client.call("new");
-    EXPECT_EQ(text_said(said), "{}");
+    const value notification = co_await client.hear();
+    EXPECT_EQ(member(notification, "method"), "notifications/tools/list_changed");
+    const value reply = co_await client.call("new");
+    EXPECT_EQ(text_said(reply), "{}");
     EXPECT_TRUE(server->remove_tool("new"));
     EXPECT_FALSE(server->remove_tool("new"));
     EXPECT_THROW(server->add(tools::definition("echo", "Twice"), echo), error);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A server for tests: all features that the protocol's public conformance suite tests, with tools, resources and
-// prompts on `mcp::server`. `everything_server --http 127.0.0.1:PORT`, or stdio without. The names and texts are those
-// of the suite.
+// A test server with all features that MCP's public conformance suite tests: tools, resources and prompts on
+// `mcp::server`. `everything_server --http 127.0.0.1:PORT` serves HTTP; without options it serves stdio. The suite
+// prescribes the names and texts.
 
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/net/listener.hpp>
@@ -53,14 +53,14 @@ std::string text_in(const boost::json::object& from, std::string_view name) {
   const boost::json::value* const found = from.if_contains({name.data(), name.size()});
   return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
-/// Returns the content of a form that the user has filled in, if any.
+/// Returns the content of the form `name` if the user has accepted it; otherwise no value.
 std::optional<boost::json::object> accepted(const call& of, std::string_view name) {
   const boost::json::value* const found = of.input_responses().if_contains({name.data(), name.size()});
   if (found == nullptr || !found->is_object() || text_in(found->get_object(), "action") != "accept")
     return std::nullopt;
-  const boost::json::value* const said = found->get_object().if_contains("content");
-  if (said == nullptr || !said->is_object()) return std::nullopt;
-  return said->get_object();
+  const boost::json::value* const filled = found->get_object().if_contains("content");
+  if (filled == nullptr || !filled->is_object()) return std::nullopt;
+  return filled->get_object();
 }
 
 boost::json::object form(std::string_view words, std::string_view name, std::string_view type) {
@@ -78,38 +78,38 @@ boost::json::object form(std::string_view words, std::string_view name, std::str
   params["mode"] = "form";
   params["message"] = words;
   params["requestedSchema"] = std::move(schema);
-  boost::json::object made;
-  made["method"] = "elicitation/create";
-  made["params"] = std::move(params);
-  return made;
+  boost::json::object result;
+  result["method"] = "elicitation/create";
+  result["params"] = std::move(params);
+  return result;
 }
-boost::json::object sampling(std::string_view words, int most) {
-  boost::json::object said;
-  said["type"] = "text";
-  said["text"] = words;
+boost::json::object sampling(std::string_view words, int max_tokens) {
+  boost::json::object content_json;
+  content_json["type"] = "text";
+  content_json["text"] = words;
   boost::json::object message;
   message["role"] = "user";
-  message["content"] = std::move(said);
+  message["content"] = std::move(content_json);
   boost::json::array messages;
   messages.push_back(std::move(message));
   boost::json::object params;
   params["messages"] = std::move(messages);
-  params["maxTokens"] = most;
-  boost::json::object made;
-  made["method"] = "sampling/createMessage";
-  made["params"] = std::move(params);
-  return made;
+  params["maxTokens"] = max_tokens;
+  boost::json::object result;
+  result["method"] = "sampling/createMessage";
+  result["params"] = std::move(params);
+  return result;
 }
 boost::json::object roots() {
-  boost::json::object made;
-  made["method"] = "roots/list";
-  made["params"] = boost::json::object();
-  return made;
+  boost::json::object result;
+  result["method"] = "roots/list";
+  result["params"] = boost::json::object();
+  return result;
 }
 boost::json::object one(const char* name, boost::json::object what) {
-  boost::json::object made;
-  made[name] = std::move(what);
-  return made;
+  boost::json::object result;
+  result[name] = std::move(what);
+  return result;
 }
 
 awaitable<void> pause(int milliseconds) {
@@ -123,7 +123,7 @@ awaitable<answer> said(Answer say, call& of) {
   co_return say(of);
 }
 
-/// Adds a tool that answers at once.
+/// Adds a tool whose result is computed at once, without waiting.
 template <class Answer>
 void add(mcp::server& to, const char* name, const char* description, Answer say, const char* schema = nullptr) {
   tools::definition what(name, description);
@@ -143,11 +143,11 @@ void add_contents(mcp::server& to) {
                                     std::string_view("This is an embedded resource content.")));
   });
   add(to, "test_multiple_content_types", "Answers with three kinds of content", [](call&) {
-    answer made("Multiple content types test:");
-    made.add(content::image(picture(), "image/png"));
-    made.add(content::resource("test://mixed-content-resource", "application/json",
-                               std::string_view(R"({"test":"data","value":123})")));
-    return made;
+    answer result("Multiple content types test:");
+    result.add(content::image(picture(), "image/png"));
+    result.add(content::resource("test://mixed-content-resource", "application/json",
+                                 std::string_view(R"({"test":"data","value":123})")));
+    return result;
   });
   add(to, "test_error_handling", "Fails",
       [](call&) { return answer::failed("This tool intentionally returns an error for testing"); });
@@ -194,8 +194,8 @@ awaitable<answer> reconnect(call& of) {
 
 awaitable<answer> ask_model(call& of) {
   const boost::json::object asked = sampling(text_in(of.arguments(), "prompt"), 100);
-  const boost::json::object said = co_await of.ask("sampling/createMessage", asked.at("params").as_object());
-  const boost::json::value* const words = said.if_contains("content");
+  const boost::json::object reply = co_await of.ask("sampling/createMessage", asked.at("params").as_object());
+  const boost::json::value* const words = reply.if_contains("content");
   co_return answer("LLM response: " + (words != nullptr && words->is_object() ? text_in(words->get_object(), "text")
                                                                               : std::string("none")));
 }
@@ -203,9 +203,9 @@ awaitable<answer> ask_user(call& of, std::string words, boost::json::object sche
   boost::json::object params;
   params["message"] = words;
   params["requestedSchema"] = std::move(schema);
-  const boost::json::object said = co_await of.ask("elicitation/create", std::move(params));
-  const boost::json::value* const filled = said.if_contains("content");
-  co_return answer("Elicitation completed: action=" + text_in(said, "action") +
+  const boost::json::object reply = co_await of.ask("elicitation/create", std::move(params));
+  const boost::json::value* const filled = reply.if_contains("content");
+  co_return answer("Elicitation completed: action=" + text_in(reply, "action") +
                    ", content=" + (filled != nullptr ? boost::json::serialize(*filled) : std::string("{}")));
 }
 
@@ -253,10 +253,10 @@ void add_talking(mcp::server& to) {
          [](call& of) { return ask_user(of, "Please choose", object(choices)); });
 }
 
-// ---- requests for input in the modern era ----
+// ---- requests for input in the era without a handshake ----
 answer ask_name(call& of) {
-  const auto said = accepted(of, "user_name");
-  if (said && !text_in(*said, "name").empty()) return answer("Hello, " + text_in(*said, "name") + "!");
+  const auto filled = accepted(of, "user_name");
+  if (filled && !text_in(*filled, "name").empty()) return answer("Hello, " + text_in(*filled, "name") + "!");
   return answer::input_required(one("user_name", form("What is your name?", "name", "string")));
 }
 answer ask_capital(call& of) {
@@ -280,31 +280,32 @@ answer ask_much(call& of) {
   const boost::json::object& responses = of.input_responses();
   if (accepted(of, "user_name") && responses.contains("greeting") && responses.contains("client_roots"))
     return answer("all three came back");
-  boost::json::object wanted = one("user_name", form("What is your name?", "name", "string"));
-  wanted["greeting"] = sampling("Generate a greeting", 50);
-  wanted["client_roots"] = roots();
-  return answer::input_required(std::move(wanted), "several");
+  boost::json::object requests = one("user_name", form("What is your name?", "name", "string"));
+  requests["greeting"] = sampling("Generate a greeting", 50);
+  requests["client_roots"] = roots();
+  return answer::input_required(std::move(requests), "several");
 }
 answer ask_twice(call& of) {
   const std::string& state = of.request_state();
   if (state.empty())
     return answer::input_required(one("step1", form("Step 1: What is your name?", "name", "string")), "1");
   if (state == "1") {
-    const auto said = accepted(of, "step1");
+    const auto filled = accepted(of, "step1");
     return answer::input_required(one("step2", form("Step 2: What is your favorite color?", "color", "string")),
-                                  "2" + (said ? text_in(*said, "name") : std::string("unknown")));
+                                  "2" + (filled ? text_in(*filled, "name") : std::string("unknown")));
   }
-  const auto said = accepted(of, "step2");
-  return answer("Multi-round complete: " + state.substr(1) + " likes " + (said ? text_in(*said, "color") : "nothing"));
+  const auto filled = accepted(of, "step2");
+  return answer("Multi-round complete: " + state.substr(1) + " likes " +
+                (filled ? text_in(*filled, "color") : "nothing"));
 }
 answer ask_what_is_declared(call& of) {
   if (!of.input_responses().empty()) return answer("Capability-aware input requests fulfilled");
-  boost::json::object wanted;
-  if (of.client_can("elicitation")) wanted["user_name"] = form("What is your name?", "name", "string");
-  if (of.client_can("sampling")) wanted["greeting"] = sampling("Generate a short greeting", 50);
-  if (of.client_can("roots")) wanted["client_roots"] = roots();
-  if (wanted.empty()) return answer("nothing was declared that could be asked for");
-  return answer::input_required(std::move(wanted));
+  boost::json::object requests;
+  if (of.client_can("elicitation")) requests["user_name"] = form("What is your name?", "name", "string");
+  if (of.client_can("sampling")) requests["greeting"] = sampling("Generate a short greeting", 50);
+  if (of.client_can("roots")) requests["client_roots"] = roots();
+  if (requests.empty()) return answer("nothing was declared that could be asked for");
+  return answer::input_required(std::move(requests));
 }
 answer need_sampling(call& of) {
   if (of.input_responses().contains("llm_answer")) return answer("sampling round-trip complete");
@@ -343,49 +344,49 @@ awaitable<content> watched(call& of) {
 }
 awaitable<content> from_template(call& of) {
   const std::string id = text_in(of.arguments(), "id");
-  boost::json::object made;
-  made["id"] = id;
-  made["templateTest"] = true;
-  made["data"] = "Data for ID: " + id;
-  const std::string text = boost::json::serialize(made);
+  boost::json::object result;
+  result["id"] = id;
+  result["templateTest"] = true;
+  result["data"] = "Data for ID: " + id;
+  const std::string text = boost::json::serialize(result);
   co_return content::resource(of.name(), "application/json", std::string_view(text));
 }
 
 using messages = std::vector<mcp::prompt_message>;
 awaitable<messages> simple_prompt(call&) {
-  messages said;
-  said.emplace_back("user", content::text("This is a simple prompt for testing."));
-  co_return said;
+  messages prompt;
+  prompt.emplace_back("user", content::text("This is a simple prompt for testing."));
+  co_return prompt;
 }
 awaitable<messages> prompt_with_arguments(call& of) {
-  messages said;
-  said.emplace_back("user", content::text("Prompt with arguments: arg1='" + text_in(of.arguments(), "arg1") +
-                                          "', arg2='" + text_in(of.arguments(), "arg2") + "'"));
-  co_return said;
+  messages prompt;
+  prompt.emplace_back("user", content::text("Prompt with arguments: arg1='" + text_in(of.arguments(), "arg1") +
+                                            "', arg2='" + text_in(of.arguments(), "arg2") + "'"));
+  co_return prompt;
 }
 awaitable<messages> prompt_with_resource(call& of) {
-  messages said;
-  said.emplace_back("user", content::resource(text_in(of.arguments(), "resourceUri"), "text/plain",
-                                              std::string_view("Embedded resource content for testing.")));
-  said.emplace_back("user", content::text("Please process the embedded resource above."));
-  co_return said;
+  messages prompt;
+  prompt.emplace_back("user", content::resource(text_in(of.arguments(), "resourceUri"), "text/plain",
+                                                std::string_view("Embedded resource content for testing.")));
+  prompt.emplace_back("user", content::text("Please process the embedded resource above."));
+  co_return prompt;
 }
 awaitable<messages> prompt_with_image(call&) {
-  messages said;
-  said.emplace_back("user", content::image(picture(), "image/png"));
-  said.emplace_back("user", content::text("Please analyze the image above."));
-  co_return said;
+  messages prompt;
+  prompt.emplace_back("user", content::image(picture(), "image/png"));
+  prompt.emplace_back("user", content::text("Please analyze the image above."));
+  co_return prompt;
 }
 awaitable<messages> asking_prompt(call& of) {
-  messages said;
+  messages prompt;
   const auto filled = accepted(of, "user_context");
   if (!filled) {
     of.require_input(
         answer::input_required(one("user_context", form("What context should the prompt use?", "context", "string"))));
-    co_return said;
+    co_return prompt;
   }
-  said.emplace_back("user", content::text("Use the following context: " + text_in(*filled, "context")));
-  co_return said;
+  prompt.emplace_back("user", content::text("Use the following context: " + text_in(*filled, "context")));
+  co_return prompt;
 }
 awaitable<std::vector<std::string>> nothing_to_complete(call&) { co_return std::vector<std::string>(); }
 

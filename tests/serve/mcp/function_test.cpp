@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// One function, described once: a tool of an agent, a tool of an MCP server and a function in Python code.
+// Tests that one `tools::function` works in three roles: as a tool of an agent, as a tool of an MCP server, and as a
+// function in Python code.
 
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/llm/agent.hpp>
@@ -38,7 +39,7 @@ using cofferdam_test::text_said;
 using tools::argument;
 using value = boost::json::value;
 
-/// Has a captured state, so that copies share it.
+/// Returns a function with captured state. Copies of the function share that state.
 tools::function tide(std::shared_ptr<std::vector<std::string>> places) {
   const auto height_at = [places](std::string place, std::optional<double> days) -> awaitable<double> {
     places->push_back(place);
@@ -52,13 +53,13 @@ tools::function tide(std::shared_ptr<std::vector<std::string>> places) {
 
 TEST(OneFunction, serves_an_agent_an_mcp_client_and_code) {
   const auto places = std::make_shared<std::vector<std::string>>();
-  const tools::function one = tide(places);
+  const tools::function callable = tide(places);
 
   cofferdam_test::scripted_model model;
   model.call("tide", R"({"place":"Brest"})").call("finish", R"({"reason":"done","paths":[]})");
   cofferdam_test::memory_environment memory;
   cofferdam_test::run([&]() -> awaitable<void> {
-    agent helper(model, one);
+    agent helper(model, callable);
     agent_session work(helper, memory);
     const agent_result result = co_await work.run("how high?");
     EXPECT_TRUE(result.finished());
@@ -66,21 +67,21 @@ TEST(OneFunction, serves_an_agent_an_mcp_client_and_code) {
   EXPECT_EQ(model.told(1), "6.5");
 
   const auto serve = [&](const asio::any_io_executor& executor) {
-    auto made = std::make_unique<mcp::server>(executor);
-    made->add(one);
-    return made;
+    auto server = std::make_unique<mcp::server>(executor);
+    server->add(callable);
+    return server;
   };
   run_with_mcp(serve, [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
-    const value said = co_await client.call("tide", R"({"place":"Vigo","days":1})");
-    EXPECT_EQ(text_said(said), "2.5");
+    const value reply = co_await client.call("tide", R"({"place":"Vigo","days":1})");
+    EXPECT_EQ(text_said(reply), "2.5");
   });
 
-  cofferdam_test::with_python(python(), [&one](cofferdam_test::python_here& runner) -> awaitable<void> {
+  cofferdam_test::with_python(python(), [&callable](cofferdam_test::python_here& runner) -> awaitable<void> {
     code_request request(
         "import inspect\n"
         "[tide('Brest'), tide('Cork', 2), tide(days=0.5, place='Cork'), tide.__doc__, str(inspect.signature(tide))]");
-    request.function(one);
+    request.function(callable);
     const code_result result = co_await runner.run_code(std::move(request));
     EXPECT_EQ(cofferdam_test::value_of(result),
               R"-([6.5E0,3.5E0,2E0,"Height of the tide at a place, in metres.","(place: str, days: float = None)"])-")
@@ -90,8 +91,8 @@ TEST(OneFunction, serves_an_agent_an_mcp_client_and_code) {
 }
 
 TEST(OneFunction, wrong_arguments_from_code_are_type_errors_that_name_them) {
-  const tools::function one = tide(std::make_shared<std::vector<std::string>>());
-  cofferdam_test::with_python(python(), [&one](cofferdam_test::python_here& runner) -> awaitable<void> {
+  const tools::function callable = tide(std::make_shared<std::vector<std::string>>());
+  cofferdam_test::with_python(python(), [&callable](cofferdam_test::python_here& runner) -> awaitable<void> {
     const std::vector<std::pair<std::string, std::string>> wrong{
         {"tide()", "missing 1 required positional argument: 'place'"},
         {"tide(5)", "tide: the argument 'place' must be of type str, not int"},
@@ -99,14 +100,14 @@ TEST(OneFunction, wrong_arguments_from_code_are_type_errors_that_name_them) {
         {"tide('')", "tide: Wrong arguments: 'place' must not be empty."}};
     for (const auto& [code, words] : wrong) {
       code_request request(code);
-      request.function(one);
+      request.function(callable);
       const code_result result = co_await runner.run_code(std::move(request));
       EXPECT_EQ(result.failure() ? result.failure()->type() : "", "TypeError") << code;
       const std::string message = result.failure() ? result.failure()->message() : "";
       EXPECT_NE(message.find(words), std::string::npos) << message;
     }
     code_request sunk("tide('Atlantis')");
-    sunk.function(one);
+    sunk.function(callable);
     const code_result result = co_await runner.run_code(std::move(sunk));
     EXPECT_EQ(result.failure() ? result.failure()->type() : "", "HostFunctionError");
     EXPECT_EQ(result.failure() ? result.failure()->message() : "", "it has sunk");
@@ -115,24 +116,24 @@ TEST(OneFunction, wrong_arguments_from_code_are_type_errors_that_name_them) {
 
 TEST(OneFunction, is_listed_and_answered_by_an_mcp_server_without_an_environment) {
   const auto serve = [](const asio::any_io_executor& executor) {
-    auto made = std::make_unique<mcp::server>(executor);
+    auto server = std::make_unique<mcp::server>(executor);
     boost::json::object schema;
     schema["type"] = "object";
-    made->add(tide(std::make_shared<std::vector<std::string>>())
-                  .title("Tide")
-                  .output(std::move(schema))
-                  .hints(true, false, true, false));
+    server->add(tide(std::make_shared<std::vector<std::string>>())
+                    .title("Tide")
+                    .output(std::move(schema))
+                    .hints(true, false, true, false));
     const auto picture = []() -> awaitable<tools::tool_image> {
       co_return tools::tool_image(to_bytes("abc"), "image/png");
     };
-    made->add(tools::function("picture", "Shows.", picture));
+    server->add(tools::function("picture", "Shows.", picture));
     const auto facts = []() -> awaitable<boost::json::object> {
       boost::json::object found;
       found["metres"] = 2;
       co_return found;
     };
-    made->add(tools::function("facts", "Tells.", facts));
-    return made;
+    server->add(tools::function("facts", "Tells.", facts));
+    return server;
   };
   run_with_mcp(serve, [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
@@ -159,7 +160,7 @@ TEST(OneFunction, is_listed_and_answered_by_an_mcp_server_without_an_environment
   });
 }
 
-/// A tool of another type, and one that cannot be copied.
+/// A tool that is not a `tools::function`, and that cannot be copied.
 class echo_tool {
  public:
   echo_tool() = default;
@@ -179,20 +180,21 @@ class echo_tool {
 
 TEST(OneFunction, other_tools_and_definitions_are_added_in_the_same_way) {
   const auto serve = [](const asio::any_io_executor& executor) {
-    auto made = std::make_unique<mcp::server>(executor);
-    made->add(echo_tool());
-    EXPECT_EQ(cofferdam_test::code_of([&] { made->add(echo_tool()); }), exec_errc::invalid_argument);
+    auto server = std::make_unique<mcp::server>(executor);
+    server->add(echo_tool());
+    EXPECT_EQ(cofferdam_test::code_of([&] { server->add(echo_tool()); }), exec_errc::invalid_argument);
     const auto progress = [](mcp::call& of) -> awaitable<mcp::answer> {
       co_return mcp::answer(boost::json::serialize(of.arguments()));
     };
-    made->add(tools::definition("steps", "Takes steps.", argument("count", tools::integer).between(1, 3).otherwise(2)),
-              progress);
-    return made;
+    server->add(
+        tools::definition("steps", "Takes steps.", argument("count", tools::integer).between(1, 3).otherwise(2)),
+        progress);
+    return server;
   };
   run_with_mcp(serve, [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
-    const value said = co_await client.call("echo", R"({"text":"a"})");
-    EXPECT_EQ(text_said(said), R"({"text":"a"}1)");
+    const value reply = co_await client.call("echo", R"({"text":"a"})");
+    EXPECT_EQ(text_said(reply), R"({"text":"a"}1)");
     const value again = co_await client.call("echo", R"({"text":"a"})");
     EXPECT_EQ(text_said(again), R"({"text":"a"}2)") << "all calls share the tool";
     const value usual = co_await client.call("steps", "{}");

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""inspector.py FOLDER TOOLS ERAS PROGRAM [ARGUMENT...]: MCP's official Inspector, by its command line, against a stdio server.
+"""inspector.py FOLDER TOOLS ERAS PROGRAM [ARGUMENT...]: tests a stdio server with the command line of MCP's Inspector.
 
-TOOLS: which of code_exec and run_python to call; ERAS: which of legacy and modern; with a comma between. A line for each
-check: "ok NAME", or "not ok NAME: WHY".
+TOOLS: the tools to call, code_exec or run_python or both. ERAS: the protocol eras to use, legacy or modern or both. Both
+are separated by commas. Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 """
 import json
 import os
@@ -24,7 +24,7 @@ def inspect(*words):
         environment = dict(os.environ, HOME=home, MCP_CATALOG_PATH=os.path.join(home, "catalog.json"))
         inspector = os.path.join(folder, "node_modules/.bin/mcp-inspector")
         line = [os.path.join(folder, "node"), inspector, "--cli", *program]
-        # The variables that the server needs to find its daemon or its interpreter: a client passes almost none on.
+        # The server needs these variables to find its daemon or its interpreter. The Inspector passes on only a few others.
         for name in sorted(os.environ):
             if name.startswith(("COFFERDAM_", "DOCKER_")):
                 line += ["-e", f"{name}={os.environ[name]}"]
@@ -39,7 +39,7 @@ def check(name, body, *arguments):
     try:
         body(*arguments)
         print("ok " + name, flush=True)
-    except Exception as why:  # one check's end is not the others'
+    except Exception as why:  # the other checks still run
         failed = True
         print(f"not ok {name}: {type(why).__name__} {why}".replace("\n", " | "), flush=True)
 

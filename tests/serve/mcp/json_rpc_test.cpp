@@ -15,14 +15,14 @@ using namespace cofferdam::mcp::detail;
 
 rpc_input read(std::string_view text) { return read_rpc(text, rpc_limits()); }
 
-/// "request 7 ping", "notification x", "response 1", "fault -32600 id".
+/// Describes the messages of an input: "request 7 ping", "notification x", "response 1", "fault -32600 id".
 std::string told(const rpc_input& input) {
   std::string text = input.is_batch ? "batch" : "";
-  const auto add = [&text](const std::string& one) { text += (text.empty() ? "" : "; ") + one; };
-  for (const rpc_message& one : input.messages) {
-    if (one.kind == rpc_kind::request) add("request " + one.id_text() + " " + one.method);
-    if (one.kind == rpc_kind::notification) add("notification " + one.method);
-    if (one.kind == rpc_kind::response) add("response " + one.id_text());
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  for (const rpc_message& message : input.messages) {
+    if (message.kind == rpc_kind::request) add("request " + message.id_text() + " " + message.method);
+    if (message.kind == rpc_kind::notification) add("notification " + message.method);
+    if (message.kind == rpc_kind::response) add("response " + message.id_text());
   }
   for (const auto& [fault, id] : input.faults)
     add("fault " + std::to_string(fault.code()) + " " + boost::json::serialize(id));
@@ -95,14 +95,14 @@ TEST(McpJsonRpc, values_are_limited_by_the_bytes_that_a_message_may_have) {
   limits.bytes = 100;
   EXPECT_EQ(limits.values(), 1000U);
   limits.bytes = 80'000;
-  const auto with = [](int more) {  // values: this, two texts, its parameters, their array, and these
+  const auto with = [](int more) {  // five values without `more`: the message, two texts, the parameters, their array
     std::string text = R"({"jsonrpc":"2.0","method":"a","params":{"x":[0)";
     for (int i = 1; i < more; ++i) text += i % 2 == 0 ? ",0" : ",[]";
     return text + "]}}";
   };
   EXPECT_EQ(told(read_rpc(with(2000 - 5), limits)), "notification a");
   EXPECT_EQ(told(read_rpc(with(2000 - 4), limits)), "fault -32600 null");
-  // Commas and brackets of a text are no values.
+  // Commas and brackets inside a text do not count as values.
   const std::string text =
       R"({"jsonrpc":"2.0","method":"a","params":{"x":")" + std::string(5000, ',') + std::string(5000, '[') + R"("}})";
   EXPECT_EQ(told(read_rpc(text, limits)), "notification a");
@@ -122,21 +122,21 @@ TEST(McpJsonRpc, answers_are_one_line_each) {
             R"({"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no","data":5}})");
 }
 
-/// All that is found where the text comes in pieces of that size.
+/// Returns the lines and faults that the reader reports when `text` arrives in pieces of `size` bytes.
 std::string lines_of(std::string_view text, std::size_t size, std::size_t longest) {
   line_reader reader(longest);
-  std::string all;
+  std::string described;
   for (std::size_t at = 0; at < text.size(); at += size) {
     std::string_view piece = text.substr(at, size);
     for (;;) {
       std::string_view line;
       const line_reader::found found = reader.next(piece, line);
       if (found == line_reader::found::nothing) break;
-      all += found == line_reader::found::line ? "[" + std::string(line) + "]" : std::string("(long)");
+      described += found == line_reader::found::line ? "[" + std::string(line) + "]" : std::string("(long)");
     }
     EXPECT_TRUE(piece.empty());
   }
-  return all;
+  return described;
 }
 
 TEST(McpLineReader, finds_the_same_lines_however_the_stream_is_cut) {

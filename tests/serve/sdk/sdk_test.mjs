@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// node sdk_test.mjs FOLDER: E2B's official JavaScript SDK, as it lies in FOLDER/node_modules, against the gateway that the
-// SDK's own variables name. A line for each check: "ok NAME", or "not ok NAME: WHY".
+// node sdk_test.mjs FOLDER: tests the gateway with E2B's official JavaScript SDK in FOLDER/node_modules. The SDK's own
+// environment variables name the gateway. Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 import { createRequire } from 'node:module'
 import { strict as assert } from 'node:assert'
 
@@ -266,7 +266,7 @@ await check('signed_urls', async () => {
   assert.equal((await fetch(url.replace('signed.txt', 'data.bin'))).status, 401)
 })
 
-// ---- life ----
+// ---- lifetime ----
 await check('list_and_info', async () => {
   const info = await box.getInfo()
   assert.equal(info.sandboxId, box.sandboxId)
@@ -309,7 +309,7 @@ await check('connect_to_a_sandbox', async () => {
 })
 await check('pause', async () => {
   const pause = box.pause ? () => box.pause() : () => box.betaPause()
-  // Whether what is behind the gateway can stand still: containers can, local folders cannot.
+  // Containers can be paused; local folders cannot. The variable names which of the two the gateway serves.
   if (!process.env.COFFERDAM_GATEWAY_PAUSES) return fails(pause, /cannot be paused/)
   const handle = await box.commands.run('read x; echo $x', { background: true, stdin: true })
   await pause()

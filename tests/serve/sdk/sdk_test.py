@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""E2B's official Python SDK against the gateway that the SDK's own variables name.
+"""Tests the gateway with E2B's official Python SDK. The SDK's own environment variables name the gateway.
 
-A line for each check: "ok NAME", or "not ok NAME: WHY".
+Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 """
 import asyncio
 import sys
@@ -27,7 +27,7 @@ def run(body, *args):
     try:
         body(*args)
         print("ok " + body.__name__, flush=True)
-    except BaseException as why:  # one check's end is not the others'
+    except BaseException as why:  # the other checks still run
         failed = True
         text = f"{type(why).__name__} {why}".replace("\n", " | ")
         print(f"not ok {body.__name__}: {text}", flush=True)
@@ -256,7 +256,7 @@ def killed(box):
     def wait():
         try:
             handle.wait()
-        except Exception as why:  # which one it is, is looked at below
+        except Exception as why:  # the type is checked below
             ended.append(why)
 
     waits = threading.Thread(target=wait)
