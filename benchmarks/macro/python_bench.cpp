@@ -200,7 +200,7 @@ awaitable<void> contained(int rounds) {
   auto recipe = docker::from_image("cofferdam-test/debian").daemon(docker::daemon_choice().address(address));
   auto environment = co_await recipe.open();
   const std::string container = environment.container_name();
-  auto inside = borrowed(environment) | python();
+  auto inside = environment_ref(environment) | python();
   auto runner = co_await inside.open();
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer settling(executor);

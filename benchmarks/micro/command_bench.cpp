@@ -9,6 +9,7 @@
 #include <cofferdam/middleware/limit_output.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 #include <cofferdam/middleware/variables.hpp>
+#include <cofferdam/os/command_request.hpp>
 
 #include "../support/table.hpp"
 
