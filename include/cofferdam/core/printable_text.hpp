@@ -80,7 +80,7 @@ class control_sequence {
   /// Returns the final byte; NUL if the text does not start with a valid control sequence.
   constexpr char final_byte() const noexcept { return final_; }
   constexpr std::size_t size() const noexcept { return size_; }
-  /// Returns true if the standard reserves the sequence for private use by terminal makers.
+  /// Returns true if ECMA-48 reserves the sequence for private use by terminal makers.
   constexpr bool is_private() const noexcept {
     return !intermediates_.empty() || (!parameters_.empty() && is_between(parameters_.front(), 0x3C, 0x3F));
   }

@@ -308,8 +308,8 @@ class shell_word_splitter {
     ++at_;
   }
 
-  // Returns true if bash keeps the '$' at this position unchanged. Inside double quotes it does so only before these
-  // characters. Regular expressions need this case.
+  // Returns true if bash keeps the '$' at this position, inside double quotes, unchanged. It does so only before the
+  // characters below. Regular expressions such as "end$" need this case.
   bool is_literal_dollar() const noexcept {
     return !at_end(1) && std::string_view("\" |)/,").find(peek(1)) != std::string_view::npos;
   }
@@ -326,8 +326,8 @@ class shell_word_splitter {
     in_word_ = follows_dot_ = has_brace_ = has_brace_separator_ = false;
   }
 
-  // Refuses certain names of programs, even if they are quoted. So the canonical text, which has fewer quotes, is as
-  // harmless as the line.
+  // Refuses certain names of programs, even if they are quoted. join_shell_words() writes most of these names without
+  // quotes, and a shell would not read them as the name of a program.
   void check_program() {
     if (word_.empty()) return refuse(shell_refusal::empty_command, word_start_, "a program without a name");
     if (word_.find('=') != std::string::npos)
