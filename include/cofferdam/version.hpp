@@ -29,8 +29,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The version of the library as text: major.minor.patch. CMake and the package recipes read the version from this
-/// line.
+/// The version of the library as text: major.minor.patch. CMake reads the version from this line.
 inline constexpr std::string_view version = "0.1.0";
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

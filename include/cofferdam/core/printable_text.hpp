@@ -109,8 +109,8 @@ class control_sequence {
   char final_ = '\0';
 };
 
-/// Returns the length of an OSC 8 hyperlink mark, without its leading `ESC ]` and including its end; 0 if `text` does
-/// not start with one.
+/// Returns the length of an escape sequence that begins or ends a hyperlink (OSC 8), without its leading `ESC ]` and
+/// including its end; 0 if `text` does not start with such a sequence.
 constexpr std::size_t hyperlink_size(std::string_view text) noexcept {
   if (!text.starts_with("8;")) return 0;
   for (std::size_t i = 2; i < text.size(); ++i) {

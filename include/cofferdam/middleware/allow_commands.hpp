@@ -26,8 +26,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-// A compiled allowlist. The recipe, its copies and all environments share one object, which is not changed while it is
-// shared.
+// A compiled allowlist. An `allow_commands` object, its copies and all environments share one such object, which is not
+// changed while it is shared.
 class command_policy {
  public:
   explicit command_policy(std::vector<std::string> patterns) {

@@ -48,7 +48,7 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
 /// \par Example  examples/quickstart.cpp
 class upload_files : public pipeable {
  public:
-  /// Makes the recipe for a prepared set of files.
+  /// Makes the recipe, the object on the right of `provider | upload_files(set)`, for a prepared set of files.
   explicit upload_files(file_set set) : set_(std::make_shared<const file_set>(std::move(set))) {}
 
   template <std::convertible_to<std::string>... Items>

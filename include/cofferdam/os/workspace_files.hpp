@@ -124,7 +124,8 @@ template <class Unused>
 class basic_workspace_files {
  public:
   /// \param root      the workspace directory.
-  /// \param path      the absolute path of the workspace in the guest. Paths that begin with it are accepted, too.
+  /// \param path      the absolute path of the workspace as the guest sees it. Absolute paths beneath it are accepted
+  ///                  like relative paths.
   /// \param staging   the directory for unfinished files, on the same file system. No value means the directory of each
   ///                  file.
   basic_workspace_files(directory root, std::string path, std::optional<directory> staging)

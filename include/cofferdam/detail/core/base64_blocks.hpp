@@ -33,7 +33,8 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
   const __m128i four_bits = _mm_set1_epi8(15);
   const __m128i order = _mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
   std::size_t done = 0;
-  // Each step writes 16 bytes, although only 12 of them are used.
+  // Each step writes 16 bytes, although only 12 of them are used. So the loop ends when `to` has room for fewer than
+  // 16.
   while (text.size() - done * 16 >= 16 && to.size() - done * 12 >= 16) {
     const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + done * 16));
     const __m128i upper = _mm_and_si128(_mm_srli_epi32(c, 4), four_bits);

@@ -346,16 +346,16 @@ class shell_word_splitter {
   std::size_t word_start_ = 0;
   std::size_t brace_ = 0;
   bool in_word_ = false;
-  bool follows_dot_ = false;          // the last character of the word is an unquoted '.'
-  bool has_brace_ = false;            // the word has an unquoted '{'
-  bool has_brace_separator_ = false;  // the word has an unquoted ',' or '..'
+  bool follows_dot_ = false;          // true if the last character of the word is an unquoted '.'
+  bool has_brace_ = false;            // true if the word has an unquoted '{'
+  bool has_brace_separator_ = false;  // true if the word has an unquoted ',' or '..'
 };
 
 /// Splits a line with one simple command into the words that bash would run. Refuses any other line.
 ///
 /// For every accepted line, the words are exactly the arguments that `bash -c -- line` would pass to the program. This
-/// holds whatever files exist, in a UTF-8 locale or the C locale, with the default options of bash.
-/// (`SHELLOPTS=keyword` in the environment of bash would move `A=b` arguments.)
+/// holds whatever files exist, in a UTF-8 locale or the C locale, with the default options of bash. (The environment
+/// variable `SHELLOPTS=keyword` is an exception: bash would then take an argument `A=b` for an assignment.)
 ///
 /// So the function refuses everything that a shell interprets: operators, redirections, expansions, globs, braces that
 /// produce several words, a `~` that expands, comments, assignments and unfinished quotes. As the first word it also

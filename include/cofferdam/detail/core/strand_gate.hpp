@@ -219,8 +219,8 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     waiting_function* last_ = nullptr;
   };
 
-  /// The function that is given to the inner executor. It runs the waiting functions. If the executor's context ends
-  /// and destroys it without a call, it destroys the waiting functions.
+  /// A turn: the function that is given to the inner executor. It runs all functions that wait at that time. If the
+  /// executor's context ends and destroys it without a call, it destroys the waiting functions.
   class turn {
    public:
     explicit turn(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
@@ -253,7 +253,7 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     strand_gate& gate_;
   };
 
-  /// Returns true if the inner executor belongs to an io_context, and this thread runs that io_context.
+  /// Returns true if true if the inner executor belongs to an io_context, and this thread runs that io_context.
   bool is_in_loop() const noexcept;
   /// Calls a function inside this call, through the event loop. Requires that is_in_loop() is true.
   void call_in_loop(void (*function)(void*), void* what) const;
@@ -355,8 +355,8 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
   std::thread::id owner_;
   int depth_ = 0;
   bool runs_functions_ = false;  // true if the owner runs functions of the strand
-  bool is_scheduled_ = false;    // a turn is scheduled or running, or will be scheduled when the gate is left
-  bool is_stalled_ = false;      // the thread in the gate must schedule a turn when it leaves
+  bool is_scheduled_ = false;    // true if a turn is scheduled or running, or will be scheduled when the gate is left
+  bool is_stalled_ = false;      // true if the thread in the gate must schedule a turn when it leaves
   function_queue waiting_;
   std::vector<std::unique_ptr<job>> jobs_;
   std::atomic<std::size_t> work_ = 0;

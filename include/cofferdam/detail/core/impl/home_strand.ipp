@@ -62,7 +62,7 @@ class trip {
   std::atomic<unsigned> asked;  // the requested types of cancellation
   errand& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
   bool begun = false;
-  bool over = false;  // the work has ended, so nothing can be cancelled
+  bool over = false;  // true if the work has ended, so that nothing can be cancelled
   std::exception_ptr failure;
 };
 
