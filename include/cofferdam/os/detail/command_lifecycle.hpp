@@ -52,7 +52,8 @@ enum class end_reason : std::uint8_t { none, timeout, cancelled, closed };
 enum class paced_by : std::uint8_t {
   /// This program: the two times are started by actions, and their ends are reported as events.
   us,
-  /// The `command_transport`, which connects the owner to the process. It reports when no process of the command is left.
+  /// The `command_transport`, which connects the owner to the process. It reports when no process of the command is
+  /// left.
   transport,
 };
 
