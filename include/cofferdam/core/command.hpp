@@ -192,8 +192,9 @@ class command {
   bool has_open_input() const noexcept { return has_open_input_; }
 
   /// Runs the command in a pseudo-terminal instead of with pipes. Line editing, ^C and the window size work as in a
-  /// terminal. The command's standard output and standard error both arrive in `out()`. At the end of the input, the
-  /// terminal sends ^D; call `open_input()` to write more input while the command runs.
+  /// terminal. The command's standard output and standard error both arrive in `out()`. After the content that was set
+  /// with `input()`, the terminal sends ^D, which ends the input; call `open_input()` to write more input while the
+  /// command runs.
   /// \param rows, columns  the size of the terminal in characters, each 1 to 65535.
   /// \throws error{exec_errc::invalid_argument} if a number is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {

@@ -31,7 +31,9 @@ concept inherits_run_command =
 template <class D, class Base>
 concept inherits_read_file =
     requires { requires std::same_as<decltype(&D::read_file), awaitable<bytes> (Base::*)(std::string, std::size_t)>; };
-// If D defines its own member, a pointer to that member does not convert to a pointer to a member of the base class.
+// `write_file` is overloaded, so `&D::write_file` has no single type to compare. Instead, the concept tests a
+// conversion: if `D` defines its own `write_file`, `&D::write_file` does not convert to a pointer to a member of the
+// base class.
 template <class D, class Base>
 concept inherits_write_file =
     requires(awaitable<void> (Base::*inherited)(std::string, bytes_view)) { inherited = &D::write_file; };

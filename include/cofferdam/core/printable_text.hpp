@@ -117,7 +117,7 @@ constexpr std::size_t hyperlink_size(std::string_view text) noexcept {
     if (text[i] == '\a') return i + 1;
     if (text.substr(i).starts_with("\x1b\\")) return i + 2;
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte > 0x7E) return 0;  // this also keeps the time linear: a byte is never scanned for two marks
+    if (byte < 0x20 || byte > 0x7E) return 0;  // an ESC ends the scan, so no byte is scanned twice
   }
   return 0;
 }

@@ -44,11 +44,12 @@ class spawn_request {
   std::vector<std::string> words;
   /// All environment variables of the new process, each as "NAME=value".
   std::vector<std::string> variables;
-  /// The descriptor of its working directory; -1 means the working directory of this program. Borrowed.
+  /// The descriptor of the process's working directory; -1 means the working directory of this program. Borrowed.
   int directory = -1;
-  /// The path of its working directory, for launchers that cannot use a descriptor. `spawn` ignores it.
+  /// The path of the process's working directory, for sessions whose processes are started by a program in a sandbox,
+  /// which cannot use a descriptor of this program. `spawn` ignores the path.
   std::string directory_path;
-  /// The descriptors that become its standard input, output and error. Borrowed; each above 2.
+  /// The descriptors that become the process's standard input, output and error. Borrowed; each above 2.
   int input = -1;
   int output = -1;
   int error = -1;
@@ -179,7 +180,7 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   spawn_plan& plan = *static_cast<spawn_plan*>(argument);
   const spawn_request& request = plan.request();
 
-  // The command is ended by its process group, so it must have a group of its own.
+  // A command is ended by a signal to its process group, so the process must have a group of its own.
   if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
   if (request.is_terminal && ::syscall(SYS_ioctl, request.input, TIOCSCTTY, 0) < 0)
     spawn_child_fails(plan, spawn_stage::descriptors);

@@ -137,7 +137,7 @@ class basic_workspace_files {
   const directory& root() const noexcept { return *root_; }
 
   /// Returns a path relative to the root, or "." for the root itself.
-  /// \param path  relative, or absolute beneath the guest's workspace.
+  /// \param path  relative, or absolute and beneath the path of the workspace in the guest.
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {

@@ -141,8 +141,8 @@ class fake_provider {
     return *this;
   }
 
-  /// Returns all valid commands that were run or started, in order, of all environments. Commands without a reply are
-  /// included.
+  /// Returns the commands that were run or started in all environments, in order. Commands without a reply are
+  /// included, but not commands that every backend refuses, such as an empty command.
   std::vector<command> commands() const {
     const std::lock_guard lock(script_->mutex);
     return script_->commands;

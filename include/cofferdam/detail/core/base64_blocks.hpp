@@ -43,8 +43,8 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
     if (_mm_movemask_epi8(_mm_cmpeq_epi8(found, _mm_setzero_si128())) != 0xFFFF) break;
     const __m128i values = _mm_add_epi8(_mm_add_epi8(c, _mm_shuffle_epi8(shift, upper)),
                                         _mm_and_si128(_mm_cmpeq_epi8(c, slash), slash_shift));
-    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // 6 + 6 bits to 12
-    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // 12 + 12 bits to 24
+    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // joins two values of 6 bits
+    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // joins two values of 12 bits
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to.data() + done * 12), _mm_shuffle_epi8(groups, order));
     ++done;
   }

@@ -15,7 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason why a shell line is not one simple command with literal words.
 enum class shell_refusal {
-  none,              ///< the line is such a command
+  none,              ///< the line is one simple command with literal words
   empty_command,     ///< the line has no words, or the program's name is empty
   shell_syntax,      ///< the line has an operator or an expansion of the shell, or an unfinished quote
   shell_assignment,  ///< the first word contains `=`, as in `NAME=value program`

@@ -253,9 +253,10 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     strand_gate& gate_;
   };
 
-  /// Returns true if true if the inner executor belongs to an io_context, and this thread runs that io_context.
+  /// Returns true if the inner executor belongs to an io_context, and this thread runs that io_context.
   bool is_in_loop() const noexcept;
-  /// Calls a function inside this call, through the event loop. Requires that is_in_loop() is true.
+  /// Calls `function(what)` before this call returns, by a dispatch to the event loop. Requires that is_in_loop() is
+  /// true.
   void call_in_loop(void (*function)(void*), void* what) const;
 
   bool try_enter_locked() noexcept {
@@ -349,7 +350,7 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
 
   const asio::any_io_executor inner_;
   const asio::any_io_executor later_;  // the inner executor, but never running a function inside execute()
-  const bool is_loop_;                 // the inner executor belongs to an io_context
+  const bool is_loop_;                 // true if the inner executor belongs to an io_context
   mutable std::mutex mutex_;
   std::condition_variable left_by_all_;
   std::thread::id owner_;
@@ -416,7 +417,7 @@ class gated_executor {
     changed.never_blocks_ = never_blocks_;
     return changed;
   }
-  // Asio asks for this property; it has no effect here.
+  // Asio may set this property (relationship.fork or relationship.continuation). A strand_gate ignores it.
   gated_executor require(asio::execution::relationship_t::fork_t) const noexcept { return *this; }
   gated_executor require(asio::execution::relationship_t::continuation_t) const noexcept { return *this; }
 

@@ -106,8 +106,8 @@ inline std::map<std::string, control_group_place, std::less<>> control_group_pla
 }
 
 /// The control group of one environment: a directory for each hierarchy, made beneath the group of this process or, if
-/// that group has no limits of its own, beside it. Removed at the end of its lifetime, if its processes have ended by
-/// then; otherwise by the next control_group of a program of the same user.
+/// that group has no limits of its own, beside it. The destructor removes the group if its processes have ended by
+/// then. Otherwise, the next control_group of any program of the same user removes it.
 class control_group {
  public:
   /// Makes a control group. If it cannot be made, the result has no value and `obstacle` names the reason.
@@ -198,7 +198,7 @@ class control_group {
   class level {
    public:
     std::filesystem::path directory;
-    unique_fd lock;     // shared; the kernel releases it when this program ends
+    unique_fd lock;     // has a shared lock (flock(2)), which the kernel releases when this program ends
     unique_fd members;  // cgroup.procs, for writing
     bool is_unified = false;
     bool has_memory = false;

@@ -62,7 +62,7 @@ class basic_running_command final : public end_listener {
   ~basic_running_command() { registry_->remove(this); }
 
   /// Completes the construction. Must be called first.
-  /// \param whole      a pointer to this object that shares ownership of the object that contains it.
+  /// \param whole      a pointer to this object that shares ownership of the `command_with_transport` that contains it.
   /// \param transport  must live as long as this object.
   void live_in(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
     self_ = std::move(whole);
@@ -100,7 +100,8 @@ class basic_running_command final : public end_listener {
     if (!finished()) abandon();
   }
 
-  /// Sends SIGKILL and keeps no more output, for destructors. Event handlers later complete the command.
+  /// Sends SIGKILL, closes the input and lets event handlers read the rest of the output, without waiting; for
+  /// destructors.
   void abandon() noexcept {
     if (settled()) return;
     life_.note_end(end_reason::closed);
@@ -466,7 +467,8 @@ class basic_running_command final : public end_listener {
     return {registry_->scratch(), registry_->scratch() + got};
   }
 
-  /// Reads available output, at most 16 times in a row while the command runs, and waits for more.
+  /// Reads available output, at most 16 times in a row while the command runs, so that other work on the executor can
+  /// run. Then waits for more.
   void pump(std::size_t index) {
     try {
       for (int turn = 0; (turn < 16 || over()) && !has_ended(index); ++turn)

@@ -114,7 +114,7 @@ class command_lifecycle {
     if (!is_finished() && ended_by_ == end_reason::none) ended_by_ = reason;
   }
 
-  /// Reports that from now on all output must be read as it arrives.
+  /// Reports that from now on all output must be read as it arrives, and not only when the program reads.
   void drain() noexcept {
     if (is_draining_ || is_settled()) return;
     is_draining_ = true;

@@ -33,7 +33,8 @@ class command_transport {
   virtual void conclude() = 0;
   /// Called just before the result is made.
   virtual void on_finished() noexcept {}
-  /// Sets the size of a terminal that another program manages. Does nothing by default.
+  /// Sets the size of the command's terminal, if the terminal belongs to another program, such as a warden (the helper
+  /// program in a sandbox). Does nothing by default.
   virtual void resize(terminal_size size) { static_cast<void>(size); }
   /// Sets kind, reason and advice of a result whose exit status is unknown. The default is for commands that a separate
   /// process watches, and means that this process was killed.
