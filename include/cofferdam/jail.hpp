@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers of programs that need commands on this machine, behind the walls of the kernel.
+// The headers for a program that runs commands on this machine, isolated by Linux namespaces and a system call filter.
 
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/core.hpp>

@@ -15,7 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 ///
 /// | name | where commands run |
 /// |---|---|
-/// | "sandbox" | on this machine, without isolation: the same as `sandbox()` |
+/// | "sandbox" | the same as "jail" (see `sandbox()`) |
 /// | "local" | on this machine, without isolation |
 /// | "jail" | on this machine, isolated by Linux namespaces and seccomp; bubblewrap must be installed |
 /// | "docker", "docker:IMAGE" | in a Docker container; the default image is python:3.12-slim |

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// The headers for a program that runs Python code: a warm interpreter in any backend, Pyodide, guards that check code
-// before it runs, and functions of the program that the code may call.
+// The headers for a program that runs Python code: an interpreter that keeps running in any backend, Pyodide (CPython
+// compiled to WebAssembly), guards that check code before it runs, and functions of the program that the code may call.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/any_runner.hpp>

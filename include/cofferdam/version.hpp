@@ -12,8 +12,8 @@
 // The library has two modes (see README). In header-only mode, every function body is in a header. In compiled mode,
 // most bodies are compiled once: in the one file of the program that includes cofferdam/src.hpp, or in the library
 // cofferdam::compiled. Each mode has its own inline namespace. Therefore one program can link libraries of both modes.
-// If one of them passes an object to the other, the linker reports an undefined reference, and `v0_compiled` is in the
-// name of the missing function or in the name that the other library defines.
+// If a library of one mode passes an object to a library of the other mode, the linker reports an undefined reference,
+// and `v0_compiled` is in the name of the missing function or in the name that the other library defines.
 #if defined(COFFERDAM_SEPARATE_COMPILATION)
 #define COFFERDAM_ABI v0_compiled
 #define COFFERDAM_DECL
@@ -29,8 +29,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The version of the library as text: major.minor.patch. CMake and the package recipes read the version from this
-/// line.
+/// The version of the library as text: major.minor.patch. CMake reads the version from this line.
 inline constexpr std::string_view version = "0.1.0";
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

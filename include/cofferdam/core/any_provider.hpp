@@ -20,15 +20,16 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// An open environment whose type is chosen at run time. It has `files()` and all optional operations: `start`,
 /// `pause`, `resume` and `snapshot`. If the contained environment lacks one of these, calling it throws
-/// `error{exec_errc::unsupported}`. `can_start()` and `can_suspend()` return true if the operations are supported. The
-/// object may be moved while no operation runs. Each operation costs one virtual call and no allocation.
+/// `error{exec_errc::unsupported}`. `can_start()` returns true if `start` is supported, and `can_suspend()` if the
+/// other three are. The object may be moved while no operation runs. Each operation adds one virtual call and no
+/// allocation to the same operation of the contained environment.
 class any_environment {
  public:
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   any_environment() = default;
 
-  /// Contains an open environment of any type. If the environment has no `files()`, a `files()` that works by commands
-  /// is added.
+  /// Contains an open environment of any type. If the environment has no `files()`, a `files()` that runs commands in
+  /// the environment is added.
   template <class E>
     requires(!std::same_as<E, any_environment> && code_exec_environment<E>)
   explicit any_environment(E environment)
@@ -145,8 +146,9 @@ class any_environment {
 /// braces, because `any_provider p(local())` declares a function.
 class any_provider {
  public:
-  // The constraint does not test that P can be copied. If P had a constructor from any_provider, that test would depend
-  // on its own result.
+  // The constraint does not test that P can be copied; the static_assert does. In the constraint, the test would be
+  // circular if P has a constructor from any_provider: whether P can be copied would depend on whether P converts to
+  // any_provider, and the other way round.
 
   /// Contains a provider of any type.
   template <class P>

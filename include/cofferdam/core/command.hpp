@@ -22,8 +22,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 /// The parameter type of `argv`: a program and its arguments, from a vector or from a list in braces. The constructor
-/// takes the words of a list one by one, because g++ before 13 cannot create a `std::initializer_list` of strings
-/// inside an awaited expression.
+/// takes the strings of a list as separate parameters, because g++ before 13 cannot create a `std::initializer_list` of
+/// strings inside an awaited expression.
 class word_list {
  public:
   word_list(std::vector<std::string> words) : words_(std::move(words)) {}
@@ -70,8 +70,8 @@ enum class background_policy {
 /// line unquoted. Pass it as an argument, `run_command(argv("cat", name))`, or quote it with `shell_quote(name)`.
 ///
 /// Setters can be chained: `shell("make").timeout(10s).working_directory("src")`. A command is a value that owns its
-/// strings and can be copied. The backend checks the words when it runs the command. If they are invalid, the result
-/// has `error_kind::invalid_argument`.
+/// strings and can be copied. The backend checks the line, or the program and its arguments, when it runs the command.
+/// If they are invalid, the result has `error_kind::invalid_argument`.
 class command {
  public:
   /// One environment variable of the command.
@@ -90,23 +90,23 @@ class command {
   command() = default;
 
   /// Makes a command from a line for the shell, as `shell(line)` does. The constructor is a template, because otherwise
-  /// two words in braces would be read as two iterators of one string.
+  /// two string literals in braces would be read as two iterators of one string.
   template <class Line>
     requires(!std::derived_from<std::remove_cvref_t<Line>, command> && std::convertible_to<Line, std::string_view>)
   command(Line&& line) : is_shell_(true), line_(std::string_view(std::forward<Line>(line))) {}
   command(std::nullptr_t) = delete;
-  /// Deleted, so that a list of words in braces does not compile as a shell line. Write `argv({"ls", "-l"})`.
+  /// Deleted, so that a list of strings in braces does not compile as a shell line. Write `argv({"ls", "-l"})`.
   command(std::initializer_list<std::string_view>) = delete;
 
-  /// Returns true if the command is a line for the shell, and false if it is a list of words.
+  /// Returns true if the command is a line for the shell, and false if it is a program and its arguments.
   bool is_shell() const noexcept { return is_shell_; }
   /// Returns the line for the shell; empty if `is_shell()` is false.
   const std::string& line() const noexcept { return line_; }
   /// Returns the program and its arguments; empty if `is_shell()` is true.
   const std::vector<std::string>& words() const noexcept { return words_; }
 
-  /// Replaces the shell line, or the program and its arguments, by these words, which run without a shell. Keeps all
-  /// other settings. This function is for layers (middleware).
+  /// Replaces the shell line, or the program and its arguments, by `words`: a program and its arguments, which run
+  /// without a shell. Keeps all other settings. This function is for layers (middleware).
   void become_argv(std::vector<std::string> words) {
     is_shell_ = false;
     line_.clear();
@@ -140,8 +140,8 @@ class command {
   [[nodiscard]] command working_directory(std::string path) && { return std::move(working_directory(std::move(path))); }
   const std::string& working_directory() const noexcept { return working_directory_; }
 
-  /// Adds an environment variable, or replaces its value. The command gets its other variables from the environment it
-  /// runs in, never from the host program.
+  /// Adds an environment variable, or replaces its value. The command gets its other environment variables from the
+  /// sandbox it runs in, never from the host program.
   /// \throws error{exec_errc::invalid_argument} if the name is empty or contains `=`, NUL or a line break, or if the
   ///     value contains NUL.
   /// \throws error{exec_errc::too_large} if the name and the value together have more than 131071 bytes, the limit of
@@ -192,8 +192,9 @@ class command {
   bool has_open_input() const noexcept { return has_open_input_; }
 
   /// Runs the command in a pseudo-terminal instead of with pipes. Line editing, ^C and the window size work as in a
-  /// terminal. The command's standard output and standard error both arrive in `out()`. At the end of the input, the
-  /// terminal sends ^D; call `open_input()` to write more input while the command runs.
+  /// terminal. The command's standard output and standard error both arrive in `out()`. After the content that was set
+  /// with `input()`, the terminal sends ^D, which ends the input; call `open_input()` to write more input while the
+  /// command runs.
   /// \param rows, columns  the size of the terminal in characters, each 1 to 65535.
   /// \throws error{exec_errc::invalid_argument} if a number is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {
@@ -236,8 +237,8 @@ class command {
     if (!kept_output_ || *kept_output_ > max_bytes) kept_output_ = max_bytes;
   }
 
-  /// The maximum size in bytes of a single argument or variable in Linux, including its NUL (MAX_ARG_STRLEN,
-  /// execve(2)).
+  /// The maximum size in bytes of a single argument or environment variable in Linux, including its NUL
+  /// (MAX_ARG_STRLEN, execve(2)).
   static constexpr std::size_t max_string = 128 * 1024;
   /// The default number of bytes that a result keeps of each output stream.
   static constexpr std::size_t default_kept_output = 1024 * 1024;

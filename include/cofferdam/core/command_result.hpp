@@ -82,7 +82,7 @@ class captured_output {
     return append_text(scratch);
   }
 
-  /// Returns the marker that `text()` puts between head and tail. A command can print the same words, so test `cut()`
+  /// Returns the marker that `text()` puts between head and tail. A command can print the same text, so test `cut()`
   /// and do not search the text for the marker. `format_result` shows missing text in a form that no output can
   /// imitate.
   static std::string cut_marker(std::uint64_t cut, std::uint64_t total) {
@@ -122,7 +122,7 @@ enum class isolation_kind {
   system_calls,    ///< the system calls that the guest may make
   memory,          ///< the memory that the guest may use
   process_count,   ///< the number of processes that the guest may start
-  secrets,         ///< the access of the guest to the memory, variables and descriptors of the host program
+  secrets,         ///< the guest's access to the memory, environment variables and descriptors of the host
   processor_time,  ///< the processor time that the guest may use
   disk,            ///< the disk space that the guest may use
   open_files,      ///< the number of files that the guest may have open
@@ -147,20 +147,20 @@ inline std::string_view to_string(isolation_kind which) noexcept {
   return "unknown";
 }
 
-/// The isolation of a command: a few words for each aspect. "none" means that the backend does not enforce this aspect
-/// itself.
+/// The isolation of a command: a short description of each aspect. "none" means that the backend does not enforce this
+/// aspect itself.
 class isolation_report {
  public:
   /// The number of aspects in `isolation_kind`.
   static constexpr std::size_t count = 12;
 
-  /// Returns the words of the backend for one aspect; "none" if the backend set none.
+  /// Returns the backend's description of one aspect; "none" if the backend set no description.
   std::string_view of(isolation_kind which) const noexcept {
     const std::string& words = states_[static_cast<std::size_t>(which)];
     return words.empty() ? std::string_view("none") : std::string_view(words);
   }
 
-  /// Sets the words for one aspect.
+  /// Sets the description of one aspect.
   isolation_report& set(isolation_kind which, std::string words) {
     states_[static_cast<std::size_t>(which)] = std::move(words);
     return *this;
@@ -185,7 +185,7 @@ enum class error_kind {
   disk_full,               ///< a limit on disk space ended or prevented the command
   file_too_large,          ///< a limit on the size of a file ended the command
   processor_time_limit,    ///< a limit on processor time ended the command
-  security_violation,      ///< a guard refused the code before it ran
+  security_violation,      ///< a guard (a check of Python code) refused the code before it ran
 };
 
 /// Returns the name of an error kind, as a model sees it.
@@ -212,7 +212,8 @@ inline std::string_view to_string(error_kind kind) noexcept {
 /// make().out();` is safe.
 ///
 /// A command that exits with status 137 has `exit_code() == 137`. A command that signal 9 ended has `term_signal() ==
-/// 9`. A command that a memory limit or a time limit ended has another `kind()`.
+/// 9`. For a command that a memory limit or a time limit ended, `kind()` names the limit, `error_kind::out_of_memory`
+/// or `error_kind::timeout`.
 class command_result {
  public:
   /// Makes the result of a command that has not run: `exit_code()` is -1 and `ok()` is false.

@@ -34,7 +34,7 @@ class list_options {
     return *this;
   }
 
-  /// Sets the maximum number of entries, counted down to the depth.
+  /// Sets the maximum number of entries in the listing. Entries below the maximum depth are not counted.
   /// \param count  the number of entries; default 4,000,000.
   list_options& entries(std::size_t count) {
     entries_ = count;
@@ -61,7 +61,8 @@ class list_options {
 
 namespace detail {
 
-/// The rest of a listing's limits: the number of entries and the bytes of paths that it may still receive.
+/// The remaining limits of a listing while it is filled: the number of entries and the bytes of paths that it may still
+/// receive.
 class listing_room {
  public:
   /// Starts with the limits of `options`.

@@ -76,8 +76,9 @@ class referenced_environment {
 
 namespace detail {
 
-/// A reference to a layer is treated as a layer too. So an operation that the layer has lost is not replaced by
-/// commands.
+/// A reference to a layer counts as a layer too. If the layer has no `files()`, because it defines `read_file` or
+/// `write_file` itself, the library does not add a `files()` that runs commands: the commands would bypass these two
+/// functions.
 template <class E>
 inline constexpr bool is_layer<referenced_environment<E>> = is_layer<E>;
 

@@ -27,6 +27,7 @@ namespace detail {
 
 /// Starts an operation on the files of an environment. The caller keeps the environment alive until the awaitable
 /// completes.
+/// \param operation  a callable that takes an object with the operations of a `file_system`, and returns an awaitable.
 template <class E, class Operation>
 auto with_files_of(E& environment, Operation operation) {
   if constexpr (file_environment<E>) {

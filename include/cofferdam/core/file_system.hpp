@@ -105,8 +105,8 @@ class file_system {
 };
 
 /// An environment with a member `files()`, which returns its `file_system`. If an environment has only the four members
-/// of `code_exec_environment`, then `provider | layer`, `with` and `any_environment` add a `files()` that works by
-/// commands in the environment.
+/// of `code_exec_environment`, then `provider | layer`, `with` and `any_environment` add a `files()` that runs commands
+/// in the environment.
 template <class E>
 concept file_environment = code_exec_environment<E> && requires(E& e) {
   { e.files() } -> std::same_as<file_system>;

@@ -22,15 +22,18 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// True if the layer `D` inherits the member `run_command` from its base. A layer that defines its own member loses the
-/// operations of the base that would bypass that member, until the layer defines these operations too.
+/// True if the layer `D` inherits the member `run_command` of its base class `layer` and does not define its own. If it
+/// defines its own, the inherited `start` would bypass it, so `layer` removes `start`. In the same way, `layer` removes
+/// `files()` if `D` defines its own `read_file` or `write_file`.
 template <class D, class Base>
 concept inherits_run_command =
     requires { requires std::same_as<decltype(&D::run_command), awaitable<command_result> (Base::*)(command)>; };
 template <class D, class Base>
 concept inherits_read_file =
     requires { requires std::same_as<decltype(&D::read_file), awaitable<bytes> (Base::*)(std::string, std::size_t)>; };
-// If D defines its own member, a pointer to that member does not convert to a pointer to a member of the base class.
+// `write_file` is overloaded, so `&D::write_file` has no single type to compare. Instead, the concept tests a
+// conversion: if `D` defines its own `write_file`, `&D::write_file` does not convert to a pointer to a member of the
+// base class.
 template <class D, class Base>
 concept inherits_write_file =
     requires(awaitable<void> (Base::*inherited)(std::string, bytes_view)) { inherited = &D::write_file; };
@@ -145,8 +148,8 @@ class layer : public detail::layer_tag {
 };
 
 /// The base class of a layer's recipe, the object on the right of `provider | recipe`. A recipe has a member
-/// `attach(inner)`, which returns a layer around the environment or the runner `inner`. The constraint of `attach`
-/// decides which types the recipe can wrap.
+/// `attach(inner)`, which returns a layer around `inner`, an environment or a runner (an object that runs Python code).
+/// The constraint of `attach` decides which types the recipe can wrap.
 class pipeable {};
 
 namespace detail {

@@ -80,7 +80,7 @@ class control_sequence {
   /// Returns the final byte; NUL if the text does not start with a valid control sequence.
   constexpr char final_byte() const noexcept { return final_; }
   constexpr std::size_t size() const noexcept { return size_; }
-  /// Returns true if the standard reserves the sequence for private use by terminal makers.
+  /// Returns true if ECMA-48 reserves the sequence for private use by terminal makers.
   constexpr bool is_private() const noexcept {
     return !intermediates_.empty() || (!parameters_.empty() && is_between(parameters_.front(), 0x3C, 0x3F));
   }
@@ -109,15 +109,15 @@ class control_sequence {
   char final_ = '\0';
 };
 
-/// Returns the length of an OSC 8 hyperlink mark, without its leading `ESC ]` and including its end; 0 if `text` does
-/// not start with one.
+/// Returns the length of an escape sequence that begins or ends a hyperlink (OSC 8), without its leading `ESC ]` and
+/// including its end; 0 if `text` does not start with such a sequence.
 constexpr std::size_t hyperlink_size(std::string_view text) noexcept {
   if (!text.starts_with("8;")) return 0;
   for (std::size_t i = 2; i < text.size(); ++i) {
     if (text[i] == '\a') return i + 1;
     if (text.substr(i).starts_with("\x1b\\")) return i + 2;
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte > 0x7E) return 0;  // this also keeps the time linear: a byte is never scanned for two marks
+    if (byte < 0x20 || byte > 0x7E) return 0;  // an ESC ends the scan, so no byte is scanned twice
   }
   return 0;
 }

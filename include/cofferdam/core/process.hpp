@@ -56,10 +56,11 @@ class output_chunk {
 /// A running command. All backends use this type, so that layers can return it and a program can change its backend.
 ///
 /// Unread output is not lost. If the output pipe is full, the command waits until the program reads; `wait()` reads the
-/// rest. `out()` and `err()` of the result contain the output that was read before, too.
+/// rest. `out()` and `err()` of the result cover all output, including the output that `read` returned, within the
+/// limit of `command::keep_output`.
 ///
-/// The destructor and the closing of the environment end the command. The destructor does not wait for its end. One
-/// `read`, one `write_input` and one `signal` may be under way at the same time.
+/// The destructor and the closing of the environment end the command. The destructor does not wait until the command
+/// has ended. One `read`, one `write_input` and one `signal` may be under way at the same time.
 /// \par Threads  any, if the backend allows this for its environments, as all backends of the library do. Even then, at
 ///               most one `read`, one `write_input` and one `wait` may be under way at a time. With other backends, use
 ///               the process only on the environment's executor.

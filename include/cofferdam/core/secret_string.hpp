@@ -68,7 +68,7 @@ class secret_pool {
     part* next;
   };
   static constexpr std::size_t smallest = 64;
-  static constexpr std::size_t classes = 8;  // block sizes from 64 bytes to 8 KiB, doubling
+  static constexpr std::size_t classes = 8;  // the number of block sizes: 64 bytes, 128 bytes and so on up to 8 KiB
   static constexpr std::size_t chunk = std::size_t{64} * 1024;
 
   secret_pool() = default;

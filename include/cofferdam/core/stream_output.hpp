@@ -56,8 +56,8 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
   try {
     co_await with_cleanup_after_failure(reads, kills);
   } catch (const error& reason) {
-    // A cancelled `read()` does not end the command. The clean-up above has ended it since then, so the message reports
-    // that.
+    // The message of a cancelled `read()` reports that the command continues. But `kills` has ended the command by now,
+    // so another message is needed.
     if (!running || is_of_listener || reason.code() != exec_errc::cancelled) throw;
     throw error(exec_errc::cancelled, cancelled, reason.cause());
   } catch (const std::system_error& reason) {

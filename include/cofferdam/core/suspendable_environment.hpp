@@ -10,8 +10,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// An environment that can be paused and saved.
 ///
-/// * `pause()` stops all processes of the environment and keeps their state. Commands wait until `resume()` continues
-///   the processes.
+/// * `pause()` suspends all processes of the environment and keeps their state. Commands wait until `resume()`
+///   continues the processes.
 /// * `snapshot()` saves a copy of the file system and returns the name of the copy. The provider of the backend can
 ///   open new environments from this name.
 template <class E>

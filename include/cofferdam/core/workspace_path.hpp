@@ -55,12 +55,12 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 /// Normalizes a path in the workspace: `./a//b/` becomes `a/b`. The path "." is the workspace itself.
 ///
 /// The function works on the text only. It looks at no file and follows no link, and `~` has no special meaning. An
-/// accepted path can still lead out of the workspace through a symbolic link; `directory` refuses such a path when it
-/// opens the file.
+/// accepted path can still lead out of the workspace through a symbolic link; the class `directory` (os/directory.hpp)
+/// refuses such a path when it opens the file.
 /// \param  path  a path separated by `/`, in any bytes except NUL. It is relative to the workspace, or absolute and
 ///               beneath `root`.
-/// \param  root  the absolute path of the workspace inside the environment; empty if absolute paths are not allowed.
-///               Whole components are compared, so `/w-evil/x` is not beneath `/w`.
+/// \param  root  the absolute path of the workspace inside the environment. Empty means that absolute paths are
+///               refused. Whole components are compared, so `/w-evil/x` is not beneath `/w`.
 /// \throws       error{exec_errc::invalid_argument} if the path is empty, contains NUL, has more than 4095 bytes, or
 ///               contains a name of more than 255 bytes.
 /// \throws       error{exec_errc::outside_workspace} if the path contains `..`, even where it is harmless, or if it is
@@ -104,8 +104,8 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
 }
 
 /// Normalizes a path as `workspace_path_or_root` does, but refuses the workspace itself.
-/// \throws       the errors of `workspace_path_or_root`; error{exec_errc::invalid_argument} also if the path is the
-///               workspace itself, for example `.` or `./`.
+/// \throws       error{exec_errc::invalid_argument} if the path is the workspace itself, for example `.` or `./`; and
+///               the errors of `workspace_path_or_root`.
 inline std::string workspace_path(std::string_view path, std::string_view root = {}) {
   std::string clean = workspace_path_or_root(path, root);
   if (clean == ".")

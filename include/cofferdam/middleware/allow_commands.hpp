@@ -26,8 +26,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-// A compiled allowlist. The recipe, its copies and all environments share one object, which is not changed while it is
-// shared.
+// A compiled allowlist. An `allow_commands` object, its copies and all environments share one such object, which is not
+// changed while it is shared.
 class command_policy {
  public:
   explicit command_policy(std::vector<std::string> patterns) {
@@ -39,7 +39,8 @@ class command_policy {
   void allow_variable(std::string name) { allowed_variables_.push_back(std::move(name)); }
 
   // Checks a command against the allowlist. If no pattern admits the command, returns the refusal and leaves the
-  // command unchanged. Otherwise replaces a shell line by its words, which need no shell, and returns no value.
+  // command unchanged. Otherwise replaces a shell line by the program and the arguments that bash would run, which need
+  // no shell, and returns no value.
   std::optional<command_result> admit(command& c) const {
     std::vector<std::string> split;
     if (c.is_shell()) {
@@ -220,9 +221,10 @@ class command_policy {
     return false;
   }
 
-  // Returns true if the pattern admits a command that contains one of the tails after the program name. To find such a
-  // command, the function appends the characters of the pattern itself one by one, keeps each character that the
-  // pattern accepts, and tries the tails after each.
+  // Returns true if the pattern admits a command that contains one of the tails after the program name. A tail is a
+  // text such as " -exec id" with which the program runs other code. To find such a command, the function appends the
+  // characters of the pattern itself one by one, keeps each character that the pattern accepts, and tries the tails
+  // after each.
   bool admits_tail(const command_pattern& pattern, std::string text, std::span<const std::string_view> tails) const {
     const auto has_room = [&] {
       return std::any_of(tails.begin(), tails.end(), [&](std::string_view tail) {
@@ -245,8 +247,9 @@ class command_policy {
     return false;
   }
 
-  // Returns the start of a pattern up to its first special character. Returns an empty text if a blank follows there,
-  // or if the pattern has alternatives outside of groups.
+  // Returns the start of a pattern up to its first special character, which `lint` takes for the name of the intended
+  // program. Returns an empty text if a blank follows there, so that the name is complete, or if the pattern has
+  // alternatives outside of groups.
   static std::string literal_head(std::string_view source) {
     const std::size_t end = source.find_first_of("\\^$.|?*+()[]{} ");
     if (end == 0 || (end != std::string_view::npos && source[end] == ' ')) return {};
@@ -286,10 +289,10 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 /// Allows only commands that match one of the patterns, and runs them without a shell: `provider | allow_commands("ls(
 /// .*)?", "grep .*", "git status")`.
 ///
-/// A shell line is first split into the words that bash would run. A line with any other shell syntax is refused. The
-/// patterns are matched against the canonical text of the words: one space between words, and quotes only where they
-/// are needed. So different quoting makes no difference. Commands made by `argv` are matched in the same form. An
-/// admitted shell line is replaced by its words and keeps its other settings.
+/// A shell line is first split into its words: the program and the arguments that bash would run. A line with any other
+/// shell syntax is refused. The patterns are matched against the canonical text of the words: one space between words,
+/// and quotes only where they are needed. So different quoting makes no difference. Commands made by `argv` are matched
+/// in the same form. An admitted shell line is replaced by its words and keeps its other settings.
 ///
 /// A pattern must match the **whole** text, unless `prefix_match` is called. It is matched byte by byte. `.` does not
 /// match a line break: `allow_commands("python3.*")` refuses a `python3 -c` command of several lines, and
@@ -299,8 +302,8 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 /// warns about such patterns. A pattern without a slash admits no path: `ls` does not admit `./ls`. File operations of
 /// the environment are not commands and are not checked.
 ///
-/// Some variables make programs run other code, such as `LD_PRELOAD`, `PYTHONPATH`, `GIT_*`, `PAGER` and `PATH`. A
-/// command that sets such a variable is refused, unless `allow_variables` names the variable.
+/// Some environment variables make programs run other code, such as `LD_PRELOAD`, `PYTHONPATH`, `GIT_*`, `PAGER` and
+/// `PATH`. A command that sets such a variable is refused, unless `allow_variables` names the variable.
 ///
 /// \param  patterns   regular expressions in Boost.Regex's Perl syntax and the "C" locale. A named group is written
 ///                    `(?<name>...)`; Python's `(?P<name>...)` is refused.
@@ -331,7 +334,7 @@ class allow_commands : public pipeable {
     return *this;
   }
 
-  /// Allows commands to set these variables, even if they can make programs run other code.
+  /// Allows commands to set these environment variables, even if they can make programs run other code.
   template <std::convertible_to<std::string>... Names>
     requires(sizeof...(Names) > 0)
   allow_commands& allow_variables(Names&&... names) {

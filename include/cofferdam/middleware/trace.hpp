@@ -121,7 +121,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
 /// \par Cost  1 atomic addition for each operation; 1 allocation for each call of `files()`.
 class trace : public pipeable {
  public:
-  /// Makes the recipe.
+  /// Makes the recipe, the object on the right of `provider | trace(counts)`.
   /// \param counts  the counters, which all environments share.
   /// \throws error{exec_errc::invalid_argument} if `counts` is null.
   explicit trace(std::shared_ptr<operation_counts> counts) : counts_(std::move(counts)) {

@@ -41,14 +41,14 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
 /// Copies files of the host into each environment when it opens: `provider | upload_files("data.csv", "inputs/")`.
 ///
 /// `file_set` documents the names, directories and patterns. `upload_files(files("a").into("in"))` also sets the
-/// destination directory. If any file fails, `open()` closes the environment and throws the failure, so that no session
-/// starts with only some of its inputs. Each `open()` reads the files again, in their current state. Commands pass
-/// through unchanged.
+/// destination directory. If any file fails, `open()` closes the environment and throws the failure, so that no
+/// environment is used with only some of its files. Each `open()` reads the files again, in their current state.
+/// Commands pass through unchanged.
 /// \throws  from `open()`: the exceptions of `upload`, and the first failure that it reports.
 /// \par Example  examples/quickstart.cpp
 class upload_files : public pipeable {
  public:
-  /// Makes the recipe for a prepared set of files.
+  /// Makes the recipe, the object on the right of `provider | upload_files(set)`, for a prepared set of files.
   explicit upload_files(file_set set) : set_(std::make_shared<const file_set>(std::move(set))) {}
 
   template <std::convertible_to<std::string>... Items>

@@ -45,14 +45,14 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
 
 /// Sets environment variables of every command: `provider | variables("LANG", "de_DE.UTF-8").set("TZ", "UTC")`.
 ///
-/// A variable that a command sets itself keeps its value. Put an allowlist to the right of this layer. The allowlist
-/// then checks commands before these variables, which you trust, are added.
+/// A variable that a command sets itself keeps its value. Put the layer `allow_commands` to the right of this layer: it
+/// then checks a command before these variables, which you trust, are added, and does not refuse them.
 /// \throws error{exec_errc::invalid_argument} or error{exec_errc::too_large}, as `command::variable` does.
 class variables : public pipeable {
  public:
   variables(std::string name, std::string value) { settings_.variable(std::move(name), std::move(value)); }
 
-  /// Adds a variable, or replaces its value.
+  /// Adds an environment variable, or replaces its value.
   variables& set(std::string name, std::string value) {
     settings_.variable(std::move(name), std::move(value));
     return *this;

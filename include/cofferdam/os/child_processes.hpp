@@ -94,8 +94,8 @@ template <class = void>
 class basic_child_processes;
 using child_processes = basic_child_processes<>;
 
-/// A session whose commands are child processes of this program. Ending a command ends its process group. For a whole
-/// backend on top of it, see examples/06_own_backend.cpp.
+/// A session (the commands of one environment, see `command_session`) whose commands are child processes of this
+/// program. Ending a command ends its process group. For a whole backend on top of it, see examples/06_own_backend.cpp.
 template <class Unused>
 class basic_child_processes : public command_session {
  public:

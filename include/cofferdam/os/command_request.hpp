@@ -19,11 +19,11 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The search path for programs, if a command's environment has no PATH.
+/// The search path for programs, if a command has no environment variable PATH.
 inline constexpr std::string_view default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Checks a command, and returns a refusal if it is invalid: if it is empty, has a NUL byte, or has a line or a word
-/// that is too long for Linux. Returns no value for a valid command.
+/// Checks a command, and returns a refusal if it is invalid: if it is empty, has a NUL byte, or has a line or an
+/// argument that is too long for Linux. Returns no value for a valid command.
 inline std::optional<command_result> refuse_invalid(const command& c) {
   const auto invalid = [](std::string reason, std::string advice) {
     return command_result::refused(error_kind::invalid_argument, std::move(reason), std::move(advice));
@@ -48,10 +48,10 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
   return std::nullopt;
 }
 
-/// Makes the request that starts a command. The caller sets the descriptors and the directory.
+/// Makes the request that starts a command. The caller still has to set the descriptors and the directory in it.
 /// \param shell      the absolute path of the shell, which runs a command line as `shell -c -- LINE`.
-/// \param variables  the default environment, each as "NAME=value". The command's variables override them. Programs are
-///                   searched in the resulting PATH.
+/// \param variables  the default environment variables, each as "NAME=value". The command's own variables override
+///                   them. Programs are searched in the resulting PATH.
 inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables) {
   spawn_request request;
   request.variables = std::move(variables);
@@ -73,7 +73,7 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   return request;
 }
 
-/// Returns the name of a command's program for error messages: `the shell`, or the first word in quotes.
+/// Returns the name of a command's program for error messages: `the shell`, or the program's name in quotes.
 inline std::string shown_program(const command& c) {
   return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
 }

@@ -74,13 +74,14 @@ class basic_command_session {
   /// Ends the processes that a command has left running: sends SIGTERM, and after the grace period SIGKILL. Waits until
   /// they have ended, even if the coroutine is cancelled.
   /// \param number  the command's number from `background()`.
-  /// \throws error{exec_errc::not_found} if no process of that command is left; error{exec_errc::environment_closed}.
+  /// \throws error{exec_errc::not_found} if no process of that command is left; error{exec_errc::environment_closed} if
+  ///     the session is closed.
   awaitable<void> end_background(std::uint32_t number) { return launcher_->end_background(number); }
 
   /// Ends every command and waits until all have ended, even if the coroutine is cancelled. Pending operations throw
   /// error{exec_errc::environment_closed}.
   /// \throws error{exec_errc::provider_lost} if commands in a warden (the helper program in a sandbox) have not ended 3
-  ///     s after the grace period. Pending operations then throw this error, too.
+  ///     s after the grace period. In this case, pending operations throw the same error.
   awaitable<void> close() {
     return detail::shielded([launcher = launcher_] { return launcher->close(); });
   }

@@ -16,7 +16,8 @@ class command_settings {
   std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
   /// The grace period: the time from SIGTERM to SIGKILL. Default 500 ms.
   std::chrono::milliseconds kill_grace{500};
-  /// The time that other processes of a command may continue after the command itself has ended. Default 100 ms.
+  /// The time that other processes of a command may continue after the command itself has ended. They are then ended,
+  /// unless `background_policy::keep` is set. Default 100 ms.
   std::chrono::milliseconds output_grace{100};
   /// The isolation that every result reports; may be null.
   std::shared_ptr<const isolation_report> isolation;

@@ -44,7 +44,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Errors   error{exec_errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
 ///               permission_denied, io_error}, with `errno` as the `cause()`.
 /// \par Threads  const members may be called from any thread.
-/// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09.
+/// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09 of the project's catalogue
+///               (tests/attacks).
 class directory {
  public:
   /// Constructs an object without a directory.
@@ -117,9 +118,10 @@ class directory {
   }
 
   /// Lists all entries beneath the directory at `path`, at every depth. Their paths are relative to that directory, and
-  /// sorted by their bytes. Symbolic links are listed, not followed. The call does not return in between: for large
-  /// trees use `walk`.
-  /// \throws also error{exec_errc::too_large} if a limit of `options` is exceeded; the list is never cut.
+  /// sorted by their bytes. Symbolic links are listed, not followed. The call blocks until all entries are listed: for
+  /// large trees use `walk`.
+  /// \throws error{exec_errc::too_large} if a limit of `options` is exceeded, because the list is never cut; and the
+  ///     errors of the class.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
     detail::tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
@@ -142,14 +144,16 @@ class directory {
 
   /// Makes a directory and its missing parents. Does nothing if the directory exists.
   /// \param mode  the permission bits of new directories, whatever the umask is.
-  /// \throws      also error{exec_errc::not_a_directory} if a component of the path exists and is not a directory.
+  /// \throws      error{exec_errc::not_a_directory} if a component of the path exists and is not a directory; and the
+  ///              errors of the class.
   void make_directory(std::string_view path, unsigned mode = 0755) const {
     static_cast<void>(made_directory(workspace_path_or_root(path), mode));
   }
 
-  /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. The call does not
-  /// return in between: for large trees use `removal`.
-  /// \throws also error{exec_errc::not_found} if the entry does not exist; error{exec_errc::invalid_argument} for ".".
+  /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. The call blocks until
+  /// everything is removed: for large trees use `removal`.
+  /// \throws error{exec_errc::not_found} if the entry does not exist; error{exec_errc::invalid_argument} for "."; and
+  ///     the errors of the class.
   void remove(std::string_view path) const {
     detail::tree_removal work = removal(path);
     while (!work.step()) continue;
@@ -167,8 +171,8 @@ class directory {
 
   /// Renames `from` to `to`. An existing file at `to` is replaced. If `from` is a symbolic link, the link is renamed,
   /// not its target.
-  /// \throws also error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument}
-  ///     if a directory would be moved into itself.
+  /// \throws error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument} if a
+  ///     directory would be moved into itself; and the errors of the class.
   void rename(std::string_view from, std::string_view to) const {
     const std::string clean_from = workspace_path(from);
     const std::string clean_to = workspace_path(to);
@@ -197,8 +201,8 @@ class directory {
   }
 
   /// Opens a regular file for reading.
-  /// \throws also error{exec_errc::not_a_file} for a FIFO, device, socket or directory, without blocking, and for a
-  ///     symbolic link if `links` is `refuse`.
+  /// \throws error{exec_errc::not_a_file} for a FIFO, device, socket or directory, without blocking, and for a symbolic
+  ///     link if `links` is `refuse`; and the errors of the class.
   detail::file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
     return detail::file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
@@ -212,7 +216,8 @@ class directory {
 
   /// Begins a file, which becomes visible under its name when `atomic_file::commit` is called. Makes missing parents at
   /// once.
-  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name.
+  /// \throws error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name; and the errors of the
+  ///     class.
   detail::atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Begins a file whose unfinished content is stored in `staging`, a directory outside this tree on the same file

@@ -12,9 +12,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The files in a sandbox that are reached only through a `command_session`. The class has the file operations of an
-/// environment and of a `file_system`, with the same errors. After the session has been closed, they throw
-/// `error{exec_errc::environment_closed}`.
+/// The files in a sandbox that are reached only through a `command_session`, the object that runs the commands there.
+/// The class has the file operations of an environment and of a `file_system`, with the same errors. After the session
+/// has been closed, they throw `error{exec_errc::environment_closed}`.
 /// \par Threads  the executor of the session.
 class session_files : public file_system::implementation {
  public:
@@ -33,8 +33,8 @@ class session_files : public file_system::implementation {
 
 namespace detail {
 
-/// An implementation of the operations of `session_files`. Each operation is passed to `call`, the member of `Derived`
-/// that runs it on other files.
+/// An implementation of `session_files` that passes each operation to `call`, a member of `Derived`. `call(operation)`
+/// runs the operation on another object with the same operations, as `file_system_adaptor` describes.
 template <class Derived>
 class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::session_files> {
  public:

@@ -32,28 +32,31 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The description of a process to start. The strings must not contain NUL.
+/// The description of a process to start. The strings must not contain NUL. A borrowed descriptor belongs to the
+/// caller, which keeps it open until the process has been started.
 class spawn_request {
  public:
   /// The paths to try for `execve`, in this order, until a program exists. Empty only if `program` is set.
   std::vector<std::string> candidates;
-  /// The descriptor of an open ELF file to execute instead, 10 or above; -1 means none. Borrowed.
+  /// The descriptor of an open ELF file to execute instead of `candidates`, 10 or above; -1 means none. Borrowed.
   int program = -1;
   /// The argument vector. The first element is the program's name.
   std::vector<std::string> words;
-  /// The whole environment of the new process, each as "NAME=value".
+  /// All environment variables of the new process, each as "NAME=value".
   std::vector<std::string> variables;
-  /// The descriptor of its working directory; -1 means the working directory of this program. Borrowed.
+  /// The descriptor of the process's working directory; -1 means the working directory of this program. Borrowed.
   int directory = -1;
-  /// The path of its working directory, for launchers that cannot use a descriptor. `spawn` ignores it.
+  /// The path of the process's working directory, for sessions whose processes are started by a program in a sandbox,
+  /// which cannot use a descriptor of this program. `spawn` ignores the path.
   std::string directory_path;
-  /// The descriptors that become its standard input, output and error. Borrowed; each above 2.
+  /// The descriptors that become the process's standard input, output and error. Borrowed; each above 2.
   int input = -1;
   int output = -1;
   int error = -1;
   /// True if `input` is a terminal that becomes the controlling terminal of the process.
   bool is_terminal = false;
-  /// A descriptor that becomes number 3 of the process; -1 means none. Borrowed; above 2.
+  /// A descriptor that becomes number 3 of the process, such as the connection of a helper program to this program; -1
+  /// means none. Borrowed; above 2.
   int control = -1;
   /// Descriptors that become the numbers 4, 5 and so on of the process. Used only with `control`. Borrowed; each at
   /// least `first_borrowable`.
@@ -177,7 +180,7 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   spawn_plan& plan = *static_cast<spawn_plan*>(argument);
   const spawn_request& request = plan.request();
 
-  // The command is ended by its process group, so it must have a group of its own.
+  // A command is ended by a signal to its process group, so the process must have a group of its own.
   if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
   if (request.is_terminal && ::syscall(SYS_ioctl, request.input, TIOCSCTTY, 0) < 0)
     spawn_child_fails(plan, spawn_stage::descriptors);
@@ -276,9 +279,9 @@ inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
 
 #undef COFFERDAM_DETAIL_CLONE
 
-/// A guard that restores the dumpable flag of this program after a child has changed its user. The child shares this
-/// program's memory, so the kernel clears the flag for both. The cleared flag protects the memory from the child's new
-/// user until the child executes its program.
+/// A guard that restores the dumpable flag of this program (PR_SET_DUMPABLE, prctl(2)) after a child has changed its
+/// user. The child shares this program's memory, so the kernel clears the flag for both. The cleared flag protects the
+/// memory from the child's new user until the child executes its program.
 class dumpable_guard {
  public:
   explicit dumpable_guard(const spawn_request& request) {
@@ -335,7 +338,7 @@ inline std::vector<std::string> program_candidates(const std::string& word, std:
 /// Starts a process without copying the address space. The calling thread waits until the child has called `execve`,
 /// which takes some hundred microseconds. The child has a session and a process group of its own, the default signal
 /// actions, no blocked signals, umask 022, no core dumps and no protection from the out-of-memory killer. It inherits
-/// only the descriptors and the environment that `request` lists.
+/// only the descriptors and environment variables that `request` lists.
 /// \return  the process, or the failed step and the system's error code. A failure in the child does not throw.
 inline spawned spawn(const spawn_request& request) {
   if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};

@@ -124,7 +124,8 @@ template <class Unused>
 class basic_workspace_files {
  public:
   /// \param root      the workspace directory.
-  /// \param path      the absolute path of the workspace in the guest. Paths that begin with it are accepted, too.
+  /// \param path      the absolute path of the workspace as the guest sees it. Absolute paths beneath it are accepted
+  ///                  like relative paths.
   /// \param staging   the directory for unfinished files, on the same file system. No value means the directory of each
   ///                  file.
   basic_workspace_files(directory root, std::string path, std::optional<directory> staging)
@@ -136,7 +137,7 @@ class basic_workspace_files {
   const directory& root() const noexcept { return *root_; }
 
   /// Returns a path relative to the root, or "." for the root itself.
-  /// \param path  relative, or absolute beneath the guest's workspace.
+  /// \param path  relative, or absolute and beneath the path of the workspace in the guest.
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {

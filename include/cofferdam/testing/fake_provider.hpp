@@ -71,11 +71,11 @@ class fake_environment {
   /// Runs a command and returns its scripted result after the scripted delay. If the command's time limit passes first,
   /// the result has `error_kind::timeout`.
   /// \throws error{exec_errc::unsupported} if no reply is scripted for the command;
-  ///     error{exec_errc::environment_closed}; the errors given to `fail_with`.
+  ///     error{exec_errc::environment_closed} if the environment is closed; the errors given to `fail_with`.
   /// \par Cancellation  terminal: throws error{exec_errc::cancelled} with the output so far.
   awaitable<command_result> run_command(command c) { return handle_.run_command(std::move(c)); }
-  /// Starts a command. Its output can be read at the scripted times. Every signal ends it. Its input is recorded in
-  /// `fake_provider::commands()`.
+  /// Starts a command. Its output can be read at the scripted times. Every signal ends the command. Input written to
+  /// the command is recorded in `fake_provider::commands()`.
   awaitable<process> start(command c) { return handle_.start(std::move(c)); }
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
     return handle_.read_file(std::move(path), max_bytes);
@@ -104,10 +104,11 @@ class fake_provider {
  public:
   fake_provider() : script_(std::make_shared<detail::fake_script>()) {}
 
-  /// Scripts the replies to one command, which is a line for the shell or a list of words. A command matches if its
-  /// line or its words are equal; its other settings are ignored. If there are several answers, each is given once, in
-  /// order, and the last one is then repeated. Replies to an exact command have priority over replies to a predicate,
-  /// and these over replies to `any_command`. Among replies of the same kind, the newest has priority.
+  /// Scripts the replies to one command, which is a line for the shell, or a program and its arguments. A command
+  /// matches if it has the same line, or the same program and arguments; its other settings are ignored. If there are
+  /// several answers, each is given once, in order, and the last one is then repeated. Replies to an exact command have
+  /// priority over replies to a predicate, and these over replies to `any_command`. Among replies of the same kind, the
+  /// newest has priority.
   template <fake_answer_like... Answers>
     requires(sizeof...(Answers) > 0)
   fake_provider& on(command asked, Answers... answers) {
@@ -124,8 +125,8 @@ class fake_provider {
   fake_provider& on(Matches matches, Answers... answers) {
     return add(detail::fake_rule::reach::predicate, std::move(matches), std::move(answers)...);
   }
-  /// Scripts the replies to all other commands. If there are none, such a command throws error{exec_errc::unsupported};
-  /// the message contains the command.
+  /// Scripts the replies to all other commands. Without such replies, a command that no other rule matches throws
+  /// error{exec_errc::unsupported}; the message contains the command.
   template <fake_answer_like... Answers>
     requires(sizeof...(Answers) > 0)
   fake_provider& on(any_command_t, Answers... answers) {
@@ -140,8 +141,8 @@ class fake_provider {
     return *this;
   }
 
-  /// Returns all valid commands that were run or started, in order, of all environments. Commands without a reply are
-  /// included.
+  /// Returns the commands that were run or started in all environments, in order. Commands without a reply are
+  /// included, but not commands that every backend refuses, such as an empty command.
   std::vector<command> commands() const {
     const std::lock_guard lock(script_->mutex);
     return script_->commands;

@@ -32,8 +32,9 @@ namespace detail {
 /// The handling of SIGINT and SIGTERM while `run` works. The destructor restores the program's own handlers.
 class ending_signals {
  public:
-  /// Adds both signals to a set, except a signal that the program ignores. When a signal arrives, the kernel resets it
-  /// to its default action. So a second signal ends the program even if the event loop is blocked.
+  /// Adds SIGINT and SIGTERM to a signal set, except a signal that the program ignores. When a signal arrives, the
+  /// kernel resets the action of this signal to the default. So a second signal ends the program even if the event loop
+  /// is blocked.
   void add_to(asio::signal_set& set) {
     for (each& entry : all_) {
       ::sigaction(entry.number, nullptr, &entry.before);
@@ -41,7 +42,8 @@ class ending_signals {
       set.add(entry.number);
       struct sigaction now {};
       ::sigaction(entry.number, nullptr, &now);
-      // Another signal set of the program handles this signal already, so its action is not changed here.
+      // Asio's handler was installed before: another signal set of the program uses this signal, so the action is not
+      // changed.
       if (is_handler(entry.before, now.sa_handler)) continue;
       entry.is_replaced = !is_handler(entry.before, SIG_DFL);
       now.sa_flags |= static_cast<int>(SA_RESETHAND);

@@ -34,9 +34,9 @@ class async_event {
 
   /// Waits for the next `notify()`.
   /// \param until  the time at which the wait ends at the latest; the default is no limit.
-  /// \return  `cancelled` if the coroutine was cancelled, even if `notify()` was called too, because a second wait
-  ///          would throw. Otherwise `notified` if `notify()` was called, even if `until` has passed. Otherwise
-  ///          `timed_out`.
+  /// \return  `cancelled` if the coroutine was cancelled, even if `notify()` was called too. The caller must not wait
+  ///          again, because Asio makes the next wait of a cancelled coroutine throw. Otherwise `notified` if
+  ///          `notify()` was called, even if `until` has passed. Otherwise `timed_out`.
   /// \par Cancellation  ends the wait; the result is `cancelled`, and this function throws nothing.
   template <class = void>
   awaitable<wait_result> wait(clock::time_point until = never);

@@ -24,8 +24,9 @@ constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
                                        : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 }
 
-/// A table with the value of each character at each of the four positions in a group. The values are already shifted to
-/// their position in the 24 bits of the group, so decoding a group takes four look-ups and three ORs.
+/// A table with the value of each character at each of the four positions in a group of four characters. The values are
+/// already shifted to their position in the 24 bits of the group, so decoding a group takes four look-ups and three
+/// ORs.
 class base64_values {
  public:
   /// The bit that is set in the value of a character that is not in the alphabet.

@@ -33,7 +33,8 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
   const __m128i four_bits = _mm_set1_epi8(15);
   const __m128i order = _mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
   std::size_t done = 0;
-  // Each step writes 16 bytes, although only 12 of them are used.
+  // Each step writes 16 bytes, although only 12 of them are used. So the loop ends when `to` has room for fewer than
+  // 16.
   while (text.size() - done * 16 >= 16 && to.size() - done * 12 >= 16) {
     const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + done * 16));
     const __m128i upper = _mm_and_si128(_mm_srli_epi32(c, 4), four_bits);
@@ -42,8 +43,8 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
     if (_mm_movemask_epi8(_mm_cmpeq_epi8(found, _mm_setzero_si128())) != 0xFFFF) break;
     const __m128i values = _mm_add_epi8(_mm_add_epi8(c, _mm_shuffle_epi8(shift, upper)),
                                         _mm_and_si128(_mm_cmpeq_epi8(c, slash), slash_shift));
-    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // 6 + 6 bits to 12
-    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // 12 + 12 bits to 24
+    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // joins two values of 6 bits
+    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // joins two values of 12 bits
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to.data() + done * 12), _mm_shuffle_epi8(groups, order));
     ++done;
   }

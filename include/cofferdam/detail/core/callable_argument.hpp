@@ -46,7 +46,7 @@ class callable_argument {
     require_safe_callable<Callable>();
   }
 
-  /// Moves the callable out; the result is empty if there was none.
+  /// Moves the callable out. The result is empty if no callable was given.
   function take() noexcept { return std::move(callable_); }
 
  private:

@@ -14,7 +14,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 // Waits that call a function at their end, for code that is not a coroutine. Asio compiles about fifty functions for
-// each type of handler. These functions give all handlers one type.
+// each type of handler. These functions give all handlers one type, so that a program compiles faster.
 
 /// Receives the result of a wait; `asio::error::operation_aborted` if the wait was cancelled.
 using wait_callback = std::function<void(std::error_code)>;

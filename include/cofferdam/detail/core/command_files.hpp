@@ -36,13 +36,15 @@
 // arguments with `./` before them, so that no program and no shell takes them for an option or a special name. The
 // commands print names separated by NUL.
 //
-// The class `with_command_files` wraps the backend's environment directly, below all layers. So an allowlist does not
-// refuse these commands, and needs no pattern for them that other commands could match.
+// The class `with_command_files` wraps the backend's environment directly, below all layers (middleware around the
+// environment). So a layer that allows only certain commands does not see these commands. It needs no patterns such as
+// `rm .*` for them, which commands of a model could match too.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The base class that marks layers. If a layer lacks a file operation, using it is a compile error. Commands must not
-/// replace it, because they would bypass the layer.
+/// The base class that marks layers. If a layer has no `files()`, because it defines `read_file` or `write_file`
+/// itself, using its file operations is a compile error. The library does not replace them by commands, because the
+/// commands would bypass these two functions of the layer.
 class layer_tag {};
 
 template <class E>
@@ -83,6 +85,7 @@ inline constexpr std::string_view list_script =
     "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
 
 /// Parses the records that `describe_script` prints: "type size mode path\0".
+/// \param prefix_length  the number of bytes to remove from the start of each path: the listed directory and a slash.
 inline std::vector<directory_entry> parse_descriptions(std::string_view text, std::size_t prefix_length,
                                                        listing_room room) {
   std::vector<directory_entry> entries;
@@ -380,8 +383,8 @@ concept has_file_members = requires(E& e, std::string path, list_options options
   { e.put_files(source) } -> awaitable_of<transfer_result>;
 };
 
-/// An environment that had no `files()`, with a `files()` that works by commands. Everything else is inherited from
-/// that environment.
+/// An environment that had no `files()`, with a `files()` that runs commands. Everything else is inherited from that
+/// environment.
 template <class E>
 class with_command_files : public E {
  public:
@@ -423,8 +426,9 @@ class with_command_files : public E {
   std::shared_ptr<command_file_system<E>> files_;
 };
 
-/// Adds `files()` to the type of an environment that has none. All other types stay unchanged, also a layer without
-/// `files()`: the layer lost it because commands would bypass the layer.
+/// Adds `files()` to the type of an environment that has none. All other types stay unchanged. A layer without
+/// `files()` stays unchanged too: the `files()` added here runs commands, which would bypass the layer's own
+/// `read_file` and `write_file`.
 template <class E>
 struct completed {
   using type = E;

@@ -78,8 +78,8 @@ class errand_for final : public errand {
 /// \param work  a callable that returns the coroutine; it is called and destroyed on the strand.
 /// \par Errors        the exception of the coroutine; error{exec_errc::cancelled} if the caller was cancelled before
 ///     the coroutine began.
-/// \par Cancellation  the cancellation types that the caller's filter allows are passed on to the coroutine, on the
-///                    strand.
+/// \par Cancellation  the cancellation types that the caller's filter (`asio::this_coro::reset_cancellation_state`)
+///                    allows are passed on to the coroutine, on the strand.
 template <class Work>
 auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> {
   using result = typename awaited<std::invoke_result_t<Work&>>::type;
@@ -102,8 +102,9 @@ auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> 
 ///
 /// If the object was opened on a strand, it uses that strand. These types of strands are recognised: `asio::strand` of
 /// `io_context::executor_type`, `thread_pool::executor_type` and `any_io_executor`, and the strand of another object of
-/// this library. If the object was opened on another executor, it gets a `strand_gate` over that executor. Such a
-/// strand can also be locked by a thread outside the event loop, so the object's destructor may run on any thread.
+/// this library. If the object was opened on another executor, it gets a `strand_gate`: a strand over that executor
+/// with a lock, the gate, that a thread outside the event loop can take too. So the object's destructor may run on any
+/// thread.
 class home_strand {
  public:
   home_strand() = default;

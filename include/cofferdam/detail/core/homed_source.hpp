@@ -72,8 +72,8 @@ class basic_lent_source final : public file_source {
   asio::any_io_executor lender_;
 };
 
-/// Writes the files of the caller's source. The source is read on the caller's executor; everything else runs on the
-/// strand.
+/// Writes the files of the caller's source. The source is read on the caller's executor; everything else runs on
+/// `home`, the environment's strand.
 /// \param put  a callable that takes a `file_source&` and returns the coroutine that writes its files.
 template <class Put>
 awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {

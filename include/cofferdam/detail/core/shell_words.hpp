@@ -15,7 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason why a shell line is not one simple command with literal words.
 enum class shell_refusal {
-  none,              ///< the line is such a command
+  none,              ///< the line is one simple command with literal words
   empty_command,     ///< the line has no words, or the program's name is empty
   shell_syntax,      ///< the line has an operator or an expansion of the shell, or an unfinished quote
   shell_assignment,  ///< the first word contains `=`, as in `NAME=value program`
@@ -308,8 +308,8 @@ class shell_word_splitter {
     ++at_;
   }
 
-  // Returns true if bash keeps the '$' at this position unchanged. Inside double quotes it does so only before these
-  // characters. Regular expressions need this case.
+  // Returns true if bash keeps the '$' at this position, inside double quotes, unchanged. It does so only before the
+  // characters below. Regular expressions such as "end$" need this case.
   bool is_literal_dollar() const noexcept {
     return !at_end(1) && std::string_view("\" |)/,").find(peek(1)) != std::string_view::npos;
   }
@@ -326,8 +326,8 @@ class shell_word_splitter {
     in_word_ = follows_dot_ = has_brace_ = has_brace_separator_ = false;
   }
 
-  // Refuses certain names of programs, even if they are quoted. So the canonical text, which has fewer quotes, is as
-  // harmless as the line.
+  // Refuses certain names of programs, even if they are quoted. join_shell_words() writes most of these names without
+  // quotes, and a shell would not read them as the name of a program.
   void check_program() {
     if (word_.empty()) return refuse(shell_refusal::empty_command, word_start_, "a program without a name");
     if (word_.find('=') != std::string::npos)
@@ -346,16 +346,16 @@ class shell_word_splitter {
   std::size_t word_start_ = 0;
   std::size_t brace_ = 0;
   bool in_word_ = false;
-  bool follows_dot_ = false;          // the last character of the word is an unquoted '.'
-  bool has_brace_ = false;            // the word has an unquoted '{'
-  bool has_brace_separator_ = false;  // the word has an unquoted ',' or '..'
+  bool follows_dot_ = false;          // true if the last character of the word is an unquoted '.'
+  bool has_brace_ = false;            // true if the word has an unquoted '{'
+  bool has_brace_separator_ = false;  // true if the word has an unquoted ',' or '..'
 };
 
 /// Splits a line with one simple command into the words that bash would run. Refuses any other line.
 ///
 /// For every accepted line, the words are exactly the arguments that `bash -c -- line` would pass to the program. This
-/// holds whatever files exist, in a UTF-8 locale or the C locale, with the default options of bash.
-/// (`SHELLOPTS=keyword` in the environment of bash would move `A=b` arguments.)
+/// holds whatever files exist, in a UTF-8 locale or the C locale, with the default options of bash. (The environment
+/// variable `SHELLOPTS=keyword` is an exception: bash would then take an argument `A=b` for an assignment.)
 ///
 /// So the function refuses everything that a shell interprets: operators, redirections, expansions, globs, braces that
 /// produce several words, a `~` that expands, comments, assignments and unfinished quotes. As the first word it also

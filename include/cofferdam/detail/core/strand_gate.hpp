@@ -219,8 +219,8 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     waiting_function* last_ = nullptr;
   };
 
-  /// The function that is given to the inner executor. It runs the waiting functions. If the executor's context ends
-  /// and destroys it without a call, it destroys the waiting functions.
+  /// A turn: the function that is given to the inner executor. It runs all functions that wait at that time. If the
+  /// executor's context ends and destroys it without a call, it destroys the waiting functions.
   class turn {
    public:
     explicit turn(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
@@ -255,7 +255,8 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
 
   /// Returns true if the inner executor belongs to an io_context, and this thread runs that io_context.
   bool is_in_loop() const noexcept;
-  /// Calls a function inside this call, through the event loop. Requires that is_in_loop() is true.
+  /// Calls `function(what)` before this call returns, by a dispatch to the event loop. Requires that is_in_loop() is
+  /// true.
   void call_in_loop(void (*function)(void*), void* what) const;
 
   bool try_enter_locked() noexcept {
@@ -349,14 +350,14 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
 
   const asio::any_io_executor inner_;
   const asio::any_io_executor later_;  // the inner executor, but never running a function inside execute()
-  const bool is_loop_;                 // the inner executor belongs to an io_context
+  const bool is_loop_;                 // true if the inner executor belongs to an io_context
   mutable std::mutex mutex_;
   std::condition_variable left_by_all_;
   std::thread::id owner_;
   int depth_ = 0;
   bool runs_functions_ = false;  // true if the owner runs functions of the strand
-  bool is_scheduled_ = false;    // a turn is scheduled or running, or will be scheduled when the gate is left
-  bool is_stalled_ = false;      // the thread in the gate must schedule a turn when it leaves
+  bool is_scheduled_ = false;    // true if a turn is scheduled or running, or will be scheduled when the gate is left
+  bool is_stalled_ = false;      // true if the thread in the gate must schedule a turn when it leaves
   function_queue waiting_;
   std::vector<std::unique_ptr<job>> jobs_;
   std::atomic<std::size_t> work_ = 0;
@@ -416,7 +417,7 @@ class gated_executor {
     changed.never_blocks_ = never_blocks_;
     return changed;
   }
-  // Asio asks for this property; it has no effect here.
+  // Asio may set this property (relationship.fork or relationship.continuation). A strand_gate ignores it.
   gated_executor require(asio::execution::relationship_t::fork_t) const noexcept { return *this; }
   gated_executor require(asio::execution::relationship_t::continuation_t) const noexcept { return *this; }
 

@@ -74,8 +74,8 @@ class glob {
   /// `logs/**/*.txt`. Returns an empty text if there are none. Paths are matched relative to this folder.
   const std::string& prefix() const noexcept { return prefix_; }
 
-  /// Returns true if the pattern ends in `**`, or in `**` followed by `*`. Such a pattern matches all contents of a
-  /// directory one by one, so that a matching directory need not be added as a whole.
+  /// Returns true if the pattern ends in `**` or in `**/*`, which means the same. Such a pattern matches all contents
+  /// of a directory one by one, so that a matching directory need not be added as a whole.
   bool matches_whole_trees() const noexcept {
     if (segments_.size() < 2 || !segments_[segments_.size() - 2].any_depth) return false;
     const std::vector<token>& last = segments_.back().tokens;

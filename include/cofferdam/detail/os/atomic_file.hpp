@@ -28,9 +28,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// appears. Made by `directory::create_file`.
 ///
 /// Before `commit()` the file has no name, if the file system supports that (O_TMPFILE). Otherwise it has a temporary
-/// name in the staging directory. `commit()` replaces a regular file or symbolic link that has the name, instead of
-/// writing into it. Other hard links to the old file therefore keep their content. Data is not synced to the disk, so
-/// the file may be incomplete after a power failure.
+/// name in the staging directory, the directory for unfinished files. `commit()` replaces a regular file or symbolic
+/// link that has the name, instead of writing into it. Other hard links to the old file therefore keep their content.
+/// Data is not synced to the disk, so the file may be incomplete after a power failure.
 /// \par Threads  one at a time. The destructor discards a file that was not committed.
 class atomic_file {
  public:

@@ -44,7 +44,7 @@ class basic_child_process final : public command_transport {
 
   /// \param pid    the process number of the child.
   /// \param pidfd  the child's pidfd. If the constructor throws, the caller still owns it and can end the process.
-  /// \param pipes  this program's ends of the command's streams.
+  /// \param pipes  this program's ends of the command's pipes or terminal.
   basic_child_process(running_command& command, const asio::any_io_executor& executor, pid_t pid, unique_fd& pidfd,
                       command_pipes pipes)
       : command_(command), pid_(pid), pidfd_(executor), deadline_(executor), next_step_(executor) {
@@ -81,7 +81,7 @@ class basic_child_process final : public command_transport {
 
   void end(end_reason) override {
     send(SIGTERM);
-    send(SIGCONT);  // a stopped process handles SIGTERM only after it has been continued
+    send(SIGCONT);  // a process suspended by SIGSTOP handles SIGTERM only when it continues
   }
 
   void kill() noexcept override { send(SIGKILL); }
@@ -123,9 +123,9 @@ class basic_child_process final : public command_transport {
     });
   }
 
-  /// Waits for the child's end. Asio may report an event that has not happened: it may reuse the state of a closed
-  /// descriptor, which still has a queued event, for a new one. The handler therefore checks the process, and waits
-  /// again if it is running.
+  /// Waits until the child has ended. Asio may report an event that has not happened: it may reuse the state of a
+  /// closed descriptor, which still has a queued event, for a new one. The handler therefore checks the process, and
+  /// waits again if it is running.
   void watch_exit() {
     on_readable(pidfd_, [self = kept()](std::error_code failure) {
       if (failure == asio::error::operation_aborted) return;

@@ -210,7 +210,7 @@ class descriptor_input final : public input_end {
     if (is_terminal_ && descriptor_.is_open()) {
       // A terminal interprets ^D as the end of the input only at the beginning of a line. In the middle of a line, a
       // first ^D passes the line on, and a second one ends the input. If there is no room for these characters, the
-      // command does not read its input, and needs no end of it.
+      // command is not reading its input, so they are left out.
       constexpr std::string_view ends = "\x04\x04";
       static_cast<void>(write(as_bytes(ends.substr(is_line_start_ ? 1 : 0))));
     }

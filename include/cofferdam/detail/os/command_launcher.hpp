@@ -37,8 +37,8 @@ template <class = void>
 class basic_command_launcher;
 using command_launcher = basic_command_launcher<>;
 
-/// The part of a session that does not depend on where its commands run: it starts commands, awaits them and ends them.
-/// Derived classes implement `launch`.
+/// The part of a session (`command_session`, the commands of one environment) that does not depend on where the
+/// commands run: it starts commands, awaits them and ends them. Derived classes implement `launch`.
 template <class Unused>
 class basic_command_launcher : public std::enable_shared_from_this<command_launcher> {
  public:

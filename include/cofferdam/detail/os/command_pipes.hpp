@@ -19,8 +19,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 class command_pipes {
  public:
   /// \param c        the command.
-  /// \param request  receives the command's ends as borrowed descriptors.
-  /// \param nothing  the descriptor for the input of a command that is given no input, usually /dev/null.
+  /// \param request  receives the command's ends of the pipes or the terminal as descriptors that this object still
+  ///                 owns.
+  /// \param nothing  the descriptor that becomes the standard input of a command without input, usually /dev/null.
   command_pipes(const command& c, spawn_request& request, int nothing) {
     if (c.terminal()) {
       use_terminal(*c.terminal(), request);

@@ -42,7 +42,7 @@ class control_group_limits {
 class control_group_place {
  public:
   std::filesystem::path directory;
-  bool is_unified = false;  ///< a group of version 2, which may have all controllers
+  bool is_unified = false;  ///< true for a group of version 2, which may have all controllers
 
   bool operator==(const control_group_place&) const = default;
 };
@@ -88,7 +88,8 @@ inline std::map<std::string, control_group_place, std::less<>> control_group_pla
         const std::string_view number = next_of(membership, ':');
         const std::string_view controllers = next_of(membership, ':');
         if (is_unified ? number != "0" || !controllers.empty() : !has_word(controllers, controller)) continue;
-        // Below another group's mount, the path of our own group begins with the path of that group.
+        // If another group than the root is mounted here, the path of this process's group begins with the path of that
+        // group.
         std::string_view path = membership;
         if (root != "/" && path.starts_with(root)) path.remove_prefix(root.size());
         while (path.starts_with('/')) path.remove_prefix(1);
@@ -105,8 +106,8 @@ inline std::map<std::string, control_group_place, std::less<>> control_group_pla
 }
 
 /// The control group of one environment: a directory for each hierarchy, made beneath the group of this process or, if
-/// that group has no limits of its own, beside it. Removed at the end of its lifetime, if its processes have ended by
-/// then; otherwise by the next control_group of a program of the same user.
+/// that group has no limits of its own, beside it. The destructor removes the group if its processes have ended by
+/// then. Otherwise, the next control_group of any program of the same user removes it.
 class control_group {
  public:
   /// Makes a control group. If it cannot be made, the result has no value and `obstacle` names the reason.
@@ -150,7 +151,7 @@ class control_group {
   }
 
   /// Returns the file with the number of processes that were killed because of the memory limit, and the path at which
-  /// programs look for it; both empty without a memory limit.
+  /// programs in the sandbox look for it. Both are empty without a memory limit.
   std::pair<std::filesystem::path, std::string> memory_events() const {
     for (const level& each : levels_) {
       if (!each.has_memory) continue;
@@ -172,7 +173,7 @@ class control_group {
     return std::any_of(levels_.begin(), levels_.end(), [](const level& each) { return each.has_processes; });
   }
 
-  /// Returns the mechanism that holds memory, for reports.
+  /// Returns the mechanism that limits memory, for isolation reports.
   const char* memory_mechanism() const noexcept {
     for (const level& each : levels_)
       if (each.has_memory)
@@ -197,7 +198,7 @@ class control_group {
   class level {
    public:
     std::filesystem::path directory;
-    unique_fd lock;     // shared; the kernel releases it when this program ends
+    unique_fd lock;     // has a shared lock (flock(2)), which the kernel releases when this program ends
     unique_fd members;  // cgroup.procs, for writing
     bool is_unified = false;
     bool has_memory = false;
@@ -208,7 +209,7 @@ class control_group {
         return write_to(directory / file, std::to_string(value), obstacle);
       };
       if (has_memory && !is_unified) {
-        // Groups below are counted too in kernels before 5.11 only if this is set.
+        // Without this setting, kernels before 5.11 do not count the memory of groups beneath this group.
         write_if_there(directory / "memory.use_hierarchy", "1");
         if (!set("memory.limit_in_bytes", *limits.memory)) return false;
         write_if_there(directory / "memory.memsw.limit_in_bytes", std::to_string(*limits.memory));
@@ -223,7 +224,8 @@ class control_group {
 
   control_group() = default;
 
-  /// Makes a group in the hierarchy of a controller, or uses the one that is made there already.
+  /// Makes a group in the hierarchy of a controller, or uses the group that this object has made there for another
+  /// controller.
   bool add(const control_group_place& place, std::string_view controller, std::string& obstacle) {
     for (level& each : levels_) {
       if (!each.is_unified || !place.is_unified) continue;
@@ -248,7 +250,8 @@ class control_group {
   static std::vector<std::filesystem::path> parents_of(const control_group_place& place) {
     std::vector<std::filesystem::path> parents = {place.directory};
     if (!place.is_unified) return parents;
-    // In version 2, a group with processes cannot pass a controller on, unless it is the root.
+    // In version 2, a group with processes cannot pass a controller on, unless it is the root. If the group of this
+    // process has no limits, a group beside it is as good as a group beneath it.
     for (const char* file : {"memory.max", "pids.max", "memory.high"}) {
       const std::string limit = text_of(place.directory / file);
       if (!limit.empty() && limit != "max\n") return parents;
@@ -265,14 +268,15 @@ class control_group {
       const std::filesystem::path passed_on = parent / "cgroup.subtree_control";
       if (!has_controller(passed_on, controller) && !write_to(passed_on, "+" + std::string(controller), obstacle))
         return false;
-      // Needed if processes() is limited too; without it, the group lacks that controller.
+      // Needed if the number of processes is limited too; otherwise the group would lack the controller "pids".
       if (!has_controller(passed_on, "pids")) write_if_there(passed_on, "+pids");
     }
     remove_abandoned(parent);
     level made;
     made.is_unified = is_unified;
     mark(made, controller);
-    // Another program may take the new directory for an abandoned one until the lock is held.
+    // Until the lock is held, another program may take the new directory for an abandoned one and remove it. Therefore
+    // there are three attempts.
     for (int attempt = 0; attempt < 3; ++attempt) {
       made.directory = parent / (std::string(prefix) + random_digits());
       if (::mkdir(made.directory.c_str(), 0755) != 0) {
@@ -339,7 +343,7 @@ class control_group {
   }
 
   static void write_if_there(const std::filesystem::path& file, const std::string& value) {
-    std::string ignored;  // the limit that counts is written by `write_to`
+    std::string ignored;  // a setting that may be missing; `limit` reports failures of the required settings
     write_to(file, value, ignored);
   }
 

@@ -142,8 +142,8 @@ class file_reader {
     throw error(exec_errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
   }
 
-  // Returns the size for the next buffer: the known rest of the file, and one byte more to detect the end. Within 4 KiB
-  // and 1 MiB. Larger buffers are used if the file has grown.
+  // Returns the size for the next buffer: the known rest of the file, and one byte more to detect the end. At least 4
+  // KiB, or 64 KiB if the file has grown; at most 1 MiB.
   std::uint64_t guess() const noexcept {
     constexpr std::uint64_t smallest = 4096;
     constexpr std::uint64_t largest = 1024 * 1024;

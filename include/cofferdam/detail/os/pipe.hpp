@@ -27,7 +27,7 @@ class pipe_ends {
 
 /// Returns the descriptor with a number above the standard ones.
 /// \param what  the kind of descriptor, for the error message.
-/// \throws error{exec_errc::io_error} with the error of `errno` if there is none.
+/// \throws error{exec_errc::io_error} with the error of `errno` if `fd` is empty or no such number is free.
 inline unique_fd usable(unique_fd fd, const char* what) {
   fd = unique_fd::above_standard(std::move(fd));
   if (!fd) {

@@ -85,7 +85,7 @@ inline bool parse_stat(std::string_view text, table_entry& into) {
   return true;
 }
 
-/// Returns true if a process is stopped by a signal or a tracer.
+/// Returns true if a process is suspended by a signal or a tracer.
 inline bool is_stopped(pid_t pid) {
   const std::string text = proc_text("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t close = text.rfind(')');

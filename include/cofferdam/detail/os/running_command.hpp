@@ -39,8 +39,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A running command: its streams, the coroutines that await it, and its result. Its `command_lifecycle` decides about
-/// the next action, and its `command_transport` reaches the process.
+/// A running command: its streams, the coroutines that await it, and its result. A `command_lifecycle` (a state
+/// machine) decides about the next action, and a `command_transport` is the connection to the process.
 ///
 /// Event handlers drive the command, not the awaiting coroutines. Time limits and the end of the command are therefore
 /// handled even if no coroutine reads or waits. Each pending handler keeps this object alive. Made by `make_command`.
@@ -62,7 +62,7 @@ class basic_running_command final : public end_listener {
   ~basic_running_command() { registry_->remove(this); }
 
   /// Completes the construction. Must be called first.
-  /// \param whole      a pointer to this object that shares ownership of the object that contains it.
+  /// \param whole      a pointer to this object that shares ownership of the `command_with_transport` that contains it.
   /// \param transport  must live as long as this object.
   void live_in(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
     self_ = std::move(whole);
@@ -100,7 +100,8 @@ class basic_running_command final : public end_listener {
     if (!finished()) abandon();
   }
 
-  /// Sends SIGKILL and keeps no more output, for destructors. Event handlers later complete the command.
+  /// Sends SIGKILL, closes the input and lets event handlers read the rest of the output, without waiting; for
+  /// destructors.
   void abandon() noexcept {
     if (settled()) return;
     life_.note_end(end_reason::closed);
@@ -292,7 +293,8 @@ class basic_running_command final : public end_listener {
       if (!sources_[index].end) life_.lost(index);
   }
 
-  /// Writes the first content of the input, and then closes the input, unless it stays open.
+  /// Writes the content that was given with the command, and then closes the input, unless `limits().open_input` is
+  /// true.
   void begin_input(bytes content) {
     feeding_ = std::move(content);
     feed();
@@ -305,7 +307,7 @@ class basic_running_command final : public end_listener {
   command_result& mutable_result() noexcept { return result_; }
   /// Called when the transport has stored the exit status in the result.
   void status_known() noexcept { life_.status_known(); }
-  /// Called when something else has ended the command, for this reason.
+  /// Called when the transport ends the command by itself, for this reason.
   void note_end(end_reason reason) noexcept { life_.note_end(reason); }
 
   /// Called when the command itself has ended.
@@ -331,7 +333,7 @@ class basic_running_command final : public end_listener {
   }
 
   /// Ends the other processes of the command and takes its status. The result gets only the output that is in the pipes
-  /// now, even if another process continues to write there.
+  /// now, even if another process continues to write to the pipes.
   void conclude() {
     if (over()) return;
     transport_->conclude();
@@ -445,8 +447,8 @@ class basic_running_command final : public end_listener {
     input_->wait(kept());
   }
 
-  /// Reads once into the shared buffer. Returns the number of bytes; 0 if no more output belongs to the result; -1 if
-  /// nothing is available now.
+  /// Reads once into the buffer that all commands of the registry share. Returns the number of bytes; 0 if no more
+  /// output belongs to the result; -1 if nothing is available now.
   ssize_t read_once(std::size_t index) {
     source& from = sources_[index];
     const std::size_t max_bytes = life_.allowance(index, command_registry::scratch_size);
@@ -465,7 +467,8 @@ class basic_running_command final : public end_listener {
     return {registry_->scratch(), registry_->scratch() + got};
   }
 
-  /// Reads available output, at most 16 times in a row while the command runs, and waits for more.
+  /// Reads available output, at most 16 times in a row while the command runs, so that other work on the executor can
+  /// run. Then waits for more.
   void pump(std::size_t index) {
     try {
       for (int turn = 0; (turn < 16 || over()) && !has_ended(index); ++turn)

@@ -108,7 +108,7 @@ class directory_stack {
 class tree_walk {
  public:
   /// \param root     a descriptor of the directory; may have been opened with O_PATH.
-  /// \param path     its path for error messages.
+  /// \param path     the path of the directory for error messages.
   /// \param options  the maximum depth and the limits of the list.
   tree_walk(unique_fd root, std::string path, const list_options& options = list_options())
       : stack_(std::move(root)), room_(options, std::move(path)), depth_(options.depth()) {
@@ -196,7 +196,7 @@ class tree_removal {
  public:
   /// Removes the contents of a directory, but not the directory itself.
   /// \param root  a descriptor of the directory; may have been opened with O_PATH.
-  /// \param path  its path for error messages.
+  /// \param path  the path of the directory for error messages.
   tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), min_ours_(1) {
     fill();
   }
@@ -217,8 +217,8 @@ class tree_removal {
   }
 
   /// Removes about `limit` more entries. Returns true if everything is removed.
-  /// \throws error{exec_errc::permission_denied}, error{exec_errc::io_error} also for a mount point. Entries that were
-  ///     removed before stay removed.
+  /// \throws error{exec_errc::permission_denied}; error{exec_errc::io_error}, for example for a mount point. Entries
+  ///     that were removed before stay removed.
   bool step(std::size_t limit = 1024) {
     for (std::size_t done = 0; done < limit; ++done) {
       if (pending_.back().empty()) {
@@ -275,8 +275,8 @@ class tree_removal {
     fill();
   }
 
-  // Throws if a directory is a mount point. A command that runs as root may have mounted a directory of the host there,
-  // and its contents must not be removed.
+  // Throws if a directory is a mount point. A command that runs as root may have mounted a directory of the host on it,
+  // and the contents of that directory must not be removed.
   void refuse_mount(const unique_fd& below) {
     if (!below) return;
     std::optional<bool> is_mount = detail::is_mount_point(below.get());

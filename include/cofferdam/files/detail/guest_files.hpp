@@ -30,8 +30,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The part of a file's workspace path that becomes its path at the destination.
 enum class kept_path {
-  /// As for `upload`: the name of a file, the name of a directory and the paths in it, or the path of a match below the
-  /// pattern's prefix.
+  /// As for `upload`: the name of a file, the name of a directory and the paths in it, or the path of a pattern's match
+  /// below the folders that come before the first `*`, `?` or `[`.
   name,
   whole,  ///< as for `download`: the whole path in the workspace
 };

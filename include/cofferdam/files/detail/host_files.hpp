@@ -288,9 +288,10 @@ class host_planner {
   file_plan plan_;
 };
 
-/// A source that reads the planned files of the host, one after another. Each file is checked again when it is opened.
-/// If it was replaced in the meantime by a symbolic link, the link is not followed; a FIFO cannot block the transfer;
-/// and not more than the limit is read.
+/// A source that reads the planned files of the host, one after another. Each file is checked again when it is opened,
+/// because it may have been replaced in the meantime. A FIFO is refused, so that it cannot block the transfer. A
+/// symbolic link in place of a file from a directory or a pattern is not followed, unless the set follows symbolic
+/// links. At most the set's limit of bytes is read, even if files have grown.
 class host_source final : public file_source {
  public:
   explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.max_bytes()) {}

@@ -12,8 +12,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// Returns true for a variable that can make a program load, run or trust other code. In the list, a `*` at the end of a
-// name stands for any characters.
+// Returns true for an environment variable that can make a program load, run or trust other code. In the list, a `*` at
+// the end of a name stands for any characters.
 inline bool is_code_variable(std::string_view name) noexcept {
   static constexpr std::string_view harmless[] = {"PYTHONUNBUFFERED",   "PYTHONHASHSEED",          "PYTHONIOENCODING",
                                                   "PYTHONUTF8",         "PYTHONDONTWRITEBYTECODE", "PYTHONOPTIMIZE",
@@ -50,7 +50,8 @@ inline bool is_code_variable(std::string_view name) noexcept {
 }
 
 // A program that can run other code that its arguments name. If `tails` is empty, every use of the program can run
-// code, except printing its version. Otherwise only a command that contains one of the `tails` can.
+// code, except printing its version. Otherwise only a command that contains one of the `tails` after the program's name
+// can, such as " -exec id" for find.
 class code_program {
  public:
   constexpr code_program(std::string_view name, std::span<const std::string_view> names,

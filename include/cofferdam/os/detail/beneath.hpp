@@ -127,7 +127,7 @@ class component_walk {
   }
 
  private:
-  static constexpr std::size_t max_steps = 65536;  // the bound for a path with 40 long links full of `..`
+  static constexpr std::size_t max_steps = 65536;  // limits the work for a path with 40 long links full of `..`
 
   int here() const noexcept { return at_ ? at_.get() : root_; }
 

@@ -13,8 +13,9 @@
 
 #include <sys/types.h>
 
-// The lifecycle of a command as a state machine that does no I/O. Its owner reports events, and the machine returns
-// actions. It uses neither Asio nor descriptors, and reads no clock.
+// The lifecycle of a command as a state machine that does no I/O. The owner, a `running_command`, reports events, and
+// the machine returns actions. The machine uses neither Asio nor descriptors, and reads no clock. The grace period and
+// the linger time are explained at `paced_by`, the outputs of the command at `output`.
 //
 // state    meaning                                        event or condition: actions -> next state
 // -------  ---------------------------------------------  -----------------------------------------------------------
@@ -49,8 +50,11 @@ enum class end_reason : std::uint8_t { none, timeout, cancelled, closed };
 /// The component that measures two times: the grace period between SIGTERM and SIGKILL, and the linger time, for which
 /// outputs are read after the command has ended.
 enum class paced_by : std::uint8_t {
-  us,         ///< this program: the two times are started by actions, and their ends are reported as events
-  transport,  ///< the transport: it reports when no process of the command is left
+  /// This program: the two times are started by actions, and their ends are reported as events.
+  us,
+  /// The `command_transport`, which connects the owner to the process. It reports when no process of the command is
+  /// left.
+  transport,
 };
 
 /// The state machine of one command. Its owner reports events, and then performs the actions that `next` returns, until
@@ -104,12 +108,13 @@ class command_lifecycle {
     return true;
   }
 
-  /// Reports that something else ends the command, for this reason. No action follows.
+  /// Reports the reason why the owner or the transport ends the command by itself, without `end_asked`. No action
+  /// follows.
   void note_end(end_reason reason) noexcept {
     if (!is_finished() && ended_by_ == end_reason::none) ended_by_ = reason;
   }
 
-  /// Reports that from now on all output must be read as it arrives.
+  /// Reports that from now on all output must be read as it arrives, and not only when the program reads.
   void drain() noexcept {
     if (is_draining_ || is_settled()) return;
     is_draining_ = true;
@@ -305,7 +310,7 @@ class command_lifecycle {
   bool is_killed_ = false;
   bool is_draining_ = false;
   bool has_status_ = false;
-  bool is_linger_due_ = false;  // the linger time must start once the outputs have been read
+  bool is_linger_due_ = false;  // true if the linger time must start once the outputs have been read
   bool is_concluding_ = false;
   std::uint16_t pending_ = 0;
   amounts left_{};  // the bytes that still belong to the result, as counted by `left_running` or `nothing_left`

@@ -23,7 +23,7 @@ class command_limits {
   std::size_t kept_output = command::default_kept_output;
   /// True if the command has a terminal.
   bool terminal = false;
-  /// True if the input stays open after its first content.
+  /// True if the input stays open after the content that was given with the command.
   bool open_input = false;
   /// True if other processes of the command may continue after its end.
   bool keeps_background = false;

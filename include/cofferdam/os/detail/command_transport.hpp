@@ -25,18 +25,19 @@ class command_transport {
   virtual void end(end_reason reason) = 0;
   /// Sends SIGKILL now.
   virtual void kill() noexcept = 0;
-  /// Starts a wait. Calls `running_command::grace_over` after the grace period, or `linger_over` after the linger time.
-  /// Replaces an earlier wait. Called only with `paced_by::us`.
+  /// Starts a wait, which replaces an earlier one. `wait_grace` calls `running_command::grace_over` after the grace
+  /// period, and `wait_linger` calls `linger_over` after the linger time. Both are called only with `paced_by::us`.
   virtual void wait_grace() {}
   virtual void wait_linger() {}
   /// Ends the other processes of the command, takes its status, and closes its streams.
   virtual void conclude() = 0;
   /// Called just before the result is made.
   virtual void on_finished() noexcept {}
-  /// Sets the size of a terminal that another program manages. Does nothing by default.
+  /// Sets the size of the command's terminal, if the terminal belongs to another program, such as a warden (the helper
+  /// program in a sandbox). Does nothing by default.
   virtual void resize(terminal_size size) { static_cast<void>(size); }
   /// Sets kind, reason and advice of a result whose exit status is unknown. The default is for commands that a separate
-  /// process watches.
+  /// process watches, and means that this process was killed.
   virtual void describe_unknown_status(command_result& result) {
     result.kind(error_kind::execution_error);
     result.reason("The command killed the process that watched it, so nobody knows how it ended");

@@ -10,7 +10,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns true if a stream contains the message of sudo about no_new_privs.
+/// Returns true if a stream contains the message of sudo about no_new_privs, the kernel's flag that keeps a process
+/// from gaining privileges.
 inline bool tells_of_no_new_privileges(const captured_output& stream) {
   // The second message is from sudo releases before 1.9.
   constexpr std::array<std::string_view, 2> sentences{"\"no new privileges\" flag is set",

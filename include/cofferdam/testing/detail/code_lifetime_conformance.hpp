@@ -19,7 +19,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// The tests of named contexts, for runners that have them.
+/// The tests of named contexts (Python globals that are kept from run to run), for runners that have them.
 template <class Backend>
 class code_context_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_context_conformance);

@@ -11,7 +11,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
-/// The tests of values that are passed as variables or returned from the code.
+/// The tests of values that are passed to the code as Python variables or returned from the code.
 template <class Backend>
 class code_value_conformance : public detail::runner_conformance<Backend> {};
 TYPED_TEST_SUITE_P(code_value_conformance);

@@ -101,7 +101,8 @@ class fake_script {
 
 class fake_process;
 
-/// The state of an open fake environment. All members except the constructor are called on its strand.
+/// The state of an open fake environment. All members except the constructor are called on the environment's strand,
+/// `home()`.
 class fake_state {
  public:
   static constexpr const char* nothing_open =
@@ -145,7 +146,8 @@ class fake_state {
   bool closed_ = false;
 };
 
-/// A running command of a fake environment. The script alone decides which pieces of output come before the time limit.
+/// A running command of a fake environment. The scripted delays alone decide which pieces of output come before the
+/// time limit, whatever the load of the machine is.
 class fake_process final : public process::implementation {
  public:
   fake_process(std::shared_ptr<fake_state> state, command c, const reply& script, std::size_t number)

@@ -62,7 +62,7 @@ class trip {
   std::atomic<unsigned> asked;  // the requested types of cancellation
   errand& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
   bool begun = false;
-  bool over = false;  // the work has ended, so nothing can be cancelled
+  bool over = false;  // true if the work has ended, so that nothing can be cancelled
   std::exception_ptr failure;
 };
 
@@ -84,7 +84,8 @@ class end_of_work {
 template <class Handler>
 awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler back) {
   shared->begun = true;
-  // All types of cancellation are enabled, because the caller's filter has already been applied to them.
+  // All types of cancellation are enabled, because only types that the caller's own settings allow arrive in this
+  // coroutine.
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation(),
                                                      asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(throws);
@@ -103,8 +104,8 @@ awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler ba
   shared->back.execute(std::move(back));
 }
 
-/// The function that is spawned on the other executor. It owns the caller's coroutine through the handler. So if the
-/// other context ends before the work, the caller's coroutine is destroyed.
+/// The function that is spawned on the other executor. It owns the caller's coroutine through the handler `back_`. So
+/// if the other context ends before the work, the caller's coroutine is destroyed.
 template <class Back>
 class arrival {
  public:
