@@ -159,7 +159,7 @@ class reader_process {
     try {
       if (!greets) co_await self->process_.write_input(exchange->sent);
     } catch (const error& reason) {
-      if (reason.code() == exec_errc::cancelled) throw;  // any other failure: the loop below finds out how it ended
+      if (reason.code() == exec_errc::cancelled) throw;  // otherwise the loop below finds out how the process ended
     }
     for (;;) {
       if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;
