@@ -91,7 +91,8 @@ class agent {
     max_turns_ = count;
     return *this;
   }
-  /// Sets from how many remaining turns on the model gets a warning. Default: a fifth of `max_turns`, at least 1.
+  /// Warns the model in every turn in which at most this many turns are left. Default: a fifth of `max_turns`, at least
+  /// 1.
   agent& warn_from(std::size_t turns_left) {
     warn_from_ = turns_left;
     return *this;
