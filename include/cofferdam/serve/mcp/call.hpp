@@ -113,8 +113,8 @@ class call {
   /// Returns the `state` that the handler passed to `answer::input_required`; empty in the first call.
   const std::string& request_state() const noexcept { return state_; }
 
-  /// Requests more input from the client of a prompt. The handler of a prompt returns messages, so it passes the result
-  /// of `answer::input_required` here. It is sent instead of the messages.
+  /// Requests more input from a client that has requested a prompt. The handler of a prompt returns messages, so it
+  /// passes the result of `answer::input_required` to this function. That result is sent instead of the messages.
   void require_input(answer input_request) { wanted_ = std::move(input_request); }
   /// For the library: returns the request of `require_input`, if it was called.
   const std::optional<answer>& wanted_input() const noexcept { return wanted_; }

@@ -131,7 +131,7 @@ class background_commands {
       if (!entry->over()) ++count;
     return count;
   }
-  /// A slot among the running commands, for a command that is being started. The destructor returns it.
+  /// While a command is being started, counts it against `max_running`. The destructor ends the counting.
   class reservation {
    public:
     /// \throws error{exec_errc::too_large} if too many commands run already.

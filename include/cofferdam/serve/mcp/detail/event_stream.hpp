@@ -101,7 +101,7 @@ class event_stream final : public outlet {
   /// Makes the caller the writer that sends the events to the client. A previous writer then ends.
   /// \return the number of the new writer.
   std::uint64_t attach() {
-    // The flag stays set for the first writer, because the interruption may have happened before that writer began.
+    // `interrupted_` stays set for the first writer, because `interrupt` may have been called before that writer began.
     if (reader_++ != 0) interrupted_ = false;
     attached_ = true;
     changed_.notify();

@@ -87,7 +87,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       pending->ended = true;
       self->running_.erase(key);
       self->bytes_ -= pending->message.size;
-      // The transport may keep the request until the answer is sent, so the memory of its parameters is released now.
+      // The connection may keep the request until the answer is sent, so the memory of its parameters is released now.
       boost::json::object().swap(pending->message.params);
       pending->out->finish(pending->cancelled ? std::nullopt : self->kept(*pending, std::move(last)));
       if (self->running_.empty()) self->none_left_.notify();

@@ -110,8 +110,8 @@ class workspace : public std::enable_shared_from_this<workspace> {
   /// Returns the permit that `take_turn` has acquired. Its destructor lets the next call run.
   cofferdam::detail::held_permits turn() { return {turns_, 1}; }
 
-  /// Returns the numbers of the environment and of the runner. After a failure, `drop` finds the lost objects by these
-  /// numbers.
+  /// Returns the numbers of the environment and of the runner. Each opened object gets a new number. After a failure,
+  /// `drop` finds the lost objects by these numbers.
   std::pair<std::uint64_t, std::uint64_t> generation() const noexcept {
     return {environment_->generation(), runner_->generation()};
   }
