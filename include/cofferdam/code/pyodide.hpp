@@ -175,7 +175,7 @@ class pyodide {
     return with([&](detail::pyodide_settings& settings) { settings.interpreter = std::move(program); });
   }
   /// Sets the folder of Pyodide. Default: the value of COFFERDAM_PYODIDE, otherwise a folder "pyodide" next to Deno or
-  /// in one of the folders above.
+  /// in one of the parent folders.
   pyodide& folder(std::string path) {
     return with([&](detail::pyodide_settings& settings) { settings.folder = std::move(path); });
   }
@@ -270,7 +270,8 @@ class pyodide {
     return with([&](detail::pyodide_settings& settings) { settings.process_memory = size; });
   }
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes. An allocation beyond the limit raises a
-  /// MemoryError. JavaScript objects that Python makes do not count here: see `process_memory`. Default: 512 MiB.
+  /// MemoryError. JavaScript objects that Python makes do not count against this limit: see `process_memory`. Default:
+  /// 512 MiB.
   /// \throws error{exec_errc::invalid_argument} unless `size` is from 64 MiB to 4 GiB.
   pyodide& memory_limit(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)

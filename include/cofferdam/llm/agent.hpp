@@ -27,8 +27,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A type that can be a tool of an agent: either a tool that can be copied for each session, or a callable that makes a
-/// tool for the environment of a session.
+/// A type that can be a tool of an agent: either a tool that can be copied for each session (the work of an agent in
+/// one environment), or a callable that makes a tool for the environment of a session.
 template <class T>
 concept agent_tool =
     tools::tool_maker<T> || (tools::tool<std::remove_cvref_t<T>> && std::copy_constructible<std::remove_cvref_t<T>>);

@@ -171,7 +171,7 @@ class review_question {
   chat_reply reply;
 };
 
-/// A model that reviews code, and the settings of the review. All runners of one recipe share it.
+/// A model that reviews code, and the settings of the review. All runners that are made by one `llm_review` share it.
 class reviewer {
  public:
   reviewer(any_chat_model model, review_settings new_settings)

@@ -39,7 +39,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 ///
 /// The JSON schema and the Python signature are made from the arguments. The handler is a coroutine with one parameter
 /// for each argument, in order, such as `awaitable<double> height_at(std::string place)`. The compiler checks that the
-/// type of each parameter fits the type of its argument (see `text_type` and the types below it). A parameter of the
+/// type of each parameter fits the type of its argument (see the types in `tools/argument.hpp`). A parameter of the
 /// type `boost::json::value` accepts any argument. An argument without a type, `argument("place")`, takes the type of
 /// its parameter. A `std::optional` parameter makes its argument optional. Alternatively, the handler may take all
 /// arguments in one `checked_arguments`.

@@ -220,8 +220,8 @@ class analysis_worker {
     return code_analysis(facts.source(), std::move(problem));
   }
 
-  /// Parses the code in the guest, after the reader on the host has found a syntax error. A failure here is not thrown:
-  /// the result of the host is used in that case.
+  /// Parses the code in the guest, after the reader on the host has found a syntax error. If the guest's reader fails,
+  /// no error is thrown, because the caller then uses the result of the host.
   static awaitable<reading> ask_guest_too(std::shared_ptr<analysis_worker> self, const std::string& source,
                                           const interpreter_info& guest) {
     reading there;

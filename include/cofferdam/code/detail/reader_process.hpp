@@ -42,7 +42,7 @@ inline int minor_of(std::string_view version) {
   return minor > 0 && minor < 256 ? minor : 0;
 }
 
-/// One request to a reader (a process that parses code for guards), and its answer. A request can be abandoned at its
+/// One request to a reader (a process that parses code for guards), and its answer. A request can be cancelled at its
 /// time limit.
 class reader_exchange {
  public:
@@ -76,7 +76,7 @@ class reader_process {
     works_ = false;
     process_ = process();
   }
-  /// Abandons the request that is under way.
+  /// Cancels the request that is under way.
   void stop() {
     if (current_) current_->stop.emit(asio::cancellation_type::terminal);
   }

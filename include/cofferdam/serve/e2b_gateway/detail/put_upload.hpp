@@ -30,7 +30,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// A source that has only the current file of a source with several files.
+/// A file source that has only one file: the current file of the source `of`, which may have several files.
 class single_file_source final : public file_source {
  public:
   single_file_source(file_source& of, file_header header) : of_(of), header_(std::move(header)) {}

@@ -117,7 +117,7 @@ class background_command {
   }
 };
 
-/// The background commands of a workspace.
+/// The background commands of one client's workspace (its environment, and the work in it).
 class background_commands {
  public:
   static constexpr std::size_t max_running = 16;

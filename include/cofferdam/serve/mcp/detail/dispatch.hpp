@@ -151,7 +151,8 @@ class dispatch {
     return std::nullopt;
   }
 
-  /// Adds the members to a result that every result of the client's era has.
+  /// Adds the members that every result has in the client's protocol version: in the modern era (2026-07-28), the type
+  /// of the result and the name of the server. In the legacy era there are none.
   /// \param seconds  the time for which a client may cache the result; no value for a result that cannot be cached.
   static boost::json::object finished(const session_state& of, const request& pending, boost::json::object result,
                                       std::optional<int> seconds = std::nullopt) {

@@ -33,7 +33,8 @@ class event_stream final : public outlet {
   event_stream(const asio::any_io_executor& executor, std::shared_ptr<unread_answers> unread, std::string id,
                bool is_kept)
       : changed_(executor), unread_(std::move(unread)), id_(std::move(id)), is_kept_(is_kept) {}
-  /// Sets a callable that is called when the stream has ended and no writer sends it to a client. It must not throw.
+  /// Sets a callable that is called when the stream has ended and no writer (a coroutine that sends the events to a
+  /// client) is attached. It must not throw.
   void on_left(std::function<void()> told) { left_ = std::move(told); }
 
   const std::string& id() const noexcept { return id_; }

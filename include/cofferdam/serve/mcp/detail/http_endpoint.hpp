@@ -295,8 +295,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
            " field is no name: 1 to 64 letters, digits, dots, hyphens and underscores";
   }
 
-  /// Returns an error reply if the header fields or `_meta` of a modern request (2026-07-28) are invalid; else no
-  /// value.
+  /// Returns an error reply if header fields or `_meta` of a modern request (2026-07-28) are wrong; else no value.
   std::optional<std::string> modern_complaint(session& of, const rpc_message& message, const http_call& call,
                                               const std::string& version) const {
     const std::string id = message.id_text();

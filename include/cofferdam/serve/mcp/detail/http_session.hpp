@@ -72,7 +72,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
   static constexpr std::size_t max_ended = 32;
   static constexpr std::size_t max_ended_bytes = std::size_t{4} * 1024 * 1024;
 
-  /// Removes the oldest streams that have ended and have no reader, until the others are within the limits.
+  /// Removes the oldest streams that have ended and are not being sent to a client, until the others are within the
+  /// limits.
   void forget_old() noexcept {
     std::size_t count = 0;
     std::size_t size = 0;

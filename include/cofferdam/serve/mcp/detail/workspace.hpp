@@ -35,7 +35,8 @@ class opened_runner {
   any_runner runner;
 };
 
-/// The recipe for the workspace of each client.
+/// The plan by which a server makes the workspace of each client: how to open its environment and its runner, and
+/// limits.
 class workspace_plan {
  public:
   lazy<any_environment>::open_action open_environment;
