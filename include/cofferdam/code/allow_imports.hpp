@@ -18,8 +18,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A policy that admits code only if all modules that the code can reach, as far as the analysis finds them, are
-/// allowed.
+/// A policy (the rule that a guard applies) that admits code only if every module that the code can reach is allowed,
+/// as far as the analysis of the source finds these modules.
 class import_policy {
  public:
   static constexpr std::string_view name = "allow_imports";
@@ -205,8 +205,9 @@ class import_policy {
 /// The guard refuses code that cannot be resolved before it runs. It also refuses code that passes on a module or
 /// `globals()` as a value, or that replaces the code of a function.
 ///
-/// The guard examines each piece of code alone. In a context, it does not know the values that an earlier run has
-/// stored in variables. If such a variable may contain a module, only the private names of modules are refused.
+/// The guard examines each piece of code alone. In a context (named globals that continue from run to run), the guard
+/// does not know the values that an earlier run has stored in variables. If such a variable may contain a module, only
+/// the private names of modules are refused.
 ///
 /// The source of packages that exist only in the guest (the environment in which the code runs) is not available to the
 /// guard. For these packages it refuses private names, and attributes that have the name of a well known module
@@ -222,14 +223,16 @@ class import_policy {
 /// \par Source  kodeagent's whitelist, without its bypasses.
 class allow_imports : public guard<allow_imports> {
  public:
-  /// \param names  dotted names of modules, which are allowed in addition to the five modules above.
+  /// \param names  dotted names of modules, which are allowed in addition to `ast`, `operator`, `random`, `re` and
+  ///               `time`.
   template <std::convertible_to<std::string>... Names>
   explicit allow_imports(const Names&... names) : allow_imports(std::vector<std::string>{std::string(names)...}) {}
 
-  /// \param names  dotted names of modules, which are allowed in addition to the five modules above.
+  /// \param names  dotted names of modules, which are allowed in addition to `ast`, `operator`, `random`, `re` and
+  ///               `time`.
   explicit allow_imports(std::vector<std::string> names) : policy_(with_defaults(std::move(names))) {}
 
-  /// Allows only the named modules, without the five modules that the constructors add.
+  /// Allows only the named modules, without the five modules (`ast` and others) that the constructors add.
   static allow_imports only(std::vector<std::string> names) { return allow_imports(import_policy(std::move(names))); }
 
   import_policy policy() const { return policy_; }

@@ -29,8 +29,8 @@ concept has_an_environment = requires(R& runner) {
   requires code_exec_environment<std::remove_cvref_t<decltype(runner.environment())>>;
 };
 
-/// Is satisfied if the runner type has a function `has_environment()`, because only a runner object, not its type,
-/// determines if there is an environment.
+/// Is satisfied if the runner type has a function `has_environment()`. For such a type, each object decides if it has
+/// an environment; the type alone does not determine it.
 template <class R>
 concept asks_for_environment = requires(const R& runner) {
   { runner.has_environment() } -> std::same_as<bool>;
@@ -77,7 +77,8 @@ class any_runner {
  private:
   friend class detail::code_layer_access;
 
-  /// Returns true: the layers inside this object take part in the decision order of the whole stack. See `code_layer`.
+  /// Returns true: the layers (guards and other wrappers) inside this object decide about code in one common order with
+  /// the layers around it. See `code_layer`.
   static constexpr bool is_transparent() { return true; }
   awaitable<std::optional<code_result>> judge(const code_request& request, guard_cost cost) {
     return get().judge(request, cost);
@@ -176,7 +177,8 @@ class any_runner {
   std::unique_ptr<interface> inside_;
 };
 
-/// A recipe for a runner, of any type. Copies share the recipe inside.
+/// A recipe (a copyable object whose `open()` makes a runner) of any type, chosen at run time. Copies share the wrapped
+/// recipe.
 class any_runner_provider {
  public:
   template <class P>

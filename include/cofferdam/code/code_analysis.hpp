@@ -35,7 +35,7 @@ enum class feature_kind {
   /// the module `name` is passed on, stored or returned; detail is "names" if a dictionary of all its names is
   module_value,
   use,           ///< the resolved `name` is used
-  attribute,     ///< the attribute `.name` of an unknown object; detail is "own" if that is a class of the code itself
+  attribute,     ///< the attribute `.name` of an unknown object; detail is "own" if it is a class that the code defines
   builtin_name,  ///< the builtin `name`, or a name that begins and ends with two underscores
   call,          ///< `name` is called: a resolved name, a builtin, or ".name" of an object; detail is the first
                  ///< argument if that is a text
@@ -82,7 +82,7 @@ class code_problem {
   /// Returns "SyntaxError", "IndentationError" or "TabError" if the text is not Python; "TooDeep" or "TooCostly" if it
   /// cannot be checked.
   const std::string& type() const noexcept { return type_; }
-  /// Returns the error message, from CPython or from the reader that parsed the code.
+  /// Returns the error message, from CPython or from the reader (the Python process that parses code for guards).
   const std::string& message() const noexcept { return message_; }
   /// Returns the line of the problem, counted from 1; 0 if the line is not known.
   int line() const noexcept { return line_; }

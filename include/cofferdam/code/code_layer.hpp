@@ -29,8 +29,8 @@ namespace detail {
 /// Only the layers of the stack and `any_runner` may call the second half without the first.
 class code_layer_access {
  public:
-  /// Returns the first refusal from the layers of `runner` that have this cost, from the innermost layer to the
-  /// outermost; no value if all of them admit the request.
+  /// Returns the first refusal from those layers of `runner` whose decision has the cost `cost`, from the innermost
+  /// layer to the outermost; no value if all of them admit the request.
   template <class R>
   static awaitable<std::optional<code_result>> judge(R& runner, const code_request& request, guard_cost cost) {
     return runner.judge(request, cost);
@@ -54,8 +54,9 @@ concept inherits_run_code =
 
 }  // namespace detail
 
-/// The base class of the runner types of guards: a runner that wraps another runner, as `layer` wraps an environment.
-/// The recipe of such a layer is a `pipeable`: `local() | python() | check_syntax() | allow_imports("json")`.
+/// The base class of the runner types of guards: a runner that wraps another runner, as the class `layer` wraps an
+/// environment. Users write the recipe of such a layer, a `pipeable`:
+/// `local() | python() | check_syntax() | allow_imports("json")`.
 ///
 /// A derived class defines one hook, `awaitable<std::optional<code_result>> admit(const code_request&)`. If the hook
 /// returns a result, the code is refused with this result. **The layers decide from left to right, in the order in
@@ -64,7 +65,8 @@ concept inherits_run_code =
 /// `static constexpr guard_cost cost = guard_cost::costly;`. A request that every layer has admitted runs unchanged.
 ///
 /// A layer that defines its own `run_code` is opaque: the layers inside it decide only when it calls
-/// `inner().run_code`. A runner that is not a layer is opaque too. `any_runner` is transparent.
+/// `inner().run_code`. A runner that is not a layer is opaque too. `any_runner` is transparent: the layers inside it
+/// decide in the order above.
 ///
 /// Contexts, `close` and the other members of a Python runner (`environment`, `version`) are forwarded, if the inner
 /// runner has them.
@@ -118,7 +120,7 @@ class code_layer {
   {
     return inner_.guest();
   }
-  /// Returns the process that parses code for all guards of this stack.
+  /// Returns the worker (an object with reader processes) that parses code for all guards of this stack.
   auto shared_reader() const
     requires requires(const Inner& inner) { inner.shared_reader(); }
   {

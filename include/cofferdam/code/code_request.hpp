@@ -74,8 +74,9 @@ class code_request {
   }
   const boost::json::object& variables() const noexcept { return variables_; }
 
-  /// Sets the time limit of the run, counted from the start of the code. At the limit the run and all processes that it
-  /// has started are ended. Default: the time limit of the runner.
+  /// Sets the time limit of the run, counted from the start of the code. At the limit, a run without a context is
+  /// ended, with all processes that it has started. A run in a context is interrupted first. Default: the time limit of
+  /// the runner.
   /// \param limit  more than zero, or `no_timeout` for no limit.
   /// \throws error{exec_errc::invalid_argument} if `limit` is zero or less.
   code_request& timeout(std::chrono::milliseconds limit) & {
@@ -89,9 +90,9 @@ class code_request {
   std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
 
   /// Runs the code in a named context. A context keeps its globals from run to run, and is created at its first use.
-  /// Only one run at a time uses a context; other runs wait. If a host function runs code in the context that waits for
-  /// this function, `run_code` throws error{exec_errc::deadlock}. Default: no context, so that the run has fresh
-  /// globals.
+  /// Only one run at a time uses a context; other runs wait. A host function (a function of this program that the code
+  /// calls) must not run code in the context of the run that has called it: `run_code` then throws
+  /// error{exec_errc::deadlock}. Default: no context, so that the run has fresh globals.
   /// \param name  1 to 200 bytes of UTF-8.
   /// \throws error{exec_errc::invalid_argument} if the name is empty or too long.
   code_request& context(std::string name) & {
@@ -144,7 +145,8 @@ class code_request {
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
 
   /// Sets an environment variable for this run only. In a context, the previous value is restored after the run.
-  /// \param value  the text of the variable. If the value contains a NUL byte, or the name is not valid, the run fails.
+  /// \param value  the text of the variable. If the value contains a NUL byte, or `name` is not the name of an
+  ///               environment variable, the run fails.
   code_request& environment(std::string name, std::string value) & {
     environment_[name] = std::move(value);
     return *this;
@@ -176,8 +178,8 @@ class code_request {
   [[nodiscard]] code_request quiet_failure() && { return std::move(quiet_failure()); }
   bool is_quiet_failure() const noexcept { return quiet_failure_; }
 
-  /// A callable that receives output while the code runs, piece by piece. It receives at most the first half of the
-  /// kept bytes of each stream. The result has all kept bytes.
+  /// A callable that receives output while the code runs, piece by piece. Of each stream it receives at most the first
+  /// half of the bytes that the result keeps (see `keep_output`). The result has all kept bytes.
   using output_listener = std::function<void(output_stream stream, bytes_view piece)>;
   /// Sets a callable that receives output while the code runs.
   /// \param listener  a callable for `output_listener`. It is not called after `run_code` has returned. If it throws,

@@ -35,7 +35,8 @@ class code_error {
   std::string message() && { return std::move(message_); }
   /// Returns the line of the code at which the exception was raised, counted from 1; 0 if the line is not known.
   int line() const noexcept { return line_; }
-  /// Returns the traceback as Python prints it, at most 64 KiB. Frames of the runner's own driver are left out.
+  /// Returns the traceback as Python prints it, at most 64 KiB. Frames of the driver (the runner's own Python program,
+  /// which executes the code) are left out.
   const std::string& traceback() const& noexcept { return traceback_; }
   std::string traceback() && { return std::move(traceback_); }
 
@@ -136,9 +137,10 @@ class code_result {
   /// Returns the kind of failure, or `error_kind::none`:
   ///
   /// * `timeout`: the code ran into its time limit.
-  /// * `out_of_memory`: the memory limit of the environment ended the code. The runner's own limit leads to a
+  /// * `out_of_memory`: the memory limit of the environment ended the code. A `memory_limit` of the runner leads to a
   ///   MemoryError in the code instead.
-  /// * `execution_error`: the run could not begin, or the run, its driver or its context was lost.
+  /// * `execution_error`: the run could not begin, its report is not valid, the driver has ended, or the context was
+  ///   ended by `end_context`.
   /// * Guards set other kinds, such as `security_violation`.
   error_kind kind() const noexcept { return kind_; }
   code_result& kind(error_kind kind) {

@@ -38,7 +38,7 @@ concept context_runner = code_runner<R> && requires(R& runner, std::string name)
   { runner.end_context(std::move(name)) } -> awaitable_of<bool>;
 };
 
-/// The type of the runner that `open()` of the recipe `P` returns.
+/// The type of the runner that `open()` of the recipe `P` (see `code_runner_provider`) returns.
 template <class P>
 using runner_of = typename detail::awaited<decltype(std::declval<const P&>().open())>::type;
 

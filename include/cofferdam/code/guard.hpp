@@ -75,7 +75,7 @@ class analysis_worker;
 /// Makes the worker that parses code for the guards of one runner. It may be used and destroyed on any thread.
 std::shared_ptr<analysis_worker> make_analysis_worker(python_reader settings);
 
-/// Returns the facts about the code from a reader. See `analysis_worker::read`.
+/// Returns the facts about the code, which a reader (a Python process) has parsed. See `analysis_worker::read`.
 awaitable<std::shared_ptr<const code_analysis>> analyse_code(std::shared_ptr<analysis_worker> worker,
                                                              const std::string& source, const interpreter_info& guest);
 
@@ -96,8 +96,8 @@ concept shares_reader = requires(const R& runner) {
 /// other guards.
 ///
 /// Code that cannot be parsed, because it is not Python or would cost too much, is refused under every policy. The code
-/// is parsed on the host. If the host has no Python, or another version that finds a syntax error, the guest's Python
-/// parses it (see `python_reader`).
+/// is parsed on the host. If the host has no Python, or has another version that finds a syntax error, the Python of
+/// the guest (the environment in which the code runs) parses the code. See `python_reader`.
 /// \par Cancellation  terminal. If the coroutine is cancelled while the code is parsed, `run_code` throws
 ///                    error{exec_errc::cancelled}, and nothing has run.
 template <code_policy Policy, code_runner Inner>
@@ -158,7 +158,8 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   std::shared_ptr<detail::analysis_worker> worker_;
 };
 
-/// The base class of the recipes of guards.
+/// The base class of the guards that users write, such as `check_syntax`. Such an object is a recipe: `attach` wraps a
+/// runner in a `guard_layer`.
 template <class Derived>
 class guard : public pipeable {
  public:

@@ -23,7 +23,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Options of `make_runner` for each of the runners. Only the options of the runner that is chosen are used.
+/// Options of `make_runner`, for every runner that it can choose. Only the options of the chosen runner are used.
 class runner_options {
  public:
   runner_options() = default;
@@ -34,23 +34,23 @@ class runner_options {
     python_ = std::move(settings);
     return *this;
   }
-  /// Sets the recipe of the environment for the name "host" or "local". Default: `local()`, which warns that it
-  /// provides no isolation.
+  /// Sets the recipe of the environment for `make_runner("host")` and `make_runner("local")`. Default: `local()`, which
+  /// warns that it provides no isolation.
   runner_options& host(local recipe) {
     host_ = std::move(recipe);
     return *this;
   }
-  /// Sets the recipe of the environment for the name "docker". Default: `docker::from_image("python:3.12")`.
+  /// Sets the recipe of the environment for `make_runner("docker")`. Default: `docker::from_image("python:3.12")`.
   runner_options& docker(cofferdam::docker::provider recipe) {
     docker_.emplace(std::move(recipe));
     return *this;
   }
-  /// Sets the recipe of the environment for the name "e2b". Default: `e2b::from_template()`.
+  /// Sets the recipe of the environment for `make_runner("e2b")`. Default: `e2b::from_template()`.
   runner_options& e2b(cofferdam::e2b::provider recipe) {
     e2b_.emplace(std::move(recipe));
     return *this;
   }
-  /// Sets the recipe of the runner for the name "pyodide". Default: `pyodide()`.
+  /// Sets the recipe of the runner for `make_runner("pyodide")`. Default: `pyodide()`.
   runner_options& pyodide(cofferdam::pyodide recipe) {
     pyodide_ = std::move(recipe);
     return *this;

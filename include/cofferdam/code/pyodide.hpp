@@ -74,7 +74,7 @@ class pyodide_runner {
   /// \throws error{exec_errc::provider_failed} if Deno cannot be restarted.
   /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
   /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
-  ///                    error{exec_errc::cancelled} with `partial()`.
+  ///                    error{exec_errc::cancelled}, whose `partial()` has the output so far.
   awaitable<code_result> run_code(code_request request) {
     // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
     const auto core = require_core();
@@ -175,7 +175,7 @@ class pyodide {
     return with([&](detail::pyodide_settings& settings) { settings.interpreter = std::move(program); });
   }
   /// Sets the folder of Pyodide. Default: the value of COFFERDAM_PYODIDE, otherwise a folder "pyodide" next to Deno or
-  /// in one of the folders above.
+  /// in one of the parent folders.
   pyodide& folder(std::string path) {
     return with([&](detail::pyodide_settings& settings) { settings.folder = std::move(path); });
   }
@@ -186,7 +186,7 @@ class pyodide {
   /// \param guest  the absolute path in the guest. Default: a path beneath /mnt that ends with the last name of `host`.
   /// \throws error{exec_errc::invalid_argument} if a path is not acceptable. `open` throws
   ///     error{exec_errc::not_a_directory} if the host has no such directory or file, and error{exec_errc::collision}
-  ///     if two of them have the same path in the guest.
+  ///     if two directories or files have the same path in the guest.
   pyodide& allow_read(std::string host, std::string guest = {}) {
     return mount(std::move(host), std::move(guest), false);
   }
@@ -239,8 +239,8 @@ class pyodide {
   pyodide& isolate_runs() {
     return with([&](detail::pyodide_settings& settings) { settings.isolated = true; });
   }
-  /// Sets the maximum number of runs without a context at the same time. Each needs a process of some 200 MB. Further
-  /// runs wait. Default: 2.
+  /// Sets the maximum number of runs without a context at the same time. Each of these runs needs a process of some 200
+  /// MB. Further runs wait. Default: 2.
   /// \throws error{exec_errc::invalid_argument} unless `runs` is from 1 to 64.
   pyodide& at_once(std::size_t runs) {
     if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
@@ -270,7 +270,8 @@ class pyodide {
     return with([&](detail::pyodide_settings& settings) { settings.process_memory = size; });
   }
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes. An allocation beyond the limit raises a
-  /// MemoryError. JavaScript objects that Python makes do not count here: see `process_memory`. Default: 512 MiB.
+  /// MemoryError. JavaScript objects that Python makes do not count against this limit: see `process_memory`. Default:
+  /// 512 MiB.
   /// \throws error{exec_errc::invalid_argument} unless `size` is from 64 MiB to 4 GiB.
   pyodide& memory_limit(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)

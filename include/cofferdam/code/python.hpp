@@ -39,8 +39,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A runner that executes Python in an environment. A driver, one interpreter process that stays warm, starts all runs.
 /// Models `context_runner`. This is the type that `open()` of `provider | python()` returns.
 ///
-/// A runner may be moved only while no operation is under way. The destructor ends all runs if `close()` was not
-/// called, and so does the destructor of the environment in it.
+/// A runner may be moved only while no operation is under way. If `close()` was not called, the destructor ends all
+/// runs. The destructor of the environment inside the runner ends them too.
 /// \par Threads  may be used from several threads. Host functions and listeners of a request run on the executor of the
 ///               coroutine that calls `run_code`. If this executor is not a strand, they run on a strand over it.
 template <streaming_environment E>
@@ -75,11 +75,11 @@ class python_runner {
   /// its code does not end within the grace period, the context is killed.
   /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
   /// \throws error{exec_errc::environment_closed} after `close()`.
-  /// \throws error{exec_errc::provider_lost} and other exceptions of `start`, with `partial()`, if the environment
-  ///     fails.
+  /// \throws error{exec_errc::provider_lost} and other exceptions of the environment's `start`, if the environment
+  ///     fails. Their `partial()` has the output so far.
   /// \throws error{exec_errc::provider_failed} if the driver cannot be restarted.
   /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
-  ///                    error{exec_errc::cancelled} with `partial()`.
+  ///                    error{exec_errc::cancelled}, whose `partial()` has the output so far.
   awaitable<code_result> run_code(code_request request) {
     // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
     const auto core = require_core();
@@ -162,7 +162,7 @@ class python_provider {
       : provider_(std::move(provider)), settings_(std::move(settings)) {}
 
   /// Opens the environment, installs the packages, starts the driver and imports the modules of `preload`.
-  /// \throws the exceptions of the provider's `open()` and of `start`.
+  /// \throws the exceptions of the provider's `open()` and of the environment's `start`.
   /// \throws error{exec_errc::provider_failed} if the interpreter is missing or too old, pip fails, or a module cannot
   ///     be imported. The message of the error quotes the original message.
   awaitable<runner> open() const { return open_with(provider_, settings_); }

@@ -29,8 +29,8 @@ enum class analysis_place {
 /// **Versions.** The Python version that runs the code decides which syntax is valid. The runner reports this version.
 ///
 /// * If the reader has a newer version, it rejects most syntax that the older version lacks, because CPython's parser
-///   has a `feature_version`. It finds `match`, `except*` and `type X = …`, but not the changes of f-strings in 3.12.
-/// * If the reader on the host finds a syntax error and has another version, older or newer, the guest's own Python
+///   has a `feature_version`. It rejects `match`, `except*` and `type X = …`, but not the f-strings that only 3.12
+///   allows.
 ///   parses the code again. This second result is used.
 /// * With `analysis_place::host`, for guests that are not trusted, the first refusal is final. Its reason names both
 ///   versions.
@@ -41,8 +41,8 @@ class python_reader {
  public:
   python_reader() = default;
   /// Sets the name or path of the interpreter on the host, Python 3.8 or newer. Default: "python3". A reader in the
-  /// guest uses the interpreter that runs the code, unless `place(analysis_place::guest)` is set together with this
-  /// setting.
+  /// guest uses the interpreter that runs the code. Only with `place(analysis_place::guest)` does it use the
+  /// interpreter that is set here.
   python_reader& interpreter(std::string program) {
     interpreter_ = std::move(program);
     return *this;

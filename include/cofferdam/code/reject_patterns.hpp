@@ -391,7 +391,7 @@ class pattern_policy {
     std::string used = fact.name();
     if (used.starts_with("posix.")) used = "os." + used.substr(6);
     if (used.starts_with("nt.")) used = "os." + used.substr(3);
-    if (used.starts_with("os.environ[")) {  // the code sets this variable
+    if (used.starts_with("os.environ[")) {  // the code sets the environment variable in the brackets
       if (contains(detail::harmless_settings, used.substr(11, used.size() - 12))) return;
       used = "os.environ";
     }

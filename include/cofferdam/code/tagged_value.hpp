@@ -126,8 +126,9 @@ inline void mark_special_floats(boost::json::value& value) {
   }
 }
 
-/// Replaces each {"$f": text} with the float in the text. Python sends floats in this form, because some JSON parsers
-/// read them inexactly. Returns false if a text is not a float. In this case the run has tampered with its report.
+/// Replaces each {"$f": text} with the float in the text. The driver (the Python program that runs the code) sends
+/// floats in this form, because some JSON parsers read them inexactly. Returns false if a text is not a float. In this
+/// case the run has tampered with its report.
 inline bool read_floats(boost::json::value& value) {
   if (value.is_array()) {
     for (boost::json::value& each : value.get_array())

@@ -27,8 +27,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A type that can be a tool of an agent: either a tool that can be copied for each session, or a callable that makes a
-/// tool for the environment of a session.
+/// A type that can be a tool of an agent: either a tool that can be copied for each session (the work of an agent in
+/// one environment), or a callable that makes a tool for the environment of a session.
 template <class T>
 concept agent_tool =
     tools::tool_maker<T> || (tools::tool<std::remove_cvref_t<T>> && std::copy_constructible<std::remove_cvref_t<T>>);
@@ -91,7 +91,8 @@ class agent {
     max_turns_ = count;
     return *this;
   }
-  /// Sets from how many remaining turns on the model gets a warning. Default: a fifth of `max_turns`, at least 1.
+  /// Warns the model in every turn in which at most this many turns are left. Default: a fifth of `max_turns`, at least
+  /// 1.
   agent& warn_from(std::size_t turns_left) {
     warn_from_ = turns_left;
     return *this;

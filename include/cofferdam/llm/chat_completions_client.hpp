@@ -65,8 +65,8 @@ class completions_core {
     text.reserve(text.size() + key.size());
     text += key;
     authorization_ = secret_string(std::move(text));
-    // Detects a key with a line break here instead of at the first request. The message of the error does not contain
-    // the key.
+    // Adds the key to a request that is never sent. This reports a key with a line break in the constructor, not at the
+    // first request. The message of the error does not contain the key.
     http_request probe;
     probe.secret_field("Authorization", authorization_);
   }
@@ -130,7 +130,7 @@ class completions_core {
  private:
   static chat_completions_options resolved(chat_completions_options options) {
     options.resolve([](const char* name) {
-      // std::getenv is safe as long as no other thread changes the variables.
+      // std::getenv is safe as long as no other thread changes environment variables.
       const char* const value = std::getenv(name);
       if (value != nullptr && std::string_view(name).ends_with("_API_KEY")) keep_out_of_core_dumps(value);
       return std::string(value == nullptr ? "" : value);
@@ -175,7 +175,8 @@ awaitable<void> read_pieces(http_exchange& answer, Take& take) {
 }
 
 /// Reads a streamed answer.
-/// \param told  is set to true when the listener has received a piece, after which the request must not be repeated.
+/// \param told  is set to true when the `on_delta` of the request has received a piece. Then the request must not be
+///              repeated.
 inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> core, http_exchange& answer,
                                            const chat_request& what, bool& told) {
   const std::string peer = core->peer();
@@ -267,7 +268,7 @@ inline awaitable<completion_attempt> attempt_completion(std::shared_ptr<completi
     constexpr std::size_t max_complaint = 256 * 1024;
     const bytes text = co_await answer.read_all(max_complaint);
     service_complaint complaint = service_complaint::read(core->clean(as_text(text)));
-    // The message is cleaned again, because JSON escapes could have hidden a secret from the first time.
+    // Secrets are removed a second time. The first time, JSON escapes in the body could have hidden a secret.
     complaint.message = core->clean(complaint.message);
     const int status = answer.status();
     const chat_errc why = classify(status, complaint);
@@ -338,12 +339,14 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 ///
 /// If the request has an `on_delta`, the client requests a streamed answer; a server that cannot stream may send a
 /// whole answer. The service gets a valid conversation in any case. Images of tool messages are moved to a user
-/// message, because services accept images only there. A tool call without a result gets a result that states this, and
-/// results without a call are left out.
+/// message, because services accept images only in user messages. A tool call without a result gets a result that
+/// states this, and results without a call are left out.
 ///
 /// After a temporary failure (status 408, 409, 429 or 5xx, or a lost connection) the request is repeated, after the
-/// pause that the service requests. It is not repeated after the listener has received a piece.
+/// pause that the service requests. It is not repeated after the request's `on_delta` has received a piece.
 /// \throws            the constructor throws error{exec_errc::invalid_argument} if the base URL, the key or a header
+///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
+///                    if the service repeats it.
 ///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
 ///                    if the service repeats it.
 /// \par Cancellation  terminal. The connection is closed, and `chat` throws error{exec_errc::cancelled}. The client can

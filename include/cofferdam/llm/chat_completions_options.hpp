@@ -22,15 +22,14 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Options of a `chat_completions_client`: the service, the model and limits.
 ///
-///     chat_completions_options("gpt-5-mini")                                        // service and key from the
-///     environment
-///     chat_completions_options("qwen3").base_url("http://localhost:11434/v1")       // a local server
+///     chat_completions_options("gpt-5-mini")                                     // service and key: see below
+///     chat_completions_options("qwen3").base_url("http://localhost:11434/v1")    // a local server
 ///
 /// As with OpenAI's clients, some settings come from environment variables: `OPENAI_API_KEY`, `OPENAI_BASE_URL`,
 /// `OPENAI_ORG_ID`, `OPENAI_PROJECT_ID`, `OPENAI_CUSTOM_HEADERS` (lines of `Name: value`). If there is neither a key
-/// nor a URL, and `OPENROUTER_API_KEY` is set, the service is OpenRouter. An empty variable counts as not set. A key
-/// from the environment is never sent to a URL that was set by `base_url`, unless `key_from_environment()` was called:
-/// such a URL gets only a key that was set by `api_key`.
+/// nor a URL, and `OPENROUTER_API_KEY` is set, the service is OpenRouter. An empty environment variable counts as not
+/// set. A key from the environment is never sent to a URL that was set by `base_url`, unless `key_from_environment()`
+/// was called: such a URL gets only a key that was set by `api_key`.
 /// \par Source  OpenAI's API reference, "Chat Completions".
 class chat_completions_options {
  public:

@@ -85,7 +85,7 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
 }
 
 /// Converts the JSON of `history_to_json` back to a conversation.
-/// \throws error{exec_errc::invalid_argument} if the JSON does not have that form.
+/// \throws error{exec_errc::invalid_argument} if the JSON does not have the form that `history_to_json` writes.
 inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
   const boost::json::array* const entries = saved.if_array();
   if (entries == nullptr) throw detail::broken_history("it is no array");

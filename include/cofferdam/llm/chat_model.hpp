@@ -291,11 +291,11 @@ class chat_reply {
 
 /// A type that answers conversations: a client of a service (`chat_completions_client`), or a model in this process.
 ///
-/// `chat(request)` returns the whole answer. If the request has an `on_delta`, this callable receives the pieces
-/// before. An answer that was cut off by a limit is a failure. A failure is an `error` with a `chat_errc` as its
-/// `cause()`; of these, a caller can usually handle context_overflow and output_limit. If the awaiting coroutine is
-/// cancelled (terminal), `chat` throws `error{exec_errc::cancelled}`. Many requests may be under way at the same time,
-/// from coroutines of one executor.
+/// `chat(request)` returns the whole answer. If the request has an `on_delta`, this callable receives the pieces before
+/// `chat` returns. An answer that was cut off by a limit is a failure. A failure is an `error` with a `chat_errc` as
+/// its `cause()`. A caller can usually handle the causes `context_overflow` and `output_limit`. If the awaiting
+/// coroutine is cancelled (terminal), `chat` throws `error{exec_errc::cancelled}`. Many requests may be under way at
+/// the same time, from coroutines of one executor.
 template <class M>
 concept chat_model = requires(M& model, chat_request request) {
   { model.chat(std::move(request)) } -> awaitable_of<chat_reply>;

@@ -160,7 +160,7 @@ class review_settings {
   std::function<void(const review_verdict&)> on_verdict;
 };
 
-/// A request to the model that is under way. It can be abandoned at its time limit.
+/// A request to the model that is under way. It can be cancelled at its time limit.
 class review_question {
  public:
   explicit review_question(const asio::any_io_executor& executor) : ended(executor) {}
@@ -171,7 +171,7 @@ class review_question {
   chat_reply reply;
 };
 
-/// A model that reviews code, and the settings of the review. All runners of one recipe share it.
+/// A model that reviews code, and the settings of the review. All runners that are made by one `llm_review` share it.
 class reviewer {
  public:
   reviewer(any_chat_model model, review_settings new_settings)
@@ -323,8 +323,8 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
     co_return refusal;
   }
 
-  /// Returns the reason of a refusal for the author of the code. It only names categories. The reviewer's own text
-  /// could come from an attacker, and could help an attacker.
+  /// Returns the reason of a refusal for the author of the code. If a model has reviewed the code, the reason only
+  /// names categories. The reviewer's own text could repeat orders from the code, and could help an attacker.
   static std::string told(const review_verdict& verdict) {
     if (verdict.word() == "unavailable") return "Not run: the security review was not available. Try again later.";
     if (verdict.word() == "local")
@@ -343,7 +343,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 /// **A review can only refuse code**: it never weakens the isolation by the backend. Code runs only after a complete,
 /// valid verdict "allow" that repeats a random word of the request and the hash of the code. In all other cases the
 /// code is refused: no answer, a late or invalid answer, "ask" (because there is no user to decide), a risk above
-/// "low", or a grave category.
+/// "low", or one of the categories secrets, sandbox_escape, remote_code and prompt_injection.
 ///
 /// The code is sent to the model as JSON data after a fixed instruction. Python code is sent a second time without its
 /// comments and texts, which could contain orders to the reviewer. Code that cannot be reviewed is refused without a

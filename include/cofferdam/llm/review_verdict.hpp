@@ -58,7 +58,8 @@ class review_verdict {
     return verdict;
   }
 
-  /// Parses the answer of a model. Returns no value unless the answer is complete, valid and belongs to this request.
+  /// Parses the answer of a model. Returns no value unless the answer is complete and valid, and repeats `nonce` and
+  /// `sha256`.
   /// \param nonce, sha256  the random word and the hash of the code in the request.
   /// \param max_risk       the highest risk that is allowed: 0 for none, 1 for low, 2 for medium.
   static std::optional<review_verdict> read(const chat_reply& reply, std::string_view nonce, std::string_view sha256,
@@ -97,14 +98,12 @@ constexpr std::size_t place_in(const std::array<std::string_view, N>& list, std:
   return static_cast<std::size_t>(std::find(list.begin(), list.end(), word) - list.begin());
 }
 
-/// Returns true if each of the expected keys occurs exactly once. A key that occurs twice is refused, because parsers
-/// differ in which of its values they use.
+/// Returns true if each key of `review_keys` occurs exactly once in the JSON text of an answer. A key that occurs twice
+/// is refused, because JSON parsers differ in which of the two values they use.
 inline bool has_every_key_once(std::string_view text) {
+  // Letters in \u escapes could hide a key.
   for (std::size_t at = text.find("\\u00"); at != std::string_view::npos; at = text.find("\\u00", at + 1))
-    if (at + 4 < text.size() && text[at + 4] >= '2' && text[at + 4] <= '7')
-      return false;  // refuses letters in \u
-                     // escapes, which could hide
-                     // a key
+    if (at + 4 < text.size() && text[at + 4] >= '2' && text[at + 4] <= '7') return false;
   for (const std::string_view key : review_keys) {
     const std::string quoted = "\"" + std::string(key) + "\"";
     std::size_t count = 0;

@@ -29,19 +29,19 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 ///     e2b_gateway::server gateway(executor, local() | allow_commands(".*"), e2b_gateway::options());
 ///     co_await gateway.serve(tcp_listener(executor, "127.0.0.1", 3000));
 ///
-/// Clients need the variables `E2B_API_URL` and `E2B_SANDBOX_URL`, both `http://127.0.0.1:3000`, and an `E2B_API_KEY`.
-/// The control plane, which manages sandboxes, and the data plane of all sandboxes have the same address here. Header
-/// fields or the host name of a request distinguish them (`e2b_gateway::options::domain`).
+/// Clients need the environment variables `E2B_API_URL` and `E2B_SANDBOX_URL`, both `http://127.0.0.1:3000`, and an
+/// `E2B_API_KEY`. The control plane, which manages sandboxes, and the data plane of all sandboxes have the same address
+/// in this gateway. Header fields or the host name of a request distinguish them (`e2b_gateway::options::domain`).
 ///
 /// Each sandbox is an environment that the provider opens. The environment is closed when the sandbox is killed, when
 /// its lifetime ends, and when `serve` ends. Clients see the environment's workspace as the home directory
 /// `/home/user`. Other absolute paths are refused without a look-up.
 ///
 /// Commands see the paths of the provider. With `docker::container_options().working_directory("/home/user")`,
-/// `/home/user` is the same directory for files and commands. With `local` it is not: there `/home/user` in a command
-/// is a path of the host. Commands use `start`, and files use the environment's own file operations, so every layer of
-/// the provider applies. The environment determines the user of commands: `user` and `root` are both accepted and
-/// ignored.
+/// `/home/user` is the same directory for files and commands. With `local` it is not: `/home/user` in a command is a
+/// path of the host. Commands use `start`, and files use the environment's own file operations, so every layer
+/// (middleware) of the provider applies. The environment determines the user of commands: `user` and `root` are both
+/// accepted and ignored.
 ///
 /// The gateway supports create and connect (both `/sandboxes` and `/v2/sandboxes`), list, get, kill, timeout and
 /// refreshes. Pause and resume need a `suspendable_environment`. Processes have output, input, signals, terminals and
@@ -56,13 +56,14 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 /// sandbox. The file keeps its mode, its owner and its hard links, and symbolic links are followed within the home. If
 /// such an upload is incomplete, the file is incomplete. A new file is written completely or not at all, and so is any
 /// file if no shell may run. The data of `X-Metadata-` fields is stored by path, so it does not follow files that
-/// commands move. Process ids are numbers of the gateway. If a listener of a process does not read, the process has to
-/// wait.
+/// commands move. The process ids that clients see are assigned by the gateway; the system does not know them. If a
+/// listener of a process does not read, the process has to wait.
 ///
 /// \par Security  the provider determines the isolation. A listener that is not loopback needs an API key; TLS
 ///                (`tls_listener`) is optional. Requests for unknown host names get status 421; requests from foreign
 ///                web pages get status 403.
-/// \par Lifetime  the server outlives its `serve` call. \par Threads  one executor (a strand on pools).
+/// \par Lifetime  the server outlives its `serve` call.
+/// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Cost      memory: `e2b_gateway::options::memory`, and a bounded buffer for each connection.
 /// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/e2b_gateway.cpp
 class server {
@@ -78,9 +79,9 @@ class server {
   server& operator=(const server&) = delete;
 
   /// Serves the clients of a listener until `stop` is called. Then closes all sandboxes. May be called once.
-  /// \throws error{exec_errc::invalid_argument} if there is no API key and the listener is not loopback; also if the
-  ///     function was called before. Both are checked before any request is served. After everything has ended, the
-  ///     exceptions of closing environments.
+  /// \throws error{exec_errc::invalid_argument} before any request is served, if there is no API key and the listener
+  ///     is not loopback, or if `serve` was called before.
+  /// \throws the exceptions of closing environments, after everything has ended.
   /// \par Cancellation  terminal: cancels the requests, closes everything, and throws error{exec_errc::cancelled}. The
   ///                    closing itself cannot be cancelled.
   awaitable<void> serve(listener where) {

@@ -45,9 +45,9 @@ class server_core;
 ///     server.python(python());
 ///     co_await server.serve_stdio();
 ///
-/// Do not use a `timeout` layer in the provider. For that layer, the Python interpreter is one long command, so the
-/// layer would end it with all its contexts. Limit the time of calls by `server_options::command_timeout`,
-/// `python_timeout` and `max_timeout` instead.
+/// Do not use a `timeout` layer (middleware that limits the time of each command) in the provider. The Python
+/// interpreter is one long command, so this layer would end the interpreter with all its contexts. Limit the time of
+/// calls by `server_options::command_timeout`, `python_timeout` and `max_timeout` instead.
 ///
 /// Each client has its own environment, which other clients cannot see. The environment is opened when a tool first
 /// needs it, and closed when the client disconnects. (`serve` describes what a client is over HTTP.) Requests run
@@ -60,14 +60,15 @@ class server_core;
 /// resources (`sandbox://workspace/PATH`). A server with a runner, or after a call of `python`, has the tools
 /// `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and your own handlers
 /// by `add`, `resource` and `prompt`, before the server runs or while it runs.
-/// \par Lifetime  the server outlives its `serve` calls. \par Threads  one executor (a strand on pools).
+/// \par Lifetime  the server outlives its `serve` calls.
+/// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
 class server {
  public:
   /// Makes a server without tools, for your own tools.
   explicit server(asio::any_io_executor executor, server_options options = server_options());
-  /// Makes a server with the tools for commands and files. They work in environments that `provider` opens, with its
-  /// layers.
+  /// Makes a server with the tools for commands and files. They work in environments that `provider` opens. The
+  /// provider's layers apply to them.
   template <code_exec_provider Provider>
   server(asio::any_io_executor executor, Provider provider, server_options options = server_options())
       : server(std::move(executor), std::move(options)) {
@@ -161,8 +162,8 @@ class server {
   /// Serves one client over the program's standard input and output until the input ends, and then ends all work of the
   /// client. Until then, descriptor 1 of the program is a copy of descriptor 2, and descriptor 0 is /dev/null, so that
   /// output of the program or its libraries cannot mix with the messages. Both are restored at the end.
-  /// \throws error{exec_errc::io_error} if standard input or output is not open; the exceptions of closing the
-  ///     environment.
+  /// \throws error{exec_errc::io_error} if standard input or output is not open.
+  /// \throws the exceptions of closing the environment.
   /// \par Cancellation  terminal: ends all work of the client, and then throws error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
@@ -184,9 +185,9 @@ class server {
   ///
   /// Names separate only clients that trust each other, because every client with the token can use all names of that
   /// token. Clients that must be isolated from each other need different tokens.
-  /// \throws error{exec_errc::invalid_argument} if there is no token, unless `server_options::without_token` was called
-  ///     and the listener is loopback; also if the function was called before. Both are checked before any request is
-  ///     served. After everything has ended, the exceptions of closing environments.
+  /// \throws error{exec_errc::invalid_argument} before any request is served, if there is no token, unless
+  ///     `server_options::without_token` was called and the listener is loopback; or if the function was called before.
+  /// \throws the exceptions of closing environments, after everything has ended.
   /// \par Cancellation  terminal: cancels the requests, closes everything, and throws error{exec_errc::cancelled}. The
   ///                    closing itself cannot be cancelled.
   awaitable<void> serve(listener where);

@@ -15,9 +15,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-// The types of arguments. Each has one constant, which is written as a word: `argument("place", text)`. Each constant
-// has its own C++ type, so that the compiler can compare the arguments of a function with the parameters of its
-// handler.
+// The types of arguments. Each type has one constant, which stands for the type in `argument("place", text)`. Each
+// constant has its own C++ type, so that the compiler can compare the arguments of a function with the parameters of
+// its handler (the C++ callable that a call executes).
 
 /// The type of a UTF-8 text: `std::string` in C++, `str` in Python.
 enum class text_type : unsigned char { text };
@@ -48,7 +48,8 @@ using enum any_type;
 template <class Item>
 class list_type {};
 
-/// The type of an argument that takes the type of the handler's parameter: `argument("place")`.
+/// The type of an argument without an explicit type, as in `argument("place")`. The type then follows from the
+/// handler's parameter.
 class deduced_type {};
 
 namespace detail {
@@ -96,8 +97,8 @@ constexpr list_type<Item> list_of(Item) noexcept {
 
 /// One argument of a function: `argument("limit", integer, "Most lines.").between(1, 10'000).otherwise(2000)`.
 ///
-/// An argument is required, unless `optional` or `otherwise` was called. A null counts as a missing argument, except
-/// for an argument of the type `any`.
+/// An argument is required, unless `optional` or `otherwise` was called. The JSON value null counts as a missing
+/// argument, except for an argument of the type `any`.
 template <class Type = deduced_type>
 class argument {
  public:
@@ -152,7 +153,8 @@ class argument {
   const std::string& description() const noexcept { return rules_.description; }
   bool is_required() const noexcept { return rules_.required; }
 
-  /// For the library: returns the description without the argument's C++ type.
+  /// For the library: returns the rules of the argument (name, description, type, range, choices, default), which have
+  /// no C++ type.
   const detail::argument_rules& rules() const noexcept { return rules_; }
 
  private:

@@ -32,7 +32,7 @@ class checked_arguments {
   checked_arguments() = default;
   explicit checked_arguments(boost::json::object values) : values_(std::move(values)) {}
 
-  /// Returns true if the argument is not absent.
+  /// Returns true if the call has the argument, or if the argument has a default value.
   bool has(std::string_view name) const { return find(name) != nullptr; }
   /// Returns the argument as a text; an empty text if it is absent.
   std::string text(std::string_view name) const {
@@ -101,7 +101,8 @@ class checked_arguments {
 class argument_list {
  public:
   argument_list() = default;
-  /// \throws error{exec_errc::invalid_argument} if two arguments have the same name, or if a default does not fit.
+  /// \throws error{exec_errc::invalid_argument} if two arguments have the same name, or if a default value violates the
+  ///     type or the other rules of its argument.
   template <argument_type... Types>
   explicit argument_list(argument<Types>... described) {
     (add(described.rules()), ...);

@@ -109,8 +109,8 @@ class definition : public detail::basic_definition<definition> {
  public:
   /// \param name       matches `[A-Za-z0-9_.-]{1,128}`.
   /// \param described  the arguments; each must have a type.
-  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, or a default that
-  ///     does not fit.
+  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, or a default value
+  ///     that violates the rules of its argument.
   template <argument_type... Types>
   definition(std::string name, std::string description, argument<Types>... described)
       : basic_definition(std::move(name), std::move(description)), arguments_(std::move(described)...) {}
@@ -118,7 +118,7 @@ class definition : public detail::basic_definition<definition> {
   /// Sets the JSON schema of the arguments. It replaces the arguments from the constructor.
   /// \param schema  has the type "object". Only its `required`, the `type` of each property and `additionalProperties:
   ///                false` are checked before the handler is called; the handler must check everything else.
-  /// \throws error{exec_errc::invalid_argument} if it is not the schema of an object.
+  /// \throws error{exec_errc::invalid_argument} if `schema` is not the schema of an object.
   definition& input(boost::json::object schema) {
     const std::string complaint = schema_complaint(schema);
     if (!complaint.empty())

@@ -39,7 +39,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 ///
 /// The JSON schema and the Python signature are made from the arguments. The handler is a coroutine with one parameter
 /// for each argument, in order, such as `awaitable<double> height_at(std::string place)`. The compiler checks that the
-/// type of each parameter fits the type of its argument (see `text_type` and the types below it). A parameter of the
+/// type of each parameter fits the type of its argument (see the types in `tools/argument.hpp`). A parameter of the
 /// type `boost::json::value` accepts any argument. An argument without a type, `argument("place")`, takes the type of
 /// its parameter. A `std::optional` parameter makes its argument optional. Alternatively, the handler may take all
 /// arguments in one `checked_arguments`.
@@ -77,8 +77,9 @@ class function : public detail::basic_definition<function> {
   /// \param parts        the arguments (`argument`), and the handler as the last one. If the handler is a lambda that
   ///                     captures by value, it must be a named object: g++ before 13 would destroy the captures of a
   ///                     temporary twice, so a temporary does not compile there.
-  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, a default that does
-  ///     not fit, an optional argument for a parameter that cannot be empty, or an empty handler.
+  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, a default value that
+  ///     violates the rules of its argument, an `optional` argument whose parameter is neither a `std::optional` nor a
+  ///     `boost::json::value`, or an empty handler.
   template <class... Parts>
     requires(sizeof...(Parts) >= 1)
   function(std::string name, std::string description, Parts&&... parts)
@@ -100,7 +101,7 @@ class function : public detail::basic_definition<function> {
     return detail::answer_call(arguments_, call_, std::move(arguments));
   }
 
-  /// Converts the function to the parameter of `code_request::function`.
+  /// Converts the function to the parameter of `code_request::function`, so that Python code can call it.
   /// \throws error{exec_errc::invalid_argument} if the name of the function or of an argument is not valid in Python.
   operator cofferdam::detail::host_function() const {
     return detail::python_function(name(), description(), arguments_, call_);

@@ -28,9 +28,9 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that lists a directory of a workspace: `tools::list_files tool(environment);`
 ///
-/// Its arguments are `path`, `recursive`, `pattern` (a shell wildcard), `limit` (the entries of one answer) and
-/// `cursor`. An incomplete answer ends with a cursor, which the next call passes on to continue. The answer has one
-/// line for each entry, with its size or type. Names with special characters are quoted and escaped.
+/// Its arguments are `path`, `recursive`, `pattern` (a shell wildcard), `limit` (the maximum number of entries in one
+/// answer) and `cursor`. An incomplete answer ends with a cursor, which the next call passes on to continue. The answer
+/// has one line for each entry, with its size or type. Names with special characters are quoted and escaped.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
 class list_files : public detail::described_tool<list_files<E>> {

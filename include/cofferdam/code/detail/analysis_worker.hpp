@@ -57,7 +57,7 @@ class analysis_worker {
     co_return facts;
   }
 
-  /// Ends the reader processes. A second call does nothing.
+  /// Ends the readers (the processes that parse code). A second call does nothing.
   static awaitable<void> close(std::shared_ptr<analysis_worker> self) {
     const asio::any_io_executor caller = co_await asio::this_coro::executor;
     const home_strand home = self->home_for(caller);
@@ -121,7 +121,7 @@ class analysis_worker {
   static constexpr std::size_t max_kept = 8;
   static constexpr std::size_t max_kept_bytes = 256 * 1024;
 
-  /// The result of one reader, or the reason why there is none.
+  /// The facts from one reader (a process that parses code), or the reason why there are none.
   class reading {
    public:
     std::optional<code_analysis> facts;
@@ -153,7 +153,8 @@ class analysis_worker {
   }
   std::shared_ptr<const code_analysis> keep(code_analysis facts) {
     auto analysis = std::make_shared<const code_analysis>(std::move(facts));
-    // A problem with a note is not cached: its result changes if the reader in the guest can be used later.
+    // A problem with a note (about two versions of Python) is not cached. If the reader in the guest could not be used,
+    // it may give another result later.
     const bool may_change = analysis->problem() && !analysis->problem()->note().empty();
     if (analysis->source().size() <= max_kept_bytes && !may_change) {
       kept_.push_front(analysis);
@@ -219,8 +220,8 @@ class analysis_worker {
     return code_analysis(facts.source(), std::move(problem));
   }
 
-  /// Parses the code in the guest, after the reader on the host has found a syntax error. A failure here is not thrown:
-  /// the result of the host is used in that case.
+  /// Parses the code in the guest, after the reader on the host has found a syntax error. If the guest's reader fails,
+  /// no error is thrown, because the caller then uses the result of the host.
   static awaitable<reading> ask_guest_too(std::shared_ptr<analysis_worker> self, const std::string& source,
                                           const interpreter_info& guest) {
     reading there;
@@ -249,7 +250,7 @@ class analysis_worker {
       std::shared_ptr<reader_exchange> exchange =
           co_await reader_process::ask(reader, source, minor_of(guest.python), self->patience());
       if (!exchange->answer.empty()) {
-        reader->distrust();  // stays so if the answer below cannot be parsed
+        reader->distrust();  // stays untrusted if parse_facts throws
         result.facts.emplace(parse_facts(source, exchange->answer));
         reader->trust();
         co_return result;

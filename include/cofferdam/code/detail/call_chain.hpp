@@ -28,7 +28,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// A run that waits for a host function, linked to the runs that wait for this run in turn.
 class waiting_run {
  public:
-  /// \param driver   identifies the driver that executes the run.
+  /// \param driver   identifies the driver (the interpreter process that executes the run).
   /// \param context  the context of the run; absent if the run has no context.
   /// \param outer    the run that waits for this run; may be null.
   waiting_run(const void* driver, std::optional<std::string> context, std::shared_ptr<const waiting_run> outer)
@@ -41,7 +41,8 @@ class waiting_run {
     return false;
   }
 
-  /// Returns how many of these runs occupy an interpreter of this driver without a context.
+  /// Returns how many of these runs (this run and the runs that wait for it) this driver executes without a context. In
+  /// Pyodide, each of them occupies an interpreter.
   std::size_t without_context(const void* driver) const noexcept {
     std::size_t count = 0;
     for (const waiting_run* each = this; each != nullptr; each = each->outer_.get())

@@ -19,12 +19,12 @@
 #include <utility>
 #include <vector>
 
-// Declares the functions by which runners use their drivers. The bodies are in driver_core.hpp, which only the files
-// impl/*.ipp include. This keeps compile times short.
+// Declares the functions by which runners use their drivers (the interpreter processes that execute code). The bodies
+// are in driver_core.hpp, which only the files impl/*.ipp include. This keeps compile times short.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The environment in which a driver runs, with any type of environment behind it.
+/// The environment in which a driver runs, as an interface that does not depend on the type of the environment.
 class driver_place {
  public:
   driver_place() = default;

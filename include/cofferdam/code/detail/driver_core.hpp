@@ -44,8 +44,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 ///
 /// `Settings` is the type of the runner's settings. It has the members `timeout`, `start_timeout`, `interrupt_grace`,
 /// `kept_output`, `max_files` and `limits`. `name` and `interpreter` are used in error messages. `driver_command()`
-/// starts the driver, and `driver_input()` is the first input of the driver. Two further members are optional: after a
-/// failed start, `version_command()` is run, and `require_version(result)` throws if a wrong version is the cause.
+/// returns the command that starts the driver, and `driver_input()` the first input of the driver. Two further members
+/// are optional: after a failed start, the command of `version_command()` is run, and `require_version(result)` throws
+/// if a wrong version is the cause.
 template <class Settings>
 class driver_core {
  public:
@@ -73,7 +74,7 @@ class driver_core {
   /// \throws error{exec_errc::provider_failed} if the driver cannot be started.
   /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
   /// \throws error{exec_errc::environment_closed} if the runner is closed.
-  /// \throws the exceptions of `start` and `require_version`.
+  /// \throws the exceptions of the environment's `start` and of the settings' `require_version`.
   static awaitable<void> ensure(std::shared_ptr<driver_core> self, driver_place& environment) {
     co_await self->turn_.acquire(1, "run_code");
     const held_permits mine(self->turn_, 1);
@@ -126,7 +127,7 @@ class driver_core {
                 self->settings->name + ": " + why_not_started(*started, silent, self->settings->interpreter));
   }
 
-  /// Runs a piece of code. Starts a driver before if none is running. It must be called on the driver's strand.
+  /// Runs a piece of code. If no driver is running, starts one first. It must be called on the driver's strand.
   /// \param environment  the environment in which the driver is started; it must outlive the run.
   /// \param listens      the caller's strand, on which the request's host functions and listeners are called.
   /// \param waiting      the runs that wait for the caller, for the detection of deadlocks; may be null.
@@ -264,13 +265,14 @@ class driver_core {
   }
 
  private:
-  /// The time that the driver has, after a time limit, to end a run. A driver that takes longer was stopped, or gets no
-  /// processor time.
+  /// The time that the driver has to report the end of a run after the run's time limit. If the report is later, the
+  /// driver does not work (it was suspended by SIGSTOP, or gets no processor time) and is killed.
   static constexpr std::chrono::seconds driver_slack{10};
   /// The maximum number of bytes that are kept of one output stream. More would not fit into a frame.
   static constexpr std::size_t max_kept = 512U * 1024 * 1024;
 
-  /// Throws if the run would wait for itself.
+  /// Throws error{exec_errc::deadlock} if the new run needs a context or an interpreter that is occupied until the
+  /// caller has ended.
   /// \param waiting  the runs that wait for the caller; may be null.
   void require_no_deadlock(const waiting_run* waiting, const std::optional<std::string>& context) const {
     if (waiting == nullptr) return;

@@ -18,7 +18,8 @@
 #include <string_view>
 #include <utility>
 
-// Converts messages between host and driver to frames and back. A frame (see python_driver/base.py) has these parts:
+// Converts messages between the host and the driver (the Python program that runs the code) to frames and back. A frame
+// (see python_driver/base.py) has these parts:
 //
 // * the length of all that follows, in 32 bits, big-endian
 // * the length of the header, in 32 bits, big-endian
@@ -28,8 +29,8 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view driver_greeting = "\ncofferdam python driver 1\n";
-/// The maximum size of a header, and of other output before the greeting, which a start-up file of Python may print. In
-/// bytes.
+/// The maximum sizes in bytes: of a frame's header, and of output before the driver's greeting. A start-up file of
+/// Python may print such output.
 inline constexpr std::size_t max_driver_header = 16 * 1024 * 1024;
 inline constexpr std::size_t max_driver_preamble = 64 * 1024;
 
@@ -75,9 +76,8 @@ class driver_frames {
   void raise_longest(std::size_t longest) noexcept { longest_ = std::max(longest_, longest); }
 
   void append(bytes_view data) {
-    if (at_ == held_.size() && held_.capacity() > 1024 * 1024)
-      held_ = bytes();  // frees the memory of an earlier large
-                        // frame
+    // Frees the memory of an earlier large frame.
+    if (at_ == held_.size() && held_.capacity() > 1024 * 1024) held_ = bytes();
     if (at_ > 0 && !held_.empty()) held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(at_));
     at_ = 0;
     held_.insert(held_.end(), data.begin(), data.end());

@@ -51,7 +51,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The maximum size of a frame besides kept output, in bytes.
+/// The maximum size in bytes of a frame (a message from the driver), not counting the run's kept output.
 inline constexpr std::size_t max_report = 32 * 1024 * 1024;
 inline constexpr std::size_t max_displayed = 64 * 1024 * 1024;
 inline constexpr std::size_t max_waiting_calls = 64;
@@ -80,7 +80,7 @@ class driven_run {
 
   code_request request;
   const asio::any_io_executor listens;
-  bool is_deaf = false;  // a listener has thrown, so no listener is called any more; used on the listeners' strand
+  bool is_deaf = false;  // a listener has thrown, so no listener is called any more; used only on `listens`
   bool told = false;     // at least one call of a listener was posted
   std::uint64_t number = 0;
   std::size_t keep;
@@ -111,8 +111,9 @@ class driver_question {
   std::optional<boost::json::object> answer;
 };
 
-/// A connection to one driver process. One coroutine reads the output of the process, and another writes its input.
-/// Both end together with the process, and `end` waits for them. Other coroutines wait for events of this object.
+/// A connection to one process of the driver (the program that runs the code). One coroutine reads the output of the
+/// process, and another writes its input. Both end together with the process, and `end` waits for them. Other
+/// coroutines wait for events of this object.
 class driver_link : public std::enable_shared_from_this<driver_link> {
  public:
   driver_link(asio::any_io_executor executor, process running)
@@ -131,7 +132,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       self->reading_ = false;
       self->lose(failure);
     };
-    auto write_ended = [self](std::exception_ptr) {  // if the process has closed its input, the reader detects its end
+    auto write_ended = [self](std::exception_ptr) {  // the coroutine that reads detects a dead process
       self->writing_ = false;
       self->changed_.notify();
     };

@@ -27,9 +27,9 @@
 #include <utility>
 #include <vector>
 
-// Reads reports about runs. The driver's own report (end, output and files of a run) is trusted. The report that the
-// run has written about itself comes from the guest (the code that runs): every field may be missing or have another
-// type.
+// Reads reports about runs. The driver (the program that starts the runs) reports the end, the output and the files of
+// a run; this report is trusted. The report that the run has written about itself comes from the guest (the code that
+// runs): every field may be missing or have another type.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -40,8 +40,8 @@ inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
   return std::move(value->get_object());
 }
 
-/// Cuts a text to the length limit of `code_result`. The driver cuts its texts too, but a guest could write a report in
-/// its place.
+/// Cuts a text to the length limit of `code_result`. The driver cuts its texts too, but the code in the guest could
+/// write a forged report with longer texts.
 inline std::string cut_text(std::string_view text) {
   constexpr std::size_t max_bytes = 80 * 1024;
   return std::string(text.size() > max_bytes ? without_cut_end(text.substr(0, max_bytes)) : text);
@@ -109,7 +109,7 @@ inline bool read_report(bytes_view body, code_result& result) {
 }
 
 /// Makes the result of a run from the driver's report at its end.
-/// \param heads    the output of each stream that was received earlier.
+/// \param heads    the beginning of each output stream, which was received while the code ran.
 /// \param context  true if the run was in a context.
 inline code_result read_end(const boost::json::object& header, bytes_view body, std::array<bytes, 2> heads,
                             bool context) {

@@ -22,8 +22,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The maximum nesting depth of JSON from the guest. The encoder in the driver stops at 100 levels of Python values,
-/// and each of them takes at most three levels of JSON. The rest is a margin.
+/// The maximum nesting depth of JSON from the guest. The driver (the Python program in the guest that encodes values)
+/// stops at 100 levels of Python values, and each of them takes at most three levels of JSON. The rest is a margin.
 inline constexpr std::size_t deepest_guest_json = 512;
 
 /// A handler for the JSON parser that builds a value. A large object becomes a list of pairs.

@@ -281,8 +281,8 @@ class pyodide_settings {
 
   static void add(std::string& list, const std::string& entry) { list += (list.empty() ? "" : ",") + entry; }
 
-  /// Returns the command with the data limit. A lower limit that already exists is kept. The processes of interpreters
-  /// inherit the limit, and it applies to each of them.
+  /// Returns `words` as a command that runs under the limit of `data_limit()`. A lower limit that already exists is
+  /// kept. The processes of interpreters inherit the limit, and it applies to each of them.
   std::vector<std::string> within_data_limit(std::vector<std::string> words) const {
     std::vector<std::string> limited{"/bin/sh", "-c", "ulimit -d \"$0\" 2>/dev/null; exec \"$@\"",
                                      std::to_string(data_limit())};
@@ -402,8 +402,8 @@ class pyodide_settings {
                     "pyodide: two directories or files are to be seen as '" + one_line(mount.guest) + "'");
   }
 
-  /// Returns two paths: the snapshot for this version of Pyodide and of the driver, and the temporary file to which it
-  /// is written first.
+  /// Returns two paths: the snapshot for this version of Pyodide and of the driver program, and the temporary file to
+  /// which the snapshot is written first.
   std::vector<std::string> snapshot_files() const {
     if (snapshots.empty()) return {};
     std::uint64_t hash = 14695981039346656037U;  // FNV-1a: only makes a name; not a cryptographic hash

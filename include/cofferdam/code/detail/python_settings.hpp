@@ -98,8 +98,9 @@ class python_settings {
     return result;
   }
 
-  /// Returns the command that starts the interpreter. The interpreter reads the driver from its standard input, so
-  /// there is no file with the driver that a guest (the code in the environment) could change before the next start.
+  /// Returns the command that starts the interpreter. The interpreter reads the driver (the Python program that starts
+  /// the runs) from its standard input, so there is no file with the driver that a guest (the code in the environment)
+  /// could change before the next start.
   command driver_command() const {
     const std::size_t program_size = embedded_text(python_driver).size();
     const std::string first =

@@ -42,7 +42,7 @@ inline int minor_of(std::string_view version) {
   return minor > 0 && minor < 256 ? minor : 0;
 }
 
-/// One request to a reader (a process that parses code for guards), and its answer. A request can be abandoned at its
+/// One request to a reader (a process that parses code for guards), and its answer. A request can be cancelled at its
 /// time limit.
 class reader_exchange {
  public:
@@ -76,7 +76,7 @@ class reader_process {
     works_ = false;
     process_ = process();
   }
-  /// Abandons the request that is under way.
+  /// Cancels the request that is under way.
   void stop() {
     if (current_) current_->stop.emit(asio::cancellation_type::terminal);
   }
@@ -159,7 +159,7 @@ class reader_process {
     try {
       if (!greets) co_await self->process_.write_input(exchange->sent);
     } catch (const error& reason) {
-      if (reason.code() == exec_errc::cancelled) throw;  // any other failure: the loop below finds out how it ended
+      if (reason.code() == exec_errc::cancelled) throw;  // otherwise the loop below finds out how the process ended
     }
     for (;;) {
       if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;

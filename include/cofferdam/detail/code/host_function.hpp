@@ -41,8 +41,8 @@ class host_parameter {
   std::optional<boost::json::value> default_;
 };
 
-/// An exception that a handler throws if the arguments are not acceptable. In the Python code the call then raises a
-/// TypeError.
+/// An exception that the handler of a host function throws if the arguments are not acceptable. In the Python code the
+/// call then raises a TypeError.
 class wrong_arguments : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -26,8 +26,8 @@ template <class = void>
 class basic_agent_loop;
 using agent_loop = basic_agent_loop<>;
 
-/// One run of a session. Each turn sends the conversation to the model, executes the tool calls of its answer, and adds
-/// their results to the conversation.
+/// One run of an `agent_session`. Each turn sends the conversation to the model, executes the tool calls of its answer,
+/// and adds their results to the conversation.
 /// \par Lifetime  the state of the session must outlive this object.
 template <class>
 class basic_agent_loop {

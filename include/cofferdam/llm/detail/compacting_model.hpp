@@ -23,7 +23,8 @@ template <class = void>
 class basic_compacting_model;
 using compacting_model = basic_compacting_model<>;
 
-/// The model of one run of a session, with a wrapper that shortens the conversation if it exceeds the model's context.
+/// The model of one run of an `agent_session`, with a wrapper that shortens the conversation if it exceeds the model's
+/// context.
 /// \par Lifetime  the state of the session and the result must outlive this object.
 template <class>
 class basic_compacting_model {

@@ -138,8 +138,8 @@ inline std::optional<double> positive_number(std::string_view text) noexcept {
   return number;
 }
 
-/// Returns the pause before a retry that the service requests; no value if it requests none, or the request is not
-/// valid.
+/// Returns the pause before a retry that the service requests; no value if it requests none, or if the header field is
+/// not valid.
 /// \param now  the current time in seconds since 1970.
 inline std::optional<std::chrono::milliseconds> asked_wait(const http_fields& fields, std::time_t now) {
   constexpr double longest = 1e9;

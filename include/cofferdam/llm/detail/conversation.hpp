@@ -20,7 +20,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The messages that a session sends to its model. It marks the messages that are never removed. A value type.
+/// The messages that an `agent_session` sends to its model. It marks the messages that are never removed. A value type.
 class conversation {
  public:
   conversation() = default;

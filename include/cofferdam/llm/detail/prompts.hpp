@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-// Texts that a session itself sends to the model, in messages of the system and of the user.
+// Texts that an `agent_session` itself sends to the model, in messages of the system and of the user.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 

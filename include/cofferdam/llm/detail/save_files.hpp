@@ -59,7 +59,7 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
   co_return saved;
 }
 
-/// Copies files of the workspace to a directory of the host. Failures of single files are in the report.
+/// Copies files of the workspace to a directory of the host. Failures of single files are in the result.
 /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}.
 template <class = void>
 awaitable<transfer_result> save_files(any_environment& environment, std::vector<std::string> paths,

@@ -18,7 +18,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The tools of a session, and their descriptions for the model.
+/// The tools of an `agent_session`, and their descriptions for the model.
 class session_tools {
  public:
   explicit session_tools(std::vector<tools::any_tool> tools) : tools_(std::move(tools)) {}

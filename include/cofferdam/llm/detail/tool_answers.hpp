@@ -17,8 +17,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// Converts the results of tool calls to messages, and detects a model that repeats the same invalid call.
 class tool_answers {
  public:
-  /// Returns one message for each call, in the order of the calls. The message for a call that was interrupted states
-  /// this.
+  /// Returns one message for each call, in the order of the calls. If a call has no result, because its execution was
+  /// interrupted, the message states this.
   std::vector<chat_message> messages(const std::vector<round_call>& calls) {
     std::vector<chat_message> answers;
     std::size_t images = 0;

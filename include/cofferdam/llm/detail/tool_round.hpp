@@ -44,7 +44,7 @@ class round_call {
 };
 
 /// The execution of the tool calls of one turn. Every failure becomes a result for the model, except two kinds of
-/// failure that end the session: a cancellation, and an environment that is lost or closed.
+/// failure that end the session's run: a cancellation, and an environment that is lost or closed.
 class tool_round {
  public:
   tool_round(std::vector<tools::any_tool>& tools, const agent_listener& listener, agent_result& result,

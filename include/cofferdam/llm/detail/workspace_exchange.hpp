@@ -22,7 +22,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The files that a session copies between the host and its environment.
+/// The files that an `agent_session` copies between the host and its environment.
 class workspace_exchange {
  public:
   void input(file_set set) { inputs_ = std::move(set); }

@@ -43,7 +43,8 @@ inline awaitable<bool> arrived_in_time(asio::any_io_executor executor, std::chro
   co_return true;
 }
 
-/// Memory that one request has taken, both from the common memory and from its owner's part. The destructor returns it.
+/// Memory that one request has taken, both from the memory of all requests and from the part of its owner (such as an
+/// API key). The destructor returns it.
 class shared_units {
  public:
   shared_units(std::shared_ptr<async_semaphore> part, held_permits of_owner, held_permits of_all) noexcept

@@ -18,8 +18,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 
-/// E2B's code interpreter as a service of an `e2b_gateway`, implemented by our Python runner. It serves clients such as
-/// `@e2b/code-interpreter` and `e2b::code_interpreter`.
+/// E2B's code interpreter as a service of an `e2b_gateway`, implemented by the Python runner of this library. It serves
+/// clients such as `@e2b/code-interpreter` and `e2b::code_interpreter`.
 ///
 ///     e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter())
 ///
@@ -27,16 +27,16 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 /// environment. The contexts of clients are contexts of this runner: they keep their definitions, and each runs one
 /// execution at a time while others wait. Code without a context id runs in the sandbox's default context. Output and
 /// displays are sent while the code runs. Of each output stream, only the first half of the bytes that `output` allows
-/// is sent then; the rest follows at the end. If a client disconnects, its running code is interrupted, and its waiting
-/// code is removed.
+/// is sent while the code runs; the rest follows at the end. If a client disconnects, its running code is interrupted,
+/// and its waiting code is removed.
 ///
 /// Other languages than Python are refused, as E2B refuses unknown languages. Data of charts (`chart`) and tables
 /// (`data`) is sent if the code displays it with E2B's MIME types.
 ///
 /// \par Errors    500 if the environment has no Python; 501 if the environment cannot `start` commands; 408, 413, 429
-///                and 503 if a limit below is exceeded.
-/// \par Security  the contexts of a sandbox are not isolated from each other: see `python`. If the sandbox is secured,
-///                a request needs its access token or its traffic token.
+///                and 503 if a limit that is set by the functions below is exceeded.
+/// \par Security  the contexts of a sandbox are not isolated from each other: see `python`. If the sandbox is secured
+///                (has an access token), a request needs its access token or its traffic token.
 /// \par Lifetime  copies share one `memory` limit.
 /// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example
 ///                examples/e2b_gateway.cpp

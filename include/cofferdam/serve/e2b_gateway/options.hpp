@@ -38,7 +38,7 @@ class sandbox_facts {
     return *this;
   }
   const std::string& workspace() const noexcept { return workspace_; }
-  /// Sets the variables of all processes in the sandbox, as pairs of name and value.
+  /// Sets the environment variables of all processes in the sandbox, as pairs of name and value.
   sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> pairs) & {
     variables_ = std::move(pairs);
     return *this;
@@ -54,8 +54,8 @@ class sandbox_facts {
 };
 
 /// A service on a further port of a sandbox, such as E2B's code interpreter on port 49999. Each sandbox has its own
-/// service, which is made at the first request. Before a request arrives here, the gateway has routed it and, if the
-/// sandbox is secured, has checked its token.
+/// service, which is made at the first request. Before the service receives a request, the gateway has routed it and,
+/// if the sandbox is secured (has an access token), has checked the token in the request.
 /// \par Lifetime  destroyed after `close()` has ended, but before the environment object. The gateway gives `close()`
 ///                one second and then closes the environment.
 /// \par Threads   the gateway's executor.
@@ -125,9 +125,9 @@ class options {
   /// \throws error{exec_errc::invalid_argument} for a path that is not absolute, or not in its shortest form.
   options& home(std::string path) { return absolute(home_, std::move(path)); }
 
-  /// Sets the absolute path of the workspace inside commands, such as `/workspace` in our containers. Clients may use
-  /// it instead of the home, because they send back the output of `pwd`. It is needed only if the environment does not
-  /// report its workspace, for example behind a layer.
+  /// Sets the absolute path of the workspace inside commands, such as `/workspace` in the containers of
+  /// `cofferdam::docker`. Clients may use this path instead of the home, because they send back the output of `pwd`. It
+  /// is needed only if the environment does not report its workspace, for example behind a layer (middleware).
   /// \throws error{exec_errc::invalid_argument} for a path that is not absolute, or not in its shortest form.
   options& workspace(std::string path) { return absolute(workspace_, std::move(path)); }
 
@@ -194,7 +194,7 @@ class options {
 
   /// Adds a service on a further port of every sandbox, such as `e2b_gateway::code_interpreter()` on port 49999. A port
   /// without a service counts as closed.
-  /// \param number   1 to 65535, but not 49983, which is envd's port.
+  /// \param number   1 to 65535, but not 49983, which is the port of envd (E2B's daemon in a sandbox).
   /// \param factory  makes the service for each sandbox.
   /// \throws error{exec_errc::invalid_argument} for another port or an empty factory.
   options& port(std::uint16_t number, port_factory factory) {

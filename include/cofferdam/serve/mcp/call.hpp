@@ -98,8 +98,9 @@ class call {
   /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
   /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
   /// \return        the `result` of the response.
-  /// \throws failure if the client has not declared the capability, or if it belongs to the modern era (use
-  ///     `answer::input_required` there); error{exec_errc::io_error} if the client responds with an error.
+  /// \throws failure if the client has not declared the capability, or if the client belongs to the modern era
+  ///     (2026-07-28). The handler for such a client returns `answer::input_required` instead.
+  /// \throws error{exec_errc::io_error} if the client responds with an error.
   awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
     const std::string capability = method.substr(0, method.find('/'));
     if (!client_can(capability)) throw failure::missing_capability(capability);
@@ -113,8 +114,8 @@ class call {
   /// Returns the `state` that the handler passed to `answer::input_required`; empty in the first call.
   const std::string& request_state() const noexcept { return state_; }
 
-  /// Requests more input from the client of a prompt. The handler of a prompt returns messages, so it passes the result
-  /// of `answer::input_required` here. It is sent instead of the messages.
+  /// Requests more input from a client that has requested a prompt. The handler of a prompt returns messages, so it
+  /// passes the result of `answer::input_required` to this function. That result is sent instead of the messages.
   void require_input(answer input_request) { wanted_ = std::move(input_request); }
   /// For the library: returns the request of `require_input`, if it was called.
   const std::optional<answer>& wanted_input() const noexcept { return wanted_; }

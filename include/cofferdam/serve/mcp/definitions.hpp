@@ -38,7 +38,7 @@ class resource_definition {
   const std::string& uri() const noexcept { return uri_; }
   bool is_template() const noexcept { return uri_.find('{') != std::string::npos; }
 
-  /// Returns the entry for the list of resources or templates, in this version of the protocol.
+  /// Returns the entry for the list of resources or templates, in the form of the protocol version `version`.
   boost::json::object json(std::string_view version) const {
     boost::json::object entry;
     entry[is_template() ? "uriTemplate" : "uri"] = uri_;
@@ -109,7 +109,7 @@ class prompt_definition {
   const std::string& description() const noexcept { return description_; }
   const boost::json::array& required() const noexcept { return required_; }
 
-  /// Returns the entry for the list of prompts, in this version of the protocol.
+  /// Returns the entry for the list of prompts, in the form of the protocol version `version`.
   boost::json::object json(std::string_view version) const {
     boost::json::object entry;
     entry["name"] = name_;

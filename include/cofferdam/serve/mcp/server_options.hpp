@@ -177,9 +177,10 @@ class server_options {
     return *this;
   }
   /// For HTTP: sets the maximum number of sessions, and the time after which an unused session is ended. In the modern
-  /// era (2026-07-28), each place name of a token counts as a session (see `server::serve`), but not the environment
-  /// without a name. If there are several tokens, each has an equal share of the sessions, at least one. When a token's
-  /// share is used up, its new sessions get status 503. Default: 256 sessions and 30 minutes.
+  /// era (2026-07-28) there are no sessions. Instead, each environment that clients of a token name in the header field
+  /// `Cofferdam-Place` (see `server::serve`) counts as one; the environment without a name does not count. If there are
+  /// several tokens, each has an equal share of the sessions, at least one. When a token's share is used up, its new
+  /// sessions get status 503. Default: 256 sessions and 30 minutes.
   server_options& sessions(std::size_t limit, std::chrono::seconds idle = std::chrono::minutes(30)) {
     sessions_ = limit;
     return set(session_timeout_, idle);
@@ -191,8 +192,8 @@ class server_options {
     json_answers_ = sends;
     return *this;
   }
-  /// For HTTP: sets the limits of connections. Hosts, origins, the maximum size of a body and the stop timeout are not
-  /// taken from here. Default: at most 1024 connections at a time.
+  /// For HTTP: sets the limits of connections. The hosts, the origins, the maximum size of a body and the stop timeout
+  /// in `settings` are ignored, because the server sets them itself. Default: at most 1024 connections at a time.
   server_options& http(http_server_settings settings) {
     http_ = std::move(settings);
     return *this;

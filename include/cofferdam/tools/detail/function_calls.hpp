@@ -65,8 +65,10 @@ class is_argument<argument<Type>> {
 using function_handler = std::function<awaitable<handler_value>(checked_arguments arguments)>;
 using shared_arguments = std::shared_ptr<const argument_list>;
 
-/// Completes the rules of an argument from the type of the handler's parameter.
-/// \throws error{exec_errc::invalid_argument} if the argument may be missing, but the parameter cannot be empty.
+/// Completes the rules of an argument from the type of the handler's parameter (the handler is the C++ callable behind
+/// the function).
+/// \throws error{exec_errc::invalid_argument} if the argument is optional and has no default value, but the parameter
+///     has no value for a missing argument: it is neither a `std::optional` nor a `boost::json::value`.
 template <class Type, class Parameter>
 void fit_rules(const std::string& function, argument_rules& rules) {
   using plain = std::remove_cvref_t<Parameter>;

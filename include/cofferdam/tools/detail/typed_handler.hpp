@@ -29,8 +29,8 @@
 #include <utility>
 #include <vector>
 
-// Compares the signature of a handler with its arguments at compile time, and converts values between JSON and C++
-// types.
+// Compares the signature of a handler (the C++ callable behind a `tools::function`) with its arguments at compile time,
+// and converts values between JSON and C++ types.
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
@@ -146,7 +146,7 @@ class without_optional<std::optional<T>> {
   static constexpr bool value = true;
 };
 
-/// True if an argument of the type can be passed to the parameter.
+/// True if an argument of the type `Type` can be passed to a parameter of the type `Parameter`.
 template <class Type, class Parameter>
 inline constexpr bool argument_fits =
     (!std::is_lvalue_reference_v<Parameter> || std::is_const_v<std::remove_reference_t<Parameter>>)&&value_fits<

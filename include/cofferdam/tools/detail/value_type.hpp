@@ -82,7 +82,7 @@ class value_type {
     return result;
   }
 
-  /// Returns the type's name in Python, such as "str"; an empty text for any type.
+  /// Returns the type's name in Python, such as "str"; an empty text for `value_kind::any`.
   const char* python_name() const noexcept {
     switch (kind_) {
       case value_kind::text: return "str";

@@ -96,8 +96,8 @@ inline cofferdam::detail::connect_failure as_connect_failure(const error& failur
   return {connect_code_of(failure), std::move(message)};
 }
 
-/// Returns the text for a signal that has ended a process. The words are those of Go, because E2B's daemon is written
-/// in Go.
+/// Returns the text for a signal that has ended a process. It is the text of Go's standard library, because E2B's
+/// daemon is written in Go.
 inline std::string signal_words(int number) {
   switch (number) {
     case 1: return "signal: hangup";
@@ -127,7 +127,7 @@ inline int refused_code(const command_result& result) noexcept {
 }
 
 /// Makes the message `EndEvent`, which describes the end of a process.
-/// \par Source  envd's process.proto.
+/// \par Source  process.proto of envd (E2B's daemon in a sandbox).
 inline boost::json::object end_event(const command_result& result) {
   boost::json::object end;
   const bool has_exited = result.exit_code() >= 0;

@@ -23,7 +23,8 @@
 #include <utility>
 #include <vector>
 
-// Converts the objects of the control plane to and from JSON. \par Source  E2B's API, openapi.yml.
+// Converts the objects of the control plane (the API that manages sandboxes) to and from JSON.
+// \par Source  E2B's API, openapi.yml.
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 

@@ -33,7 +33,7 @@ class control_plane {
   control_plane(std::shared_ptr<sandbox_registry> core, http_call& call) : core_(std::move(core)), call_(call) {}
 
   /// Handles the request and returns the reply.
-  /// \throws http_refusal, and the exceptions of the environments. No reply was sent then.
+  /// \throws http_refusal, and the exceptions of the environments. In these cases no reply was sent.
   static awaitable<http_reply> answer(control_plane self) {
     const std::string_view method = self.call_.method();
     if (self.call_.path() == "/health") {
@@ -129,7 +129,8 @@ class control_plane {
     return plain;
   }
 
-  /// Limits the size of these strings, because every list of sandboxes and every command repeats them.
+  /// Refuses strings (metadata or environment variables) of more than 64 KiB in total, because every list of sandboxes
+  /// and every command repeats them.
   static void check_size(std::string_view name, const string_pairs& strings) {
     constexpr std::size_t max_bytes = std::size_t{64} * 1024;
     std::size_t size = 0;

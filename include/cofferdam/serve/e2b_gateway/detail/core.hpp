@@ -81,7 +81,8 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
       throw http_refusal(404, "Sandbox \"" + id + "\" doesn't exist or you don't have access to it");
     return found->second;
   }
-  /// Returns the running sandbox with this id for a request to the data plane; null if there is none.
+  /// Returns the running sandbox with this id for a request to the data plane (the API inside a sandbox); null if there
+  /// is none.
   sandbox_pointer running(const std::string& id) const {
     const auto found = sandboxes_.find(id);
     if (found == sandboxes_.end() || found->second->now() != served_sandbox::state::running) return nullptr;
@@ -213,7 +214,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   e2b_gateway::options options_;
   request_router router_;
   std::shared_ptr<cofferdam::detail::async_semaphore>
-      places_;  // shared, because a sandbox returns its slot and may outlive this object
+      places_;  // permits for sandboxes; shared, because a sandbox may outlive this object and returns its permit
   std::map<cofferdam::detail::sha256_digest, std::weak_ptr<cofferdam::detail::async_semaphore>>
       shares_;  // one semaphore for each owner that has sandboxes
   memory_budget memory_;

@@ -125,7 +125,8 @@ class dispatcher {
       co_return;
     }
     if (port != envd_port) {
-      // The services of a secured sandbox are secured too. E2B's clients send the access token or the traffic token.
+      // The services of a secured sandbox (one with an access token) are secured too. E2B's clients send the access
+      // token or the traffic token.
       if (!may_enter(*sandbox, call) && !may_pass(*sandbox, call)) {
         co_await call.reply(unauthorized_reply());
         co_return;
@@ -313,8 +314,8 @@ class dispatcher {
       rpc.check_fields();
       co_await service.stream(std::move(method));
     } catch (const rpc_failure& failure) {
-      // After the first message, the failure would belong in the end envelope. But no service throws an rpc_failure
-      // then.
+      // After the first message, the failure would belong in the end envelope (the last message of a stream). But no
+      // service throws an rpc_failure after its first message.
       if (rpc.call().replied()) throw;
       failed = failure.failure();
     } catch (const error& failure) {

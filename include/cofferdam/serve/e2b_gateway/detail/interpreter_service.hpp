@@ -324,7 +324,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     runner_.emplace(std::move(opened));
   }
 
-  /// Makes the runner's context if it does not exist yet, or was lost.
+  /// Makes the runner's context for the client's `context`, if the runner's context does not exist yet or was lost.
   /// \return  false if the directory of the context does not exist.
   awaitable<bool> prepare(context_pointer context) {
     const std::vector<std::string> living = co_await runner_->contexts();

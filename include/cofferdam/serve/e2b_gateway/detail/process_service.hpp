@@ -260,7 +260,8 @@ class process_service {
                         "cwd '" + one_line(given) + "' does not exist");
   }
 
-  /// A slot among the sandbox's processes while a process is being started. The destructor returns it.
+  /// While a process is being started, counts it in `served_sandbox::starting`, for the limit of processes. The
+  /// destructor ends the counting.
   class starting {
    public:
     explicit starting(served_sandbox& sandbox) noexcept : sandbox_(sandbox) { ++sandbox_.starting; }

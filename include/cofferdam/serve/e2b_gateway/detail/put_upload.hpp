@@ -30,7 +30,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// A source that has only the current file of a source with several files.
+/// A file source that has only one file: the current file of the source `of`, which may have several files.
 class single_file_source final : public file_source {
  public:
   single_file_source(file_source& of, file_header header) : of_(of), header_(std::move(header)) {}
@@ -106,8 +106,8 @@ exec cat >&3)sh";
   }
 
   /// Writes a file with a shell in the sandbox.
-  /// \return no value if no shell could be started, or if a layer has refused it. Then nothing has been read or
-  ///     written.
+  /// \return no value if no shell could be started, or if a layer (middleware of the provider) has refused it. Then
+  ///     nothing has been read or written.
   static awaitable<std::optional<transferred_file>> write_in_place(any_environment& environment, file_source& source,
                                                                    std::string path) {
     command writer = argv("/bin/sh", "-c", std::string(script), "sh", "./" + path);

@@ -45,16 +45,17 @@ struct sandbox_settings {
   std::string id;
   std::string template_name;
   cofferdam::detail::sha256_digest owner{};
-  std::optional<std::string> token;  ///< set if the sandbox is secured
+  std::optional<std::string> token;  ///< the access token; absent if the sandbox is not secured
   std::optional<std::string>
-      traffic_token;  ///< for the further ports; set if the sandbox is secured and has such ports
+      traffic_token;  ///< the token for the further ports; present if the sandbox is secured and has such ports
   string_pairs metadata;
   string_pairs variables;
   bool pauses_at_end = false;
   std::uint64_t number = 0;  ///< counts the sandboxes in the order of their creation
 };
 
-/// One slot in the limit of all keys, and one slot in the share of one key. The destructor returns both.
+/// One permit of the gateway's limit of sandboxes, and one permit of the share of one API key. The destructor returns
+/// both.
 class owner_place {
  public:
   owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,

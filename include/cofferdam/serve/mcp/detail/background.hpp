@@ -117,7 +117,7 @@ class background_command {
   }
 };
 
-/// The background commands of a workspace.
+/// The background commands of one client's workspace (its environment, and the work in it).
 class background_commands {
  public:
   static constexpr std::size_t max_running = 16;
@@ -131,7 +131,7 @@ class background_commands {
       if (!entry->over()) ++count;
     return count;
   }
-  /// A slot among the running commands, for a command that is being started. The destructor returns it.
+  /// While a command is being started, counts it against `max_running`. The destructor ends the counting.
   class reservation {
    public:
     /// \throws error{exec_errc::too_large} if too many commands run already.

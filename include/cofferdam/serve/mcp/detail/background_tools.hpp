@@ -168,7 +168,7 @@ class basic_background_tools {
     co_return take_output(*found, self->kept_output_);
   }
 
-  /// Returns the output that was not read yet, and removes it from the buffer.
+  /// Returns the output that was not read yet, and removes it from the buffers of the command.
   /// \param max_bytes  the maximum number of bytes of each output stream.
   static answer take_output(background_command& from, std::size_t max_bytes) {
     boost::json::object facts;

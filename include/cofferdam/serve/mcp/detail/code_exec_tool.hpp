@@ -90,8 +90,8 @@ class basic_code_exec_tool {
         .hints(false, true, false, options.open_world());
   }
 
-  /// Runs a command. Sends its output to the client while it arrives, if the client wants that and the environment
-  /// supports it.
+  /// Runs a command. Sends the output to the client while the command runs, if the client wants such reports and the
+  /// environment supports them.
   static awaitable<answer> run(std::shared_ptr<const basic_code_exec_tool> self, call& invocation,
                                tools::checked_arguments arguments) {
     const std::shared_ptr<workspace> place = invocation.inside()->place;

@@ -20,7 +20,7 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 using cofferdam::detail::signal_name;
 
-/// The outcome of a command or of Python code, in the words of an answer.
+/// The outcome of a command or of Python code, as the answer of a tool states it.
 class command_outcome {
  public:
   const char* status = "failed";  ///< the member `status` of the JSON data

@@ -33,8 +33,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The methods of MCP. They answer requests from any transport, and of both eras: protocol versions up to 2025-11-25
-/// (legacy) and 2026-07-28 (modern).
+/// The methods of MCP. They answer requests from any transport (a byte stream or HTTP), and of both eras: protocol
+/// versions up to 2025-11-25 (legacy) and 2026-07-28 (modern).
 class dispatch {
  public:
   /// Sets the protocol version and the client's capabilities in a request. Returns an error reply if they are invalid;
@@ -151,7 +151,8 @@ class dispatch {
     return std::nullopt;
   }
 
-  /// Adds the members to a result that every result of the client's era has.
+  /// Adds the members that every result has in the client's protocol version: in the modern era (2026-07-28), the type
+  /// of the result and the name of the server. In the legacy era there are none.
   /// \param seconds  the time for which a client may cache the result; no value for a result that cannot be cached.
   static boost::json::object finished(const session_state& of, const request& pending, boost::json::object result,
                                       std::optional<int> seconds = std::nullopt) {
@@ -250,7 +251,7 @@ class dispatch {
     if (!requested_version) throw failure(invalid_params, "'protocolVersion' must be a string");
     if (capabilities == nullptr) throw failure(invalid_params, "'capabilities' must be an object");
     if (object_at(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
-    // The session keeps the client's capabilities, so their size is limited.
+    // The client's capabilities are kept as long as the client is connected, so their size is limited.
     if (pending.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
     of.version = std::string(negotiate(*requested_version));
     of.capabilities = *capabilities;
@@ -263,7 +264,8 @@ class dispatch {
   }
 
   // ---- the methods for tools ----
-  /// Returns the purpose of a sealed state: the client, the method, and the name, URI and arguments of the request.
+  /// Returns the purpose of a sealed state (a signed text that the client sends back, see `sealed_states`): the client,
+  /// the method, and the name, URI and arguments of the request.
   static std::string purpose(const session_state& of, const request& pending) {
     const boost::json::object& params = pending.message.params;
     std::string text = of.principal + '\0' + pending.message.method;

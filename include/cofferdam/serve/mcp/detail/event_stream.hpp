@@ -33,7 +33,8 @@ class event_stream final : public outlet {
   event_stream(const asio::any_io_executor& executor, std::shared_ptr<unread_answers> unread, std::string id,
                bool is_kept)
       : changed_(executor), unread_(std::move(unread)), id_(std::move(id)), is_kept_(is_kept) {}
-  /// Sets a callable that is called when the stream has ended and no writer sends it to a client. It must not throw.
+  /// Sets a callable that is called when the stream has ended and no writer (a coroutine that sends the events to a
+  /// client) is attached. It must not throw.
   void on_left(std::function<void()> told) { left_ = std::move(told); }
 
   const std::string& id() const noexcept { return id_; }
@@ -101,7 +102,7 @@ class event_stream final : public outlet {
   /// Makes the caller the writer that sends the events to the client. A previous writer then ends.
   /// \return the number of the new writer.
   std::uint64_t attach() {
-    // The flag stays set for the first writer, because the interruption may have happened before that writer began.
+    // `interrupted_` stays set for the first writer, because `interrupt` may have been called before that writer began.
     if (reader_++ != 0) interrupted_ = false;
     attached_ = true;
     changed_.notify();

@@ -268,7 +268,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   // ---- requests of the modern era: version 2026-07-28, without sessions ----
   static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
 
-  /// Returns the session of a token and a place name, which may be empty. Makes it if necessary; null at the limit.
+  /// Returns or makes the session of a token and a place name (see `place_field`; may be empty); null at the limit.
   std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
     const auto found = shared_.find({owner, name});
     std::shared_ptr<http_session> client_session;
@@ -295,7 +295,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
            " field is no name: 1 to 64 letters, digits, dots, hyphens and underscores";
   }
 
-  /// Returns an error response if the envelope of a modern request (2026-07-28) is invalid; otherwise no value.
+  /// Returns an error reply if header fields or `_meta` of a modern request (2026-07-28) are wrong; else no value.
   std::optional<std::string> modern_complaint(session& of, const rpc_message& message, const http_call& call,
                                               const std::string& version) const {
     const std::string id = message.id_text();

@@ -18,7 +18,8 @@
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// A session over HTTP. In the legacy era (protocol versions up to 2025-11-25) it belongs to one client. In the modern
-/// era (2026-07-28) it belongs to a token and a place name, and several clients may share it.
+/// era (2026-07-28) it belongs to a token and a place name (a client's name for an environment), and several clients
+/// may share it.
 class http_session : public std::enable_shared_from_this<http_session> {
  public:
   http_session(std::shared_ptr<session> served, std::string session_id, std::size_t token)
@@ -71,7 +72,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
   static constexpr std::size_t max_ended = 32;
   static constexpr std::size_t max_ended_bytes = std::size_t{4} * 1024 * 1024;
 
-  /// Removes the oldest streams that have ended and have no reader, until the others are within the limits.
+  /// Removes the oldest streams that have ended and are not being sent to a client, until the others are within the
+  /// limits.
   void forget_old() noexcept {
     std::size_t count = 0;
     std::size_t size = 0;

@@ -227,8 +227,7 @@ class line_reader {
   explicit line_reader(std::size_t longest) : longest_(longest) {}
 
   /// Finds the next line that is not empty, and removes it from `piece`.
-  /// \param line  receives the line without its line end; valid until the next call, and as long as the bytes of
-  ///              `piece`.
+  /// \param line  receives the line without its line end; valid until the next call, while the bytes of `piece` exist.
   /// \return      `nothing` if `piece` contains no further line end.
   found next(std::string_view& piece, std::string_view& line) {
     if (given_) {

@@ -21,8 +21,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// An object that is opened at its first use. All users share it. If it is lost, the next use opens a new object. If a
-/// user is cancelled, the opening continues for the others.
+/// An object that is opened at its first use. All callers share it. If it is lost, the next use opens a new object. If
+/// one caller is cancelled while the object is being opened, the opening continues for the other callers.
 template <class T>
 class lazy : public std::enable_shared_from_this<lazy<T>> {
  public:
@@ -38,8 +38,9 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
   std::uint64_t generation() const noexcept { return now_ ? generation_ : generation_ + 1; }
 
   /// Returns the object, and opens it if necessary.
-  /// \throws the exceptions of opening; error{exec_errc::environment_closed} after `refuse` or `close`;
-  ///     error{exec_errc::unsupported} if no way to open it was given.
+  /// \throws the exceptions of opening.
+  /// \throws error{exec_errc::environment_closed} after `refuse` or `close`.
+  /// \throws error{exec_errc::unsupported} if the constructor got no action that opens the object.
   static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
     if (!self->open_) throw error(exec_errc::unsupported, "this server has no such environment");
     for (;;) {

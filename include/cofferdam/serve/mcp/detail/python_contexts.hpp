@@ -32,7 +32,8 @@ class python_contexts {
   bool contains(const std::string& id) const { return all_.contains(id); }
   bool remove(const std::string& id) { return all_.erase(id) != 0; }
   bool empty() const noexcept { return all_.empty(); }
-  /// Returns true if the caller must start the coroutine that removes unused interpreters, because it does not run yet.
+  /// Returns true at the first call, and after `watch_no_more`. Then the caller must start the coroutine that removes
+  /// unused interpreters.
   bool watch() noexcept { return !std::exchange(watched_, true); }
   void watch_no_more() noexcept { watched_ = false; }
 

@@ -58,8 +58,8 @@ class outlet {
   /// Ends the request.
   /// \param last  the answer; no value if the request was cancelled.
   virtual void finish(std::optional<reply> last) = 0;
-  /// Closes the connection, so that the client reconnects to get the rest. Does nothing if the transport does not
-  /// support it.
+  /// Closes the connection, so that the client reconnects to get the rest. Does nothing if the client cannot reconnect,
+  /// as over standard input and output.
   virtual void interrupt() {}
 };
 

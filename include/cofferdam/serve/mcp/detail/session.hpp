@@ -25,8 +25,8 @@
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// The uniqueness of request ids in a session. They are unique if the session has one client. They are not unique if
-/// several clients share the session, as in HTTP of the modern era (2026-07-28), where all clients with one token do
-/// so.
+/// several clients share the session, as in HTTP of the modern era (2026-07-28), where clients with the same token and
+/// place name share a session.
 enum class request_ids { of_one_client, of_many_clients };
 
 /// A session with one client, or with several clients that share a token. It accepts messages, and runs each request in
@@ -87,7 +87,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       pending->ended = true;
       self->running_.erase(key);
       self->bytes_ -= pending->message.size;
-      // The transport may keep the request until the answer is sent, so the memory of its parameters is released now.
+      // The connection may keep the request until the answer is sent, so the memory of its parameters is released now.
       boost::json::object().swap(pending->message.params);
       pending->out->finish(pending->cancelled ? std::nullopt : self->kept(*pending, std::move(last)));
       if (self->running_.empty()) self->none_left_.notify();

@@ -142,7 +142,8 @@ class standard_streams {
     ::dup2(out_.get(), STDOUT_FILENO);
   }
 
-  /// Begins the redirection. Call it once, after the stream to the client has copied both descriptors.
+  /// Redirects descriptors 0 and 1. Call it once, after the `stdio_stream` was made: that stream has its own duplicates
+  /// of the original descriptors.
   void move_away() {
     const unique_fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     const bool has_errors = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;

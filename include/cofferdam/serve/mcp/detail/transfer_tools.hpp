@@ -181,7 +181,7 @@ class transfer_tools {
     any_environment* inside_;
     std::string path_;
   };
-  /// The recipe for a temporary folder, as `with_opened` needs it.
+  /// A recipe (an object with `open`) for a temporary folder. `with_opened` opens the folder, and closes it at the end.
   class aside {
    public:
     explicit aside(any_environment& inside) : inside_(&inside) {}

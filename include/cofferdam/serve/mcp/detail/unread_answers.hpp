@@ -13,8 +13,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A counter for the bytes of a session's answers that are in memory: unread answers, and answers that a client may
-/// fetch after it has reconnected.
+/// A counter for the bytes in memory of the answers of one session (the work for one client, or for clients that share
+/// a token): unread answers, and answers that a client may fetch after it has reconnected.
 class unread_answers {
  public:
   /// The limit in bytes at which a new request has to wait until its client has read earlier answers. If the client

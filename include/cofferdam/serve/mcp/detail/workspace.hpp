@@ -35,7 +35,8 @@ class opened_runner {
   any_runner runner;
 };
 
-/// The recipe for the workspace of each client.
+/// The plan by which a server makes the workspace of each client: how to open its environment and its runner, and
+/// limits.
 class workspace_plan {
  public:
   lazy<any_environment>::open_action open_environment;
@@ -110,8 +111,8 @@ class workspace : public std::enable_shared_from_this<workspace> {
   /// Returns the permit that `take_turn` has acquired. Its destructor lets the next call run.
   cofferdam::detail::held_permits turn() { return {turns_, 1}; }
 
-  /// Returns the numbers of the environment and of the runner. After a failure, `drop` finds the lost objects by these
-  /// numbers.
+  /// Returns the numbers of the environment and of the runner. Each opened object gets a new number. After a failure,
+  /// `drop` finds the lost objects by these numbers.
   std::pair<std::uint64_t, std::uint64_t> generation() const noexcept {
     return {environment_->generation(), runner_->generation()};
   }
