@@ -25,8 +25,9 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// for an error message. Models `coroutine_stream`.
 class attached_stream {
  public:
-  /// Makes a stream from a connection of an attach or an exec.
-  /// \param whose  a description for error messages, such as `the container x (unix:///var/run/docker.sock)`.
+  /// Makes a stream from the connection that a call "attach to a container" or "start an exec" has opened.
+  /// \param whose  a description of the program for error messages, such as `the container x
+  ///               (unix:///var/run/docker.sock)`.
   attached_stream(byte_stream raw, std::string whose)
       : raw_(std::move(raw)), state_(std::make_unique<state>()), whose_(std::move(whose)) {}
 

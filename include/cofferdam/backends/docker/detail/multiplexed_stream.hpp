@@ -36,9 +36,9 @@ class stream_piece {
   std::string_view content_;
 };
 
-/// A parser of the stream of a container or an exec without a terminal. It does no I/O: the caller passes received
-/// bytes to `next`. It stores only the head of a frame (8 bytes), and returns the content of a frame in the pieces in
-/// which it was received.
+/// A parser of the output stream of a container or an exec without a terminal. It does no I/O: the caller passes
+/// received bytes to `next`. It stores only the head of a frame (8 bytes), and returns the content of a frame in the
+/// pieces in which it was received.
 ///
 /// ```
 /// frame = channel(1) zero(3) length(4, big-endian) content(length)      ; a length of 0 is allowed

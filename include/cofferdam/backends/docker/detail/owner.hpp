@@ -101,9 +101,9 @@ inline process_view look_at_process(std::int64_t pid) {
 /// to find out whether that process still exists. It consists of the boot id, the PID namespace, the process id, and
 /// the start time; the last is needed because process ids are reused.
 ///
-/// A process of another boot or another PID namespace counts as a process of another host. It is not visible here, so
-/// its containers are never treated as left behind. Therefore, if programs in two containers use the same daemon, they
-/// do not remove each other's containers.
+/// A process of another boot or another PID namespace counts as a process of another host. This process cannot see that
+/// process, so containers of that process are never treated as left behind. Therefore, if programs in two containers
+/// use the same daemon, they do not remove each other's containers.
 class owner {
  public:
   owner(std::string boot, std::uint64_t pid_namespace, std::int64_t pid, std::uint64_t start_time)
