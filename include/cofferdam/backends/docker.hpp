@@ -129,8 +129,8 @@ class environment {
 ///
 /// The workspace is the folder /workspace. It is empty at first, and by default it is in memory. Each VOLUME of an
 /// image is also in memory, with a size limit that `isolation()` reports. The image's content of a VOLUME is copied
-/// there and must fit; for larger content see `container_options::volume` and `container_options::tmpfs`. If the daemon
-/// adds a mount that was not requested, `open()` throws error{exec_errc::provider_failed}.
+/// into this memory and must fit; for larger content see `container_options::volume` and `container_options::tmpfs`. If
+/// the daemon adds a mount that was not requested, `open()` throws error{exec_errc::provider_failed}.
 ///
 /// Commands get the environment variables of the image and of the options, and PATH, HOME (the workspace), LANG, TERM
 /// and TMPDIR.

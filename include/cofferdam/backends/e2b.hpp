@@ -128,8 +128,8 @@ class environment {
   awaitable<bool> end_process(std::int64_t pid);
 
   /// Opens a stream of the output that a running process writes from now on.
-  /// \throws error{exec_errc::not_found} if there is no such process. Some daemons report this only later: then
-  ///     `process_follower::next` throws the error.
+  /// \throws error{exec_errc::not_found} if there is no such process. Some versions of the sandbox's daemon report this
+  ///     only later: then `process_follower::next` throws the error.
   awaitable<process_follower> follow(std::int64_t pid);
 
   /// Opens a stream of the changes in a folder from now on.

@@ -72,7 +72,7 @@ class tracked_command : public command_transport {
   void kill() noexcept override {
     try {
       begin_end_at_once();
-    } catch (const std::exception&) {  // the command then ends at its time limit, or with its environment
+    } catch (const std::exception&) {  // the command then ends at its time limit, or when the environment is closed
     }
     moved_.notify();
   }
@@ -269,7 +269,7 @@ class tracked_command : public command_transport {
   /// Returns the process id of the script, or 0 before the script has begun.
   long script() const noexcept { return script_; }
   bool has_begun() const noexcept { return begun_; }
-  /// Returns true if the marks of the command's end have been received.
+  /// Returns true if the marks that report the command's end have been received.
   bool has_ended() const noexcept { return has_ended_; }
   /// Returns the output that was received before the mark that reports the start of the command. It contains error
   /// messages of the program that should start the command, such as the shell.

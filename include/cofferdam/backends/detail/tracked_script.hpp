@@ -260,7 +260,8 @@ inline std::string escaped_word(std::string_view word) {
 /// The way in which the end of a command with a terminal is detected.
 enum class terminal_end {
   told_by_daemon,  ///< the command replaces the script, and the daemon reports the end
-  marked,          ///< the script waits for the command, ends its remaining processes, and reports the end by marks
+  /// The script waits for the end of the command, ends the command's remaining processes, and reports the end by marks.
+  marked,
 };
 
 /// The arguments and environment variables with which a daemon starts `exec_script` for a command. The request to the
@@ -272,7 +273,7 @@ class exec_order {
   /// \param size       the size of the command's terminal. No value means no terminal.
   /// \param linger     the time for which remaining processes of the command's session may continue after the end of
   ///                   the command.
-  /// \param variables  `NAME=value`.
+  /// \param variables  the environment variables, as `NAME=value`.
   /// \param ends       the way in which the end of a command with a terminal is detected.
   exec_order(const std::string& mark, const std::string& directory, const std::optional<terminal_size>& size,
              std::chrono::milliseconds linger, const std::vector<std::string>& variables,
@@ -312,7 +313,7 @@ class exec_order {
 
   /// Returns true if the script can set all those environment variables that are not UTF-8 and that the daemon
   /// therefore cannot set. Their names must be valid in a shell.
-  /// \param variables  `NAME=value`.
+  /// \param variables  the environment variables, as `NAME=value`.
   static bool can_set(const std::vector<std::string>& variables) {
     return std::all_of(variables.begin(), variables.end(), [](const std::string& each) {
       return is_valid_utf8(each) || is_identifier(each.substr(0, each.find('=')));

@@ -72,13 +72,13 @@ class account_options {
   /// The API key; its environment variable is E2B_API_KEY. Its format is not checked, because compatible services use
   /// other formats than E2B.
   secret_string api_key;
-  /// The domain of the service; its variable is E2B_DOMAIN. Default: `e2b.app`.
+  /// The domain of the service; its environment variable is E2B_DOMAIN. Default: `e2b.app`.
   std::string domain;
-  /// The base URL of the API that creates and ends sandboxes; its variable is E2B_API_URL. Default:
+  /// The base URL of the API that creates and ends sandboxes; its environment variable is E2B_API_URL. Default:
   /// `https://api.DOMAIN`.
   std::string api_url;
-  /// One base URL for the daemons of all sandboxes; its variable is E2B_SANDBOX_URL. `{port}`, `{id}` and `{domain}` in
-  /// it are replaced. Default: each sandbox has its own URL, `https://PORT-ID.DOMAIN`.
+  /// One base URL for the daemons of all sandboxes; its environment variable is E2B_SANDBOX_URL. `{port}`, `{id}` and
+  /// `{domain}` in it are replaced. Default: each sandbox has its own URL, `https://PORT-ID.DOMAIN`.
   std::string sandbox_url;
   /// A PEM file of certificates that are trusted instead of the system's; empty means that the system's are trusted.
   std::string ca_file;

@@ -33,7 +33,7 @@ class attached_stream {
 
   /// Reads some bytes of the program's standard output.
   /// \throws error{exec_errc::provider_lost} if the connection fails, and also at the end of the stream, because the
-  ///     programs that use this class do not end by themselves.
+  ///     programs whose streams these are (a warden or `lease_script`) do not end by themselves.
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
     try {
       const std::size_t got = co_await next_output(into);

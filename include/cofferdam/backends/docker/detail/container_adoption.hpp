@@ -32,13 +32,14 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Begins the command session (the object that starts and tracks commands) of an adopted container, and uses a warden
 /// (a helper program in the container) to start the commands.
-/// \return  false if no warden can be started in the container, and the settings allow execs instead.
+/// \return  false if no warden can be started in the container, and `settings->by` allows Docker execs instead.
 inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
                                          std::shared_ptr<const sandbox_settings> settings,
                                          std::shared_ptr<exec_place> place, adopted_container there, user_ids ids,
                                          std::vector<std::string> variables) {
   if (!takes_warden(settings->by, there.machine)) co_return false;
-  isolation_report isolation;  // other kinds of isolation depend on the container's creator and are not known here
+  // The creator of the container has determined the other kinds of isolation, and this program does not know them.
+  isolation_report isolation;
   isolation.set(isolation_kind::process_tree, "everything the command started");
   isolation.set(isolation_kind::host_death, "everything the commands started");
   warden_settings for_warden = warden_settings_for(into, *settings, std::move(isolation));

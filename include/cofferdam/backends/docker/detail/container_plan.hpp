@@ -50,8 +50,10 @@ inline std::string host_name() {
 /// needs.
 class container_plan {
  public:
-  image source;     ///< the image of the container
-  bool has_warden;  ///< true if the first program is a warden; otherwise it is the shell with `lease_script`
+  image source;  ///< the image of the container
+  /// True if the container's first program is a warden (the helper program that starts the commands). False if it is a
+  /// shell that runs `lease_script`.
+  bool has_warden;
   create_request request;
   user_ids guest;  ///< the user of the commands
   /// The VOLUMEs of the image that are replaced by in-memory file systems.
@@ -95,7 +97,7 @@ inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
   }
   const std::string user = request.guest_user();
   user_ids ids = co_await ids_of(api, from, user, here);
-  // An image may define another name for root. Commands run as root only if the options choose root.
+  // An image may define another name for the user root (id 0). Commands run as root only if the options choose root.
   if (ids.is_root() && options.user().empty()) ids = user_ids(1000, 1000);
   request.guest_ids(ids.uid(), ids.gid());
   if (api->kind() == engine_kind::podman) request.unowned_memory();

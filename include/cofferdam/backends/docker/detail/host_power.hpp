@@ -65,7 +65,7 @@ inline std::string usual_spelling(std::string_view path) {
 
 /// Returns true if a container that can access this folder or file of the daemon's machine could control that machine.
 /// That is so if the path is in one of the lists above, is beneath a listed path, or contains one.
-/// \param path  absolute, without `.`, `..` and double slashes; empty for `/`.
+/// \param path  absolute, without `.`, `..` and double slashes. Empty means `/`.
 inline bool gives_power(std::string_view path) {
   using cofferdam::detail::is_beneath;
   const std::string clean = usual_spelling(path);

@@ -69,7 +69,7 @@ inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, s
 }
 
 /// Reads the response to a pull or a build to its end, and reports its events.
-/// \param tell  called with each event; may be empty.
+/// \param tell  called with each event. Empty means that no events are reported.
 /// \return  the id of the new image; empty if the response does not contain it.
 /// \throws  the error made by `stream_error` if the operation failed.
 inline awaitable<std::string> follow_progress(cofferdam::detail::http_exchange answer, api_call doing,

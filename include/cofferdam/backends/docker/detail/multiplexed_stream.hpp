@@ -71,10 +71,10 @@ class multiplexed_stream {
     return std::nullopt;
   }
 
-  /// Returns true if the stream is between two frames, so that it may end here.
+  /// Returns true if the stream is between two frames, so that it may end at this point.
   bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
 
-  /// Checks that the stream may end here. Call this when it has ended.
+  /// Checks that the stream may end at this point. Call this when the stream has ended.
   /// \throws error{exec_errc::provider_lost} if the stream ended inside a frame. An end between two frames does not
   ///     prove that the program has succeeded.
   void finish() const {

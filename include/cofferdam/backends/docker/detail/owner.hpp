@@ -116,7 +116,7 @@ class owner {
     struct stat status {};
     const process_view self = look_at_process(::getpid());
     std::error_code failure;
-    const bool is_ours =  // false if /proc belongs to another PID namespace, where our process ids mean other processes
+    const bool is_ours =  // false if /proc belongs to another PID namespace, where these ids mean other processes
         std::filesystem::read_symlink("/proc/self", failure) == std::to_string(::getpid());
     if (!is_ours || !is_boot(boot) || ::stat("/proc/self/ns/pid", &status) != 0 ||
         self.what() != process_view::state::running)

@@ -74,7 +74,7 @@ class progress_stream {
     return event;
   }
 
-  /// Checks that the response may end here. Call this when it has ended.
+  /// Checks that the response may end at this point. Call this when the response has ended.
   /// \throws error{exec_errc::provider_lost} if the response ended inside an object.
   void finish() const {
     if (size_ > 0)

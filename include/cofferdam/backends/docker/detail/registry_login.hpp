@@ -104,7 +104,7 @@ class registry_credentials {
 };
 
 /// Returns the name of a registry as Docker's configuration and credential helpers use it. Only Docker Hub has a
-/// special name there.
+/// special name in that configuration.
 inline std::string registry_server(std::string_view registry) {
   if (registry == image_name::hub) return "https://index.docker.io/v1/";
   return std::string(registry);

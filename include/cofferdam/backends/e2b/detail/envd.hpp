@@ -253,7 +253,7 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// Runs a small script of this library to its end, and discards its output.
   /// \param as_root  true to run the script as root if the daemon permits this. This is needed because a command may
-  ///                 run processes as another user, which the user of the settings may not signal.
+  ///                 run processes as another user, which the configured user may not signal.
   /// \return         true if the script has exited with code 0.
   static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, bool as_root,
                                     const char* doing) {
@@ -308,7 +308,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Sends a request that reads or writes a file.
-  /// \param own the failure of the object that supplies the request's body, without a value as long as there is no
+  /// \param  own  the failure of the object that supplies the request's body, without a value as long as there is no
   ///              failure. May be null. The caller keeps it until the awaitable completes.
   /// \throws the error in `own` if there is one; otherwise the failure of the connection as
   ///     error{exec_errc::provider_lost}.

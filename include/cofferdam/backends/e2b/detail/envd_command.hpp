@@ -100,7 +100,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
       self->begin_end_at_once();
     }
     if (self->has_ended() && self->stopped_ && self->ending() == ender::none) {
-      // A process outside the session has the output open, or the command only pretends to have ended.
+      // A process outside the command's session has the output open, or the command only pretends to have ended.
       self->begin_end_at_once();
     }
     co_await self->until_ended();
