@@ -46,7 +46,7 @@ class sandbox_settings;
 /// the daemon removes the container, and all processes in it, a moment later.
 ///
 /// The environment may be moved while no operation is under way.
-/// \par Threads  any thread, as `local_environment` documents it.
+/// \par Threads  may be used from several threads, under the rules that `local_environment` documents.
 class environment {
  public:
   /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
@@ -167,9 +167,10 @@ class provider {
   /// \param time  zero or more. Default: 100 ms.
   provider& output_grace(std::chrono::milliseconds time);
 
-  /// Makes a container and returns an environment in it. Pulls or builds the image first if necessary; concurrent calls
-  /// share one pull or build. The first use of a daemon in a process also removes containers and other objects that
-  /// dead processes of this host have left in that daemon.
+  /// Makes a container and returns an environment in it. Pulls or builds the image first if necessary. Concurrent calls
+  /// share one pull. Concurrent builds of the same image run one after another, so that the later ones use the daemon's
+  /// build cache. The first use of a daemon in a process also removes containers and other objects that dead processes
+  /// of this host have left in that daemon.
   /// \throws error{exec_errc::provider_failed, permission_denied} if no daemon can be used; error{exec_errc::not_found}
   ///     if the image does not exist; error{exec_errc::unsupported} if commands cannot be started in the requested way
   ///     (see `command_transport`); error{exec_errc::provider_failed} if the daemon did not apply the settings;

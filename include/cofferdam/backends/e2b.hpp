@@ -153,7 +153,7 @@ class environment {
 
   /// Returns the id of the sandbox, for `in_sandbox`.
   const std::string& id() const;
-  /// Returns the service's information about the sandbox, from the time when it was opened.
+  /// Returns the service's information about the sandbox, from the time when the environment was opened.
   const sandbox_info& info() const;
   /// Returns the absolute path of the workspace in the sandbox.
   const std::string& workspace() const;
@@ -247,8 +247,8 @@ class provider {
   provider& without_internet();
   /// Sets rules for the outgoing connections of the sandbox and for access to its ports.
   provider& network(network_rules rules);
-  /// Creates the sandbox without an access token, so that any client can use its daemon. This is for services that do
-  /// not support tokens.
+  /// Creates the sandbox without an access token, so that any client can use the sandbox's daemon. This is for services
+  /// that do not support tokens.
   provider& without_token();
   /// Adds members to the JSON object of the request that creates the sandbox. They replace members of the same name
   /// that the other options have set.

@@ -29,8 +29,8 @@ class container_check {
   container_check(isolation_report isolation, std::vector<std::string> missing)
       : isolation_(std::move(isolation)), missing_(std::move(missing)) {}
 
-  /// Returns the isolation that the applied settings provide. The kind `host_death` is not included, because it depends
-  /// on the connection.
+  /// Returns the isolation that the applied settings provide. The kind `host_death` (what ends if the host program
+  /// dies) is not included, because it depends on the connection to the container, not on settings.
   const isolation_report& isolation() const noexcept { return isolation_; }
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }

@@ -145,7 +145,7 @@ class ignore_pattern {
     }
   }
 
-  // Parses a set. `at` is the position after the `[`. Returns the position after the `]`.
+  // Parses a set of characters, `[...]`. `at` is the position after the `[`. Returns the position after the `]`.
   std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
     token set;
     set.what = kind::set;

@@ -134,7 +134,7 @@ class dockerfile_context {
   const std::vector<context_entry>& entries() const noexcept { return entries_; }
   /// Returns the total size of all files in bytes.
   std::uint64_t total_bytes() const noexcept { return total_; }
-  /// Returns the path of the Dockerfile in the archive.
+  /// Returns the path of the Dockerfile in the archive that is sent to the daemon.
   const std::string& dockerfile() const noexcept { return name_; }
   /// Returns the content of a Dockerfile that is outside the context. It must be sent under the name `dockerfile()`. No
   /// value if the Dockerfile is inside the context.

@@ -90,7 +90,7 @@ class engine {
   /// Returns a description of a container for error messages.
   std::string container(const std::string& name) const { return "the container " + name + " (" + address() + ")"; }
   engine_kind kind() const noexcept { return kind_; }
-  /// Returns true if the daemon prefers BuildKit for builds, according to its response to the ping.
+  /// Returns true if the daemon prefers BuildKit for builds, according to its response to `GET /_ping`.
   bool prefers_buildkit() const noexcept { return prefers_buildkit_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 

@@ -31,7 +31,7 @@ class daemon_search {
       : candidates_(std::move(candidates)), tried_(std::move(tried)) {}
 
   /// Returns the addresses to try, in order; at least one. If a daemon was selected, this is its address. Otherwise
-  /// these are the usual sockets that exist, or `default_socket` if none exists.
+  /// these are those of the usual sockets (see `find_daemon`) that exist, or `default_socket` if none exists.
   const std::vector<daemon_location>& candidates() const noexcept { return candidates_; }
 
   /// Returns the sources of the daemon's address that were checked, in order, for an error message. An element is a

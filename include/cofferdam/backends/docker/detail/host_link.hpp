@@ -104,7 +104,7 @@ class host_link {
     co_return unique_fd();
   }
 
-  /// Removes the folders that dead processes of this host have left behind.
+  /// Removes the folders of host links that dead processes of this host have left behind.
   static void sweep(const owner& here) {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
