@@ -40,13 +40,13 @@ class sandbox_settings;
 /// `suspendable_environment`.
 ///
 /// In a container that this library has made, the first program is a warden: a small helper program of this library
-/// that starts, watches and ends the commands. If commands are execs (see `command_transport`), the first program is a
-/// shell instead, which only keeps the container running. Such a container ends together with the connection to its
-/// first program. If the host program dies, or the environment is destroyed without `close()`, the daemon removes the
-/// container, and all processes in it, a moment later.
+/// that starts, watches and ends the commands. If each command is a Docker exec instead (see `command_transport`), the
+/// first program is a shell, which only keeps the container running. In both cases, the container ends together with
+/// the connection to its first program. If the host program dies, or the environment is destroyed without `close()`,
+/// the daemon removes the container, and all processes in it, a moment later.
 ///
 /// The environment may be moved while no operation is under way.
-/// \par Threads  any thread, as `local_environment` documents it.
+/// \par Threads  may be used from several threads, under the rules that `local_environment` documents.
 class environment {
  public:
   /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
@@ -94,18 +94,19 @@ class environment {
   /// is first.
   std::vector<background_command> background();
   /// Ends the processes that a command has left running (see `background()`), and waits for their end. The processes
-  /// get SIGTERM, and SIGKILL after the grace period. This function cannot be cancelled.
+  /// get SIGTERM, and SIGKILL after the grace period (`provider::kill_grace`). This function cannot be cancelled.
   /// \param number  `background_command::number()`.
   /// \throws error{exec_errc::not_found} if no process of the command is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
-  /// Returns the container's name in the daemon. This library has chosen it, unless the container is adopted.
+  /// Returns the container's name in the daemon. This library has chosen the name, unless the container comes from
+  /// `in_container`.
   const std::string& container_name() const;
   /// Returns the container's id in the daemon.
   const std::string& container_id() const;
 
-  /// Ends all commands and removes the container. A container adopted by `in_container` is not removed; only the
-  /// processes of this environment's commands are ended. Commands that are still running fail with
+  /// Ends all commands and removes the container. A container from `in_container` is not removed; only the processes of
+  /// this environment's commands are ended. Commands that are still running fail with
   /// error{exec_errc::environment_closed}.
   ///
   /// This function cannot be cancelled, and a second call waits for the first. The daemon has 60 s to answer each
@@ -128,8 +129,8 @@ class environment {
 ///
 /// The workspace is the folder /workspace. It is empty at first, and by default it is in memory. Each VOLUME of an
 /// image is also in memory, with a size limit that `isolation()` reports. The image's content of a VOLUME is copied
-/// there and must fit; for larger content see `container_options::volume` and `container_options::tmpfs`. If the daemon
-/// adds a mount that was not requested, `open()` throws error{exec_errc::provider_failed}.
+/// into this memory and must fit; for larger content see `container_options::volume` and `container_options::tmpfs`. If
+/// the daemon adds a mount that was not requested, `open()` throws error{exec_errc::provider_failed}.
 ///
 /// Commands get the environment variables of the image and of the options, and PATH, HOME (the workspace), LANG, TERM
 /// and TMPDIR.
@@ -142,14 +143,15 @@ class provider {
   /// Sets the settings of the container, such as its user, limits and mounts.
   provider& options(container_options new_options);
   /// Selects the Docker daemon. Default: the daemon that the docker command would use. That is the daemon of
-  /// DOCKER_HOST, else of the current context, else of the usual sockets.
+  /// DOCKER_HOST, else of the current docker context, else of the first usable socket at the usual paths, such as
+  /// /var/run/docker.sock.
   provider& daemon(daemon_choice choice);
   /// Sets how commands are started. Default: by a warden if there is one for the container's processor architecture,
-  /// otherwise by execs. The results report the guarantees of the chosen way in `isolation()`.
+  /// otherwise by Docker execs. The results report the guarantees of the chosen way in `isolation()`.
   provider& by(command_transport how);
   /// Sets a function that receives the progress of a pull or a build. It is called on the executor of the coroutine
-  /// that opens, one call at a time. g++ before 13 rejects a temporary lambda that captures by value: give the lambda a
-  /// name first.
+  /// that awaits `open()`, one call at a time. g++ before 13 rejects a temporary lambda that captures by value: give
+  /// the lambda a name first.
   provider& progress(cofferdam::detail::callable_argument<void(const progress_event&)> listener);
   /// Sets the shell that runs commands given as a shell line.
   /// \param path  absolute path in the container. The shell must accept `-c -- LINE`. Default: bash, or /bin/sh if the
@@ -165,9 +167,10 @@ class provider {
   /// \param time  zero or more. Default: 100 ms.
   provider& output_grace(std::chrono::milliseconds time);
 
-  /// Makes a container and returns an environment in it. Pulls or builds the image first if necessary; concurrent calls
-  /// share one pull or build. The first use of a daemon in a process also removes containers and other objects that
-  /// dead processes of this host have left in that daemon.
+  /// Makes a container and returns an environment in it. Pulls or builds the image first if necessary. Concurrent calls
+  /// share one pull. Concurrent builds of the same image run one after another, so that the later ones use the daemon's
+  /// build cache. The first use of a daemon in a process also removes containers and other objects that dead processes
+  /// of this host have left in that daemon.
   /// \throws error{exec_errc::provider_failed, permission_denied} if no daemon can be used; error{exec_errc::not_found}
   ///     if the image does not exist; error{exec_errc::unsupported} if commands cannot be started in the requested way
   ///     (see `command_transport`); error{exec_errc::provider_failed} if the daemon did not apply the settings;
@@ -204,21 +207,22 @@ provider from_dockerfile(std::filesystem::path context);
 /// Several environments may be open in one container.
 ///
 /// By default, each environment copies a warden (the helper program that starts the commands) into a private folder in
-/// /tmp, or in another folder that allows writing and executing. An exec starts the warden, and its file is removed at
-/// once. If no warden can be started, commands are execs (see `command_transport`).
+/// /tmp, or in another folder that allows writing and executing. A Docker exec starts the warden, and the warden's file
+/// is then removed at once. If no warden can be started, each command is an exec (see `command_transport`).
 ///
 /// Only three kinds of options have an effect: `user` (default: the container's own user), `working_directory` (made if
 /// it is missing, never emptied), and the environment variables. HOME is the workspace.
 ///
 /// The isolation of the container itself is unknown, so `isolation()` reports only the guarantees that this library
 /// adds. A process of the same user can kill the warden, for example by `kill -9 -1`; on Linux 6.12 and newer, Landlock
-/// prevents this for our commands. If the warden is killed, operations fail with error{exec_errc::provider_lost}, and
-/// running processes may continue. If commands are execs, running processes may also continue when this program dies.
-/// The end of the container is error{exec_errc::provider_lost} too.
+/// prevents this for the commands of this library. If the warden is killed, operations fail with
+/// error{exec_errc::provider_lost}, and running processes may continue. If commands are execs, running processes may
+/// also continue when this program dies. If the container ends, operations fail with error{exec_errc::provider_lost}
+/// too.
 /// \param name_or_id  name or id of the container, as for the docker command.
-/// \throws error{exec_errc::invalid_argument} if `name_or_id` is neither. `open` throws error{exec_errc::not_found} if
-///     the container does not exist, or if its workspace does not exist and cannot be made;
-///     error{exec_errc::provider_failed} if the container does not run.
+/// \throws error{exec_errc::invalid_argument} if `name_or_id` is not a valid name or id. `open` throws
+///     error{exec_errc::not_found} if the container does not exist, or if its workspace does not exist and cannot be
+///     made; error{exec_errc::provider_failed} if the container does not run.
 provider in_container(std::string_view name_or_id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker

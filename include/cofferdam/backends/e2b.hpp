@@ -47,14 +47,15 @@ class code_interpreter;
 ///
 /// Commands are processes of envd, E2B's daemon in the sandbox. Each command runs inside a small script and in its own
 /// session. A time limit, a cancellation and the destructor of a `process` end all processes of that session, and all
-/// processes that have the command's variables (SIGTERM, then SIGKILL after the grace period). When a command ends, the
-/// remaining processes of its session are ended. Processes outside the session are ended if they still have the
-/// command's output open; otherwise they continue until the sandbox ends.
+/// processes that have inherited the environment variable with which this library marks the command (SIGTERM, then
+/// SIGKILL after the grace period, `provider::kill_grace`). When a command ends, the remaining processes of its session
+/// are ended. Processes outside the session are ended if they still have the command's output open; otherwise they
+/// continue until the sandbox ends.
 ///
 /// A hostile command can fake its exit code. Death by SIGPIPE is reported as exit code 141. Death by SIGINT is reported
 /// as exit code 130, unless ^C was typed on the command's terminal. `background_policy::keep` leads to
 /// error{exec_errc::unsupported}. The sandbox must have /bin/sh, and for files also cat, stat, readlink, mv, mkdir and
-/// find. Whole process trees can be ended only if it has `setsid`.
+/// find. Whole process trees can be ended only if the sandbox has `setsid`.
 ///
 /// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. The remaining lifetime is kept
 /// at half of `lifetime` or more while commands run, and at each use of the environment.
@@ -71,15 +72,15 @@ class environment {
   /// Runs a command to its end. Every outcome of the command is a result, including a time limit. A command that may
   /// have started is never sent again.
   /// \throws error{exec_errc::environment_closed} after `close()`.
-  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory} if the working directory is not
-  ///     acceptable.
+  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory} if the command's working directory is not
+  ///     a directory of the workspace.
   /// \throws error{exec_errc::provider_lost}, with the output so far, if the sandbox or the connection is lost.
   /// \par Cancellation  terminal. All processes of the command get SIGTERM, and SIGKILL after the grace period. Then
   ///                    the function throws error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
-  /// Starts a command. If the command cannot be started, the returned process has already ended, and its result has the
-  /// reason.
+  /// Starts a command. If the command cannot be started, the returned process has already ended, and its result
+  /// contains the reason.
   /// \throws the errors of `run_command`.
   awaitable<process> start(command c);
 
@@ -127,8 +128,8 @@ class environment {
   awaitable<bool> end_process(std::int64_t pid);
 
   /// Opens a stream of the output that a running process writes from now on.
-  /// \throws error{exec_errc::not_found} if there is no such process. Some daemons report this only later: then
-  ///     `process_follower::next` throws the error.
+  /// \throws error{exec_errc::not_found} if there is no such process. Some versions of the sandbox's daemon report this
+  ///     only later: then `process_follower::next` throws the error.
   awaitable<process_follower> follow(std::int64_t pid);
 
   /// Opens a stream of the changes in a folder from now on.
@@ -136,11 +137,13 @@ class environment {
   /// \param depth  `watch_depth::folder` for the files of this folder only, `watch_depth::tree` for all folders beneath
   ///               it too.
   /// \throws error{exec_errc::not_found} if the folder does not exist.
-  /// \throws error{exec_errc::unsupported} if the daemon cannot watch folders beneath it.
+  /// \throws error{exec_errc::unsupported} if `depth` is `watch_depth::tree` and the sandbox's daemon can only watch
+  ///     single folders.
   awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder);
 
   /// Returns a URL with which any client can read one file (GET). Treat the URL as a secret.
-  /// \param path        relative to the workspace. The daemon follows symbolic links in it as root.
+  /// \param path        relative to the workspace. The sandbox's daemon follows symbolic links in the path, with the
+  ///                    rights of root.
   /// \param expiration  the end of the URL's validity, in seconds since 1970. If absent, the URL is valid as long as
   ///                    the sandbox exists.
   std::string download_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
@@ -150,14 +153,14 @@ class environment {
 
   /// Returns the id of the sandbox, for `in_sandbox`.
   const std::string& id() const;
-  /// Returns the service's information about the sandbox, from the time when it was opened.
+  /// Returns the service's information about the sandbox, from the time when the environment was opened.
   const sandbox_info& info() const;
   /// Returns the absolute path of the workspace in the sandbox.
   const std::string& workspace() const;
   /// Returns the URL of a port in the sandbox, for example of a server that a command has started.
   std::string port_url(std::uint16_t port) const;
-  /// Ends all commands and the sandbox. If the environment comes from `in_sandbox`, it only ends the processes of its
-  /// commands, and the sandbox continues. Pending commands fail with error{exec_errc::environment_closed}. Cannot be
+  /// Ends all commands and the sandbox. If the environment comes from `in_sandbox`, only the processes of its commands
+  /// are ended, and the sandbox continues. Pending commands fail with error{exec_errc::environment_closed}. Cannot be
   /// cancelled. A second call waits for the first.
   /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more. The sandbox ends at the end of
   ///     its lifetime in this case.
@@ -182,21 +185,21 @@ class environment {
   cofferdam::detail::environment_handle<detail::sandbox> handle_;
 };
 
-/// The recipe of environments in E2B or in a compatible service: `e2b::from_template("base")`. Each environment is one
-/// sandbox. A value type that holds no connection. Each setter returns the recipe, so that calls can be chained.
+/// A recipe for environments in E2B or in a compatible service: `e2b::from_template("base")`. Each `open()` returns an
+/// environment in one sandbox. A value type that holds no connection. Setters can be chained.
 ///
 /// By default the API key is read from the environment variable E2B_API_KEY, and the service is e2b.app. Other
-/// variables (E2B_DOMAIN, E2B_API_URL, E2B_SANDBOX_URL) and the setters override these defaults. `open()` reads the
-/// variables. TLS certificates are always verified. No error, warning or result contains the key or a token. Redirects
-/// are not followed.
+/// environment variables (E2B_DOMAIN, E2B_API_URL, E2B_SANDBOX_URL) and the setters override these defaults. `open()`
+/// reads the environment variables. TLS certificates are always verified. No error, warning or result contains the key
+/// or a token. Redirects are not followed.
 ///
 /// There are three time limits: `request_timeout` for one call to the service, `default_timeout` for a command,
 /// `lifetime` for the sandbox. If the service is too busy for a call (429, 503), the call is repeated after growing
 /// pauses, which are at least as long as the service requests. Other failed calls are repeated only if a repetition
 /// cannot execute them twice.
 ///
-/// The workspace is the folder `workspace` in the user's home. It is created if it does not exist. The variable HOME is
-/// the path of the workspace.
+/// The workspace is the folder `workspace` in the user's home. It is created if it does not exist. The environment
+/// variable HOME of commands is the path of the workspace.
 class provider {
  public:
   explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
@@ -211,13 +214,13 @@ class provider {
   /// Sets one base URL for the daemons of all sandboxes. `{port}`, `{id}` and `{domain}` in it are replaced. Default:
   /// the value of E2B_SANDBOX_URL, otherwise `https://PORT-ID.DOMAIN`.
   provider& sandbox_url(std::string url);
-  /// Sets all options of the account at once, and so replaces earlier ones.
+  /// Sets all options of the account at once. They replace the options that were set before, for example by `api_key`.
   provider& account(account_options new_options);
   /// Trusts the certificates in this PEM file instead of the certificates of the system.
   provider& ca_file(std::string path);
   /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   provider& allow_plain_http();
-  /// Sets the form of the calls that create and connect. Default: `dialect::automatic`.
+  /// Sets the form of the HTTP calls that create a sandbox or connect to one. Default: `dialect::automatic`.
   provider& form(dialect which);
   /// Sets the time limit of one call to the service, including its retries. More than zero. Default: 60 seconds.
   provider& request_timeout(std::chrono::milliseconds limit);
@@ -244,8 +247,8 @@ class provider {
   provider& without_internet();
   /// Sets rules for the outgoing connections of the sandbox and for access to its ports.
   provider& network(network_rules rules);
-  /// Creates the sandbox without an access token, so that any client can use its daemon. This is for services that do
-  /// not support tokens.
+  /// Creates the sandbox without an access token, so that any client can use the sandbox's daemon. This is for services
+  /// that do not support tokens.
   provider& without_token();
   /// Adds members to the JSON object of the request that creates the sandbox. They replace members of the same name
   /// that the other options have set.
@@ -255,17 +258,19 @@ class provider {
   provider& user(std::string name);
   /// Sets the folder of the workspace. The path is absolute, or relative to the user's home. Default: `workspace`.
   provider& workspace(std::string path);
-  /// Sets the time limit of commands that have none. More than zero, or `no_timeout`. Default: 5 minutes.
+  /// Sets the time limit of commands that have no time limit of their own. More than zero, or `no_timeout`. Default: 5
+  /// minutes.
   provider& default_timeout(std::chrono::milliseconds limit);
-  /// Sets the time from SIGTERM to SIGKILL when a command is ended. Zero or more. Default: 500 ms.
+  /// Sets the grace period: the time from SIGTERM to SIGKILL when a command is ended. Zero or more. Default: 500 ms.
   provider& kill_grace(std::chrono::milliseconds time);
-  /// Reads these variables instead of the environment variables of this program, for tests.
+  /// Reads the settings from `around` instead of the environment variables of this program, for tests.
   provider& variables_from(surroundings around);
 
   /// Creates a sandbox, or connects to an existing one, and prepares the workspace. After an error, a sandbox that this
-  /// call has created is ended. If the service cannot be reached for this, the sandbox ends at the end of its lifetime.
-  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid.
-  /// \throws error{exec_errc::permission_denied} if the service refuses the key.
+  /// call has created is ended. If the service cannot be reached to end it, the sandbox ends at the end of its
+  /// lifetime.
+  /// \throws error{exec_errc::invalid_argument} if there is no API key, or an option is invalid.
+  /// \throws error{exec_errc::permission_denied} if the service refuses the API key.
   /// \throws error{exec_errc::not_found} if the template or the sandbox does not exist.
   /// \throws error{exec_errc::provider_failed} if the service cannot be reached or fails.
   /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
@@ -287,10 +292,10 @@ class provider {
 provider from_template(std::string name = "base");
 
 /// Returns a recipe that connects to an existing sandbox. `open()` resumes the sandbox if it is paused, and extends its
-/// remaining lifetime to at least `lifetime`. `close()` leaves the sandbox running. The variables of the recipe are set
-/// for each command.
+/// remaining lifetime to at least `lifetime`. `close()` leaves the sandbox running. Environment variables that
+/// `provider::variable` has set apply to each command, not to the processes that the sandbox already runs.
 /// \param id  the result of `environment::id()`.
-/// \throws error{exec_errc::invalid_argument} if this is not a valid id.
+/// \throws error{exec_errc::invalid_argument} if `id` is not a valid sandbox id.
 provider in_sandbox(std::string id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -16,12 +16,12 @@
 
 #include <sys/types.h>
 
-// The library's ends of a command's standard streams, for a backend that transfers the data in messages instead of
+// This program's side of a command's standard streams, for a backend that transfers the data in messages instead of
 // pipes.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The buffer of a command's output. A coroutine of the backend fills it with received messages.
+/// The buffer of a command's output. A coroutine of the backend appends the output from received messages.
 class carried_output final : public buffered_output {
  public:
   /// Makes an empty buffer.

@@ -32,9 +32,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A command that runs inside `exec_script`. The script writes marks into the outputs, which report the start and the
-/// end of the command. Three coroutines serve the command: one carries its output, one its input, and one ends it. The
-/// derived class provides the streams and the calls of its backend.
+/// A command that runs inside `exec_script`. The script writes marks (short texts) into the command's outputs, which
+/// report the start and the end of the command. Three coroutines serve the command: one receives its output, one sends
+/// its input, and one ends it. The derived class provides the streams and the calls of its backend, such as Docker or
+/// E2B.
 class tracked_command : public command_transport {
  public:
   static constexpr paced_by pace = paced_by::transport;
@@ -71,7 +72,7 @@ class tracked_command : public command_transport {
   void kill() noexcept override {
     try {
       begin_end_at_once();
-    } catch (const std::exception&) {  // the command then ends at its time limit, or with its environment
+    } catch (const std::exception&) {  // the command then ends at its time limit, or when the environment is closed
     }
     moved_.notify();
   }
@@ -92,11 +93,12 @@ class tracked_command : public command_transport {
   using clock = std::chrono::steady_clock;
   enum class ender { none, works, done };
 
-  /// The maximum number of unread output bytes. No further output is read above this number.
+  /// The limit of the number of buffered output bytes. While at least this number is buffered, no further output is
+  /// received from the backend.
   static constexpr std::size_t window = 64 * 1024;
 
   /// Makes a command that has not been started.
-  /// \param mark     the text that precedes every mark of the script.
+  /// \param mark     the text with which each mark of the script begins.
   /// \param program  the program's name for error messages.
   tracked_command(running_command& command, const asio::any_io_executor& executor, const std::string& mark,
                   std::string program, bool has_input)
@@ -125,31 +127,32 @@ class tracked_command : public command_transport {
   /// Ends the command: sends SIGTERM, waits for the grace period, and sends SIGKILL to all processes of the command.
   virtual awaitable<void> finish_off() = 0;
   /// Sends a signal to processes of the command.
-  /// \param scope  as for `signal_script`.
+  /// \param scope  the processes: the argument $3 of `signal_script`.
   virtual awaitable<void> signal(int number, char scope) = 0;
   /// Writes to the command's input. Waits while the command does not read.
   virtual awaitable<void> write(bytes_view data) = 0;
   /// Closes the command's input.
   virtual awaitable<void> end_input() = 0;
-  /// Stops the stream of the output. May be called more than once.
+  /// Ends the stream from which the output is received. May be called more than once.
   virtual void stop_stream() = 0;
   /// Called before `finish_off`.
   virtual void on_ending() {}
   /// Called after `finish_off`, with its exception or null.
   virtual void on_end_over(const std::exception_ptr& /*failure*/) {}
-  /// Called when both outputs contain the mark of the command's end.
+  /// Called when the marks that report the command's end have been received in both outputs.
   virtual void on_end_marked() {}
   /// Called when the command has ended and its result is complete.
   virtual void on_over() {}
-  /// Returns the error that awaiting coroutines get after a failure of `live`.
+  /// Returns the error that coroutines awaiting the command get after a failure of `live`.
   virtual error lost_by(const std::exception_ptr& failure) const = 0;
-  /// Returns the advice for the result of a command that has exceeded its memory limit.
+  /// Returns the advice that is added to the result of a command that has exceeded its memory limit.
   virtual std::string more_memory() const = 0;
 
   awaitable<void> until_ended() {
     while (ender_ == ender::works && !concluded()) co_await moved_.wait();
   }
-  /// Waits for output that is still in transit after the end, until the stream has ended.
+  /// Waits for output that is still in transit after the end of the command: until the stream has ended, or `window`
+  /// bytes are buffered.
   /// \param longest  maximum time to wait.
   awaitable<void> until_stream_over(clock::duration longest) {
     const auto limit = clock::now() + longest;
@@ -175,7 +178,7 @@ class tracked_command : public command_transport {
     filters_[index].feed(
         content, [&](std::string_view own) { take(index, own); }, [&](const exec_mark& mark) { noted(index, mark); });
   }
-  /// Records that no more output arrives.
+  /// Records that the stream has ended, so that no more output arrives.
   void stream_ended() {
     stream_over_ = true;
     moved_.notify();
@@ -204,7 +207,7 @@ class tracked_command : public command_transport {
       co_await self->end_input();
       co_return;
     }
-    // A terminal reports the end of its input if ^D (0x04) is sent at the start of a line. In the middle of a line, a
+    // A terminal reports the end of the input if ^D (0x04) is sent at the start of a line. In the middle of a line, a
     // first ^D only delivers the line, so a second ^D is needed.
     std::string_view ends = "\x04\x04";
     if (line_start) ends.remove_prefix(1);
@@ -242,7 +245,8 @@ class tracked_command : public command_transport {
   }
 
   /// Sets the result of a command that could not be started.
-  /// \param reason  the reason in the script's mark (see `exec_script`), or "l" if the command's words are too long.
+  /// \param reason  the reason in the script's mark (see `exec_script`), or "l" if the command's arguments and
+  ///                environment are too long.
   void unstarted(std::string_view reason) {
     command_.status_known();
     int number = EACCES;
@@ -265,10 +269,10 @@ class tracked_command : public command_transport {
   /// Returns the process id of the script, or 0 before the script has begun.
   long script() const noexcept { return script_; }
   bool has_begun() const noexcept { return begun_; }
-  /// Returns true if the marks of the command's end have been received.
+  /// Returns true if the marks that report the command's end have been received.
   bool has_ended() const noexcept { return has_ended_; }
-  /// Returns the output from before the start of the command. It contains messages of the program that should start the
-  /// command.
+  /// Returns the output that was received before the mark that reports the start of the command. It contains error
+  /// messages of the program that should start the command, such as the shell.
   const std::string& said() const noexcept { return said_; }
   /// Returns true if the stream has ended, so that no more output arrives.
   bool stream_over() const noexcept { return stream_over_; }

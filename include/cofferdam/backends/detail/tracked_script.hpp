@@ -16,28 +16,31 @@
 #include <vector>
 
 // Shell scripts that run and signal commands on behalf of another program, such as a container daemon, that starts
-// processes but reports little about them. A script around each command reports the start and the end of the command.
+// processes but reports little about them. A script around each command (`exec_script`) reports the start and the end
+// of the command.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The script that runs one command. It runs the command as the child of a child process, and reports the start and the
-/// end by marks in both outputs. A mark is needed because a status above 128 alone does not show whether a signal ended
-/// the command. When the command has ended, the script kills the remaining processes of its session, because they would
-/// keep the output open.
+/// The script that runs one command. It runs the command as the child of a child process, and reports the command's
+/// start and end by marks (short texts) in both outputs. A mark also contains whether a signal ended the command,
+/// because an exit status above 128 alone does not show this. When the command has ended, the script kills the
+/// remaining processes of the command's session, because they would keep the output open.
 ///
 /// The arguments:
 /// * $1: the text that begins every mark.
 /// * $2: the working directory.
-/// * $3: rows and columns of the terminal, or empty. If there is a third word, the script stays around a command with a
-///   terminal, as it does without a terminal. Otherwise the command replaces the script, and only the daemon can report
-///   the end.
-/// * $4: the time in seconds for which remaining processes may continue.
-/// * $5: not empty if the following arguments are escaped by `escaped_word`.
-/// * $6: the number of variables. The variables follow, as `NAME=value`, and then the command's words.
+/// * $3: the rows and columns of the terminal, or empty. If a third word follows them, the script waits for the end of
+///   the command, as it does without a terminal. Otherwise a command with a terminal replaces the script (exec), and
+///   only the daemon can report the end of the command.
+/// * $4: the time in seconds for which remaining processes may continue after the end of the command.
+/// * $5: not empty if the arguments after $6 are escaped by `escaped_word`.
+/// * $6: the number of environment variables that the script sets. These variables follow, as `NAME=value`, and then
+///   the program and the arguments of the command.
 ///
-/// A shell reads a file byte by byte, so the script uses grep, if it exists, to select the processes to check. A shell
-/// prints the name of the signal that killed a command, except for SIGINT and SIGPIPE; the script uses this to
-/// recognize signals. The script ignores SIGTERM to its process group, which is meant for the command alone.
+/// A shell reads a file byte by byte. Therefore the script uses grep, if it exists, to find the processes of the
+/// session in /proc. A shell prints the name of the signal that killed a command, except for SIGINT and SIGPIPE; the
+/// script uses this text to recognize that a signal ended the command. The script ignores SIGTERM to its process group,
+/// which is meant for the command alone.
 ///
 /// ```
 /// mark = the mark's text (b pid | e status , signaled , oom | f reason) ;
@@ -94,16 +97,17 @@ esac; fi ;; esac
 _ct "e$_cs,$_cx,$_cy"
 exit $_cs)sh";
 
-/// The script that sends a signal to the processes of one command. It exits with 0 if all of them could be signalled;
-/// for $3 = a, if none of them is left.
+/// The script that sends a signal to the processes of one command. It exits with 0 if all of the processes could be
+/// signalled. With $3 = a, it repeats the signal, and exits with 0 if none of the processes is left.
 ///
 /// The arguments:
 /// * $1: the signal.
 /// * $2: the process id of `exec_script`.
-/// * $3: the processes to signal. g: the process group without the two processes of the script. s: the session without
-///   the two processes of the script. t: the session of a terminal, whose first process is the command. a: the whole
-///   session, and all processes with $4 in their environment.
-/// * $4: the variable that identifies the processes of the command.
+/// * $3: the processes to signal. g: the process group of the script, without the script and the child process through
+///   which it runs the command. s: the session of the script, without the same two processes. t: the session of a
+///   terminal, whose first process is the command. a: the whole session, and all processes with $4 in their
+///   environment.
+/// * $4: the environment variable that identifies the processes of the command, as `NAME=value`.
 inline constexpr std::string_view signal_script = R"sh(_cn=0
 while _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
 _ci=${_cx%% *}; _cs=$1 _cp=$2 _ch=$3 _ct=$4; set -- ${_cx##*') '}
@@ -123,7 +127,8 @@ done
 [ "$_cl" ]; do kill "-$1" $_cl 2>/dev/null || _cn=$((_cn+50))
 [ "$3" = a ] && [ $_cn -lt 150 ] || break; _cn=$((_cn+1)); done; [ $_cn -lt 50 ])sh";
 
-/// The content of a mark that `exec_script` writes into the outputs.
+/// The content of a mark (a short text) that `exec_script` writes into the outputs of a command to report its start or
+/// end.
 class exec_mark {
  public:
   enum class kind { begun, ended, failed };
@@ -134,7 +139,7 @@ class exec_mark {
   std::string reason;
 
   /// Parses the content of a mark. Returns no value if it is malformed.
-  /// \param text  the part between the constant text of the mark and the `;`.
+  /// \param text  the part between the text with which each mark begins and the `;`.
   static std::optional<exec_mark> parse(std::string_view text) {
     if (text.empty()) return std::nullopt;
     exec_mark mark;
@@ -169,8 +174,8 @@ class exec_mark {
   }
 };
 
-/// A parser that separates the marks in one output from the command's own output. It does no I/O, and buffers at most
-/// the length of a mark.
+/// A parser that separates the marks of `exec_script` in one output from the command's own output. It does no I/O, and
+/// buffers at most the length of a mark.
 class marked_output {
  public:
   /// Makes a parser.
@@ -233,7 +238,7 @@ class marked_output {
   bool in_mark_ = false;
 };
 
-/// Escapes a word for the `%b` format of the shell's `printf`. The result contains only ASCII characters.
+/// Escapes a text for the `%b` format of the shell's `printf`. The result contains only ASCII characters.
 inline std::string escaped_word(std::string_view word) {
   std::string all;
   for (const char c : word) {
@@ -255,23 +260,25 @@ inline std::string escaped_word(std::string_view word) {
 /// The way in which the end of a command with a terminal is detected.
 enum class terminal_end {
   told_by_daemon,  ///< the command replaces the script, and the daemon reports the end
-  marked,          ///< the script waits for the command, ends its remaining processes, and reports the end by marks
+  /// The script waits for the end of the command, ends the command's remaining processes, and reports the end by marks.
+  marked,
 };
 
-/// The arguments and variables with which a daemon starts `exec_script` for a command. JSON cannot contain text that is
-/// not UTF-8, so such words are escaped for the script.
+/// The arguments and environment variables with which a daemon starts `exec_script` for a command. The request to the
+/// daemon is JSON, which cannot contain text that is not UTF-8, so such text is escaped, and the script decodes it.
 class exec_order {
  public:
   /// Makes the arguments.
-  /// \param mark       as for `marked_output`.
-  /// \param size       the size of the command's terminal, if it has one.
-  /// \param linger     the time for which remaining processes may continue after the end of the command.
-  /// \param variables  `NAME=value`.
+  /// \param mark       the text with which each mark of the script begins.
+  /// \param size       the size of the command's terminal. No value means no terminal.
+  /// \param linger     the time for which remaining processes of the command's session may continue after the end of
+  ///                   the command.
+  /// \param variables  the environment variables, as `NAME=value`.
   /// \param ends       the way in which the end of a command with a terminal is detected.
   exec_order(const std::string& mark, const std::string& directory, const std::optional<terminal_size>& size,
              std::chrono::milliseconds linger, const std::vector<std::string>& variables,
              const std::vector<std::string>& command, terminal_end ends = terminal_end::told_by_daemon) {
-    std::vector<std::string> late;  // variables with a value that is not UTF-8, which the script sets
+    std::vector<std::string> late;  // variables that are not UTF-8; the script sets them
     for (const std::string& each : variables) (is_valid_utf8(each) ? variables_ : late).push_back(each);
     const bool escapes = !late.empty() || !std::all_of(command.begin(), command.end(),
                                                        [](const auto& one) { return is_valid_utf8(one); });
@@ -291,8 +298,8 @@ class exec_order {
   const std::vector<std::string>& words() const noexcept { return words_; }
   const std::vector<std::string>& variables() const noexcept { return variables_; }
 
-  /// Returns true if the words and variables are longer than Linux accepts for a program. The daemon would not report
-  /// this error.
+  /// Returns true if the arguments and environment variables are longer than Linux accepts for a program. This is
+  /// checked before the start, because the daemon would not report this error.
   bool is_too_long() const {
     constexpr std::size_t most = std::size_t{2} * 1024 * 1024 - 64 * 1024;
     std::size_t all = 0;
@@ -304,9 +311,9 @@ class exec_order {
     return all >= most;
   }
 
-  /// Returns true if the script can set all variables with values that are not UTF-8. That requires names that are
-  /// valid in a shell.
-  /// \param variables  `NAME=value`.
+  /// Returns true if the script can set all those environment variables that are not UTF-8 and that the daemon
+  /// therefore cannot set. Their names must be valid in a shell.
+  /// \param variables  the environment variables, as `NAME=value`.
   static bool can_set(const std::vector<std::string>& variables) {
     return std::all_of(variables.begin(), variables.end(), [](const std::string& each) {
       return is_valid_utf8(each) || is_identifier(each.substr(0, each.find('=')));

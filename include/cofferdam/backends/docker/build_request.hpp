@@ -62,8 +62,9 @@ class build_request {
     return *this;
   }
 
-  /// Returns a copy whose context is a folder. If the context was a Dockerfile, the copy has its folder as the context
-  /// and the file as the Dockerfile. Looks up the type of the context on the disk.
+  /// Returns a copy in which a context that is the path of a Dockerfile is replaced by the Dockerfile's folder, and
+  /// `dockerfile()` is that path. Looks up on the disk whether the context is a file. The copy is unchanged if the
+  /// context is a folder, or if a Dockerfile was set.
   build_request with_folder() const {
     build_request copy = *this;
     std::error_code ignored;

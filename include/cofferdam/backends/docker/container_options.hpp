@@ -24,7 +24,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 /// The way in which commands are started in a container: by a warden (a small helper program of this library inside the
-/// container), or by execs of the Docker daemon.
+/// container), or by Docker execs (processes that the daemon starts in a running container, as `docker exec` does).
 ///
 /// With execs, the container needs no program of this library, but a command takes about 60 ms instead of 1 ms, and
 /// these restrictions apply:
@@ -35,20 +35,20 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 ///   and cleared their environment.
 /// * When a command has ended, the remaining processes of its *session* (setsid(2)) are ended. Processes that have left
 ///   the session continue. If they still have the command's output open, they can delay the next commands for some
-///   seconds. A hostile command can pretend that it has ended, with the same effect. `background_policy::keep` is
+///   seconds. A hostile command can pretend that it has ended, with the same effect. `background_policy::keep` leads to
 ///   error{exec_errc::unsupported}.
-/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
-///   bash, every death by a signal looks like exit code 128 plus the signal's number. The container's sh may run a file
-///   that is not a program and has no `#!` line as a script.
+/// * Death by SIGINT or SIGPIPE is reported as exit code 130 or 141. With a terminal, and if the container's /bin/sh is
+///   bash, every death by a signal is reported as exit code 128 plus the signal's number. The container's sh may run a
+///   file that is not a program and has no `#!` line as a script.
 /// * The container needs /bin/sh (dash, BusyBox's, or bash), and for file operations cat, stat, readlink, mv, mkdir and
 ///   find.
-/// * The daemon's events contain the command lines, but not the variables. A variable whose name is not a valid name in
-///   the shell does not reach the command.
+/// * The daemon's events contain the command lines, but not the environment variables. An environment variable whose
+///   name is not a valid name in the shell does not reach the command.
 /// \par Source  Engine API, "Attach to a container" and "Exec".
 enum class command_transport {
   automatic,  ///< by a warden if there is one for the image's processor architecture, otherwise by execs
   warden,     ///< by a warden; error{exec_errc::unsupported} if that is not possible
-  attached,   ///< by a warden; all data passes through the daemon, even if a direct connection is possible
+  attached,   ///< by a warden; all data passes through the daemon, even if a direct socket to the warden is possible
   exec,       ///< each command is an exec of the daemon
 };
 
@@ -75,7 +75,7 @@ inline bool is_engine_name(std::string_view text) {
 }
 
 // Returns the path without empty and `.` parts. Throws for `/` itself, and for paths in /proc, /sys and /dev (except
-// /dev/shm), because the kernel provides the files there.
+// /dev/shm), because the kernel provides the files in these folders.
 inline std::string guest_path(std::string_view path, const std::string& what) {
   require_text(path, what);
   if (!path.starts_with('/')) throw bad_option(what + " " + quoted(path) + " does not start with /");
@@ -134,7 +134,7 @@ class mount {
   ///                their state (Docker, Podman, containerd, CRI-O, kubelet, k3s, systemd, D-Bus, libvirt, LXD, snapd;
   ///                also the places of such services in users' homes). Folders inside such a place, and folders that
   ///                contain one, are refused too. `/var/run` counts as `/run`. If the daemon is on this machine, `open`
-  ///                also resolves symbolic links, and refuses a home that contains such a place.
+  ///                also resolves symbolic links, and refuses a user's home directory that contains such a place.
   /// \param target  absolute path in the container.
   /// \throws        error{exec_errc::invalid_argument} for a refused or malformed path.
   static mount bind(std::string_view source, std::string_view target) {
@@ -201,7 +201,7 @@ enum class pull_policy {
 /// A value. Setters check their arguments and can be chained:
 /// `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. A setter throws
 /// error{exec_errc::invalid_argument} for an invalid argument. The message names the option, but never contains the
-/// value of a variable.
+/// value of an environment variable.
 /// \par Source  Engine API, "Create a container".
 class container_options {
  public:
@@ -212,7 +212,8 @@ class container_options {
   /// Default: if a folder is mounted at the workspace (`mount::bind`), the owner of that folder. Commands can then work
   /// there, and the files that they make belong to that owner. Otherwise the default is the image's own user, or
   /// 1000:1000 if that user is root. The default is never root: if the mounted folder belongs to root, it does not
-  /// determine the user, and the library warns. `user("0")` runs commands as root, but without capabilities.
+  /// determine the user, and the library warns (see `set_warning_handler`). `user("0")` runs commands as root, but
+  /// without capabilities.
   /// \param name  `1000`, `1000:1000`, `app` or `app:staff`. A name must exist in the image.
   container_options& user(std::string_view name) {
     const bool plain = !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -322,9 +323,9 @@ class container_options {
   /// Mounts a folder on the **daemon's disk, without a limit of size**. The folder contains the image's content of that
   /// path, and is removed with the container. Use this for a VOLUME of the image that is too large for memory.
   ///
-  /// Without this setting, a VOLUME is in memory, with the folder's mode and owner. All VOLUMEs together have
-  /// `volume_size()` bytes for the image's content and new files. If the image's content does not fit, `open` throws
-  /// error{exec_errc::too_large}.
+  /// Without this setting, a VOLUME is in memory, with the mode and owner that its folder has in the image. All VOLUMEs
+  /// together have `volume_size()` bytes for the image's content and new files. If the image's content does not fit,
+  /// `open` throws error{exec_errc::too_large}.
   /// \param target  absolute path in the container.
   /// \throws error{exec_errc::invalid_argument} for an invalid path, or a path that already has a mount.
   container_options& volume(std::string_view target) {
@@ -417,8 +418,8 @@ class container_options {
   }
 
   /// Returns the environment variables as `NAME=value`, sorted by name.
-  /// \param host     supplies the values of variables that are set by `forward_variable`.
-  /// \param missing  receives the names of such variables that are not set; may be null.
+  /// \param host     supplies the values of the environment variables that were added by `forward_variable`.
+  /// \param missing  receives the names of those of these variables that are not set in `host`; may be null.
   /// \throws         error{exec_errc::invalid_argument} if a forwarded value is not UTF-8 or contains a NUL byte.
   std::vector<std::string> environment(const detail::host_view& host,
                                        std::vector<std::string>* missing = nullptr) const {

@@ -31,7 +31,7 @@ class progress_event {
   /// Returns the message's text, in UTF-8 unless the kind is `trace`. It comes from the daemon, the registry or the
   /// commands of the Dockerfile, so it is untrusted.
   const std::string& text() const noexcept { return text_; }
-  /// Returns the id of a layer or an image (`sha256:...`), or an empty string.
+  /// Returns the id of an image layer or of an image (`sha256:...`), or an empty string.
   const std::string& id() const noexcept { return id_; }
   /// Returns the number of bytes that have been transferred, or 0 if it is not known.
   std::uint64_t current() const noexcept { return current_; }

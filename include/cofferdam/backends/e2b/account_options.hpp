@@ -61,25 +61,26 @@ enum class dialect {
   v2,         ///< `POST /v2/sandboxes`
 };
 
-/// Options that identify the account and the service. Each of them overrides an environment variable, and the variable
-/// overrides the default. An empty variable counts as not set. A value type.
+/// Options that identify the account and the service. Some of them can also be set by an environment variable: the
+/// option overrides the environment variable, which overrides the default. An empty environment variable counts as not
+/// set. A value type.
 /// \par Source  E2B's SDKs, ConnectionConfig.
 class account_options {
  public:
   account_options() = default;
 
-  /// The API key; its variable is E2B_API_KEY. Its format is not checked, because compatible services use other formats
-  /// than E2B.
+  /// The API key; its environment variable is E2B_API_KEY. Its format is not checked, because compatible services use
+  /// other formats than E2B.
   secret_string api_key;
-  /// The domain of the service; its variable is E2B_DOMAIN. Default: `e2b.app`.
+  /// The domain of the service; its environment variable is E2B_DOMAIN. Default: `e2b.app`.
   std::string domain;
-  /// The base URL of the API that creates and ends sandboxes; its variable is E2B_API_URL. Default:
+  /// The base URL of the API that creates and ends sandboxes; its environment variable is E2B_API_URL. Default:
   /// `https://api.DOMAIN`.
   std::string api_url;
-  /// One base URL for the daemons of all sandboxes; its variable is E2B_SANDBOX_URL. `{port}`, `{id}` and `{domain}` in
-  /// it are replaced. Default: each sandbox has its own URL, `https://PORT-ID.DOMAIN`.
+  /// One base URL for the daemons of all sandboxes; its environment variable is E2B_SANDBOX_URL. `{port}`, `{id}` and
+  /// `{domain}` in it are replaced. Default: each sandbox has its own URL, `https://PORT-ID.DOMAIN`.
   std::string sandbox_url;
-  /// A PEM file of certificates that are trusted instead of the system's; empty to trust the system's.
+  /// A PEM file of certificates that are trusted instead of the system's; empty means that the system's are trusted.
   std::string ca_file;
   dialect form = dialect::automatic;
   /// The time limit of one call, from its beginning to the end of the response, including all retries. Default: 60
@@ -90,7 +91,7 @@ class account_options {
   std::chrono::milliseconds first_pause{250};
   /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   bool allow_plain_http = false;
-  /// A limit on how often sandboxes are created; absent for no limit.
+  /// A limit on how often sandboxes are created. Absent: no limit.
   std::optional<rate_limiter> gate;
 };
 

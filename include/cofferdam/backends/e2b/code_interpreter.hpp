@@ -57,8 +57,8 @@ class execution_limits {
   execution_limits(std::size_t output, std::size_t results) noexcept : output_(output), results_(results) {}
   /// Returns the maximum number of bytes that are kept of each output stream. Default: 1 MiB.
   std::size_t output() const noexcept { return output_; }
-  /// Returns the maximum number of bytes of all results together. Default: 64 MiB. Results beyond it are counted, but
-  /// not kept.
+  /// Returns the maximum number of bytes of all results together. Default: 64 MiB. Results beyond this limit are
+  /// counted, but not kept.
   std::size_t results() const noexcept { return results_; }
 
  private:
@@ -71,7 +71,7 @@ class execution_limits {
 class rich_output {
  public:
   rich_output() = default;
-  /// \param line  a JSON object of the type `result` from the service's report.
+  /// \param line  a JSON object of the type `result` from the report of a run; see `execution_reader`.
   explicit rich_output(const boost::json::object& line)
       : is_value_(cofferdam::detail::is_true_at(line, "is_main_result")) {
     for (const auto& [key, value] : line) {
@@ -136,8 +136,8 @@ class execution {
   }
 };
 
-/// A parser of the service's report of a run, which has one JSON object in each line. It does no I/O. The input may be
-/// split at any byte.
+/// A parser of the report that the code interpreter sends about a run. The report has one JSON object in each line. The
+/// parser does no I/O. The input may be split at any byte.
 /// \par Source  E2B's code interpreter SDK.
 class execution_reader {
  public:
@@ -216,7 +216,8 @@ class execution_reader {
   bool ended_ = false;
 };
 
-/// A context of the code interpreter: it runs code of one language, and keeps variables and functions from run to run.
+/// A context of the code interpreter: it runs code of one language, and keeps the code's variables and functions from
+/// run to run.
 class code_context {
  public:
   code_context() = default;
@@ -275,8 +276,8 @@ class code {
 ///     e2b::code_interpreter python(env);
 ///     e2b::execution done = co_await python.run(e2b::code("[i * i for i in range(5)]"));
 ///
-/// \par Errors        every function throws the errors of the environment, and error{exec_errc::unsupported} if the
-///                    sandbox has no code interpreter.
+/// \par Errors        every function throws the errors of the environment's functions, and
+///                    error{exec_errc::unsupported} if the sandbox has no code interpreter.
 /// \par Lifetime      must not outlive its environment. `close()` of the environment ends all runs.
 /// \par Cancellation  terminal. The code is interrupted, and the function throws error{exec_errc::cancelled}.
 /// \par Threads       may be used from several threads.
@@ -292,8 +293,9 @@ class code_interpreter {
   awaitable<execution> run(code what);
 
   /// Creates a context.
-  /// \param language   the language of its code; empty for python.
-  /// \param directory  the initial working directory of its code, relative to the workspace. Default: the workspace.
+  /// \param language   the language of the context's code. Empty means python.
+  /// \param directory  the initial working directory of the context's code, relative to the workspace. Default: the
+  ///                   workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
   awaitable<std::vector<code_context>> contexts();
   /// Restarts a context, so that its variables and functions are lost.
@@ -319,8 +321,8 @@ class code_interpreter {
 
   static cofferdam::detail::http_limits usual(const shared& inside);
 
-  /// A run that is under way. It is shared, because the coroutine that awaits the run may be destroyed before the run
-  /// ends.
+  /// A run that is under way. It is held by shared pointers, because the coroutine that awaits the run may be destroyed
+  /// before the run ends.
   class timed_run {
    public:
     timed_run(const asio::any_io_executor& executor, const execution_limits& limits)
@@ -334,7 +336,7 @@ class code_interpreter {
     asio::cancellation_signal stop;
     std::exception_ptr failure;
     bool reads = true;
-    bool has_read = false;  // true: the coroutine has ended, so it must not be signalled any more
+    bool has_read = false;  // true: `read` has ended, so `stop` must not be emitted any more
     bool expired = false;
   };
 

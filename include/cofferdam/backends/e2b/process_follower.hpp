@@ -17,9 +17,9 @@ namespace detail {
 class envd;
 }
 
-/// A stream of the output that a running process writes from now on; earlier output is lost. The destructor ends the
-/// stream and leaves the process running. If the stream is not read, the process blocks when the pipe for its output is
-/// full.
+/// A stream of the output that a running process writes after the stream was opened; earlier output is lost. The
+/// destructor ends the stream and leaves the process running. If the stream is not read, the process blocks when the
+/// pipe for its output is full.
 /// \par Lifetime  must not outlive its environment. `close()` of the environment ends the stream.
 /// \par Threads   may be used from several threads, but only one call of `next` at a time.
 class process_follower {

@@ -23,13 +23,13 @@ class api;
 /// end forgotten sandboxes.
 ///
 /// A value type that holds no connection: each call makes a new one.
-/// \par Errors        every function throws the errors of `provider::open`, and the errors listed below.
+/// \par Errors        every function throws the errors of `provider::open`, and the errors listed with each function.
 /// \par Cancellation  terminal. The function throws error{exec_errc::cancelled}. The service may or may not have
 ///                    executed the call.
 class sandbox_list {
  public:
   /// \param who     the account and the service. Default: the environment variables determine both.
-  /// \param around  the environment variables to read. Default: the variables of this process.
+  /// \param around  the environment variables to read. Default: the environment variables of this process.
   /// \throws error{exec_errc::invalid_argument} if there is no API key, or a URL is invalid or not protected by TLS.
   explicit sandbox_list(const account_options& who = account_options(),
                         const surroundings& around = surroundings::of_this_process());

@@ -21,7 +21,7 @@ class surroundings {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
 
-  /// Makes an object without any variables.
+  /// Makes an object without any environment variables.
   surroundings() = default;
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
@@ -31,8 +31,10 @@ class surroundings {
     variables_.erase(found);
   }
 
-  /// Returns a copy of the variables of this process. From then on, core dumps leave out the memory with the API key,
-  /// both of the copy and of the original. The key is not removed from the variables of the process.
+  /// Returns a copy of those environment variables of this process that the E2B backend reads: the variables whose
+  /// names begin with `E2B_`, and the variables about proxies. From then on, core dumps of this process leave out the
+  /// memory that contains the API key (E2B_API_KEY), both in the copy and in the process's own environment. The key
+  /// stays in the process's environment.
   static surroundings of_this_process() {
     surroundings result;
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -50,8 +52,8 @@ class surroundings {
     return result;
   }
 
-  /// Returns the proxy rules in the variables HTTPS_PROXY and NO_PROXY. The lower-case variables take precedence over
-  /// the upper-case ones, as in other programs.
+  /// Returns the proxy rules in the environment variables HTTPS_PROXY and NO_PROXY. The lower-case variables
+  /// (https_proxy, no_proxy) take precedence, as in other programs.
   /// \throws error{exec_errc::invalid_argument} if the address of a proxy is invalid.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
@@ -63,8 +65,8 @@ class surroundings {
 
   /// Returns the value of E2B_API_KEY; empty if the variable is not set.
   const secret_string& key() const noexcept { return key_; }
-  /// Returns the value of any variable except the key; empty if the variable is not set. E2B treats an empty variable
-  /// as not set.
+  /// Returns the value of an environment variable; empty if the variable is not set. E2B treats an empty variable as
+  /// not set. The API key is not among these variables; see `key()`.
   std::string said(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;

@@ -208,8 +208,8 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   if (below) message["recursive"] = true;
   cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
       inside->place(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
-  // The first message confirms that the watch has begun. If the stream ends before that message, its failure is the
-  // reason.
+  // The first message confirms that the watch has begun. If the stream ends before this message, the failure of the
+  // stream contains the reason.
   const std::optional<std::string_view> first = co_await stream.next();
   if (!first && stream.failure()) {
     const error why = co_await detail::envd::ended_by(inside->place(), *stream.failure(), doing);

@@ -49,8 +49,9 @@ class adopted_container {
   bool has_read_only_root = false;
   std::vector<std::string> mounts;  ///< the paths in the container at which something is mounted
 
-  /// Returns true if the daemon's archive calls access the same files at this path as the processes of the container.
-  /// They do not reach files in mounts, and they cannot write to a read-only root.
+  /// Returns true if the daemon's archive calls (which read and write files of a container as tar archives) access the
+  /// same files at this path as the processes of the container. Archive calls do not reach files in mounts, and they
+  /// cannot write to a read-only root.
   bool reaches(std::string_view path) const {
     return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& target) {
       return cofferdam::detail::is_beneath(path, target);
@@ -98,7 +99,7 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
 }
 
 /// Returns the numeric ids of the user that commands run as.
-/// \param user  the user of the options or of the container; empty means root.
+/// \param user  the user from `container_options` or from the container's configuration. Empty means root.
 inline awaitable<user_ids> ids_in(std::shared_ptr<engine> api, std::string id, std::string user) {
   if (user.empty()) user = "0:0";
   const std::string passwd = co_await small_file(api, id, "/etc/passwd");
@@ -131,11 +132,12 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
                                           "\", and it cannot be made; name another working_directory");
 }
 
-/// Copies the warden program into a new private folder of the container.
+/// Copies the warden program (the helper program that starts the commands) into a new private folder of the container.
 /// \param above       the folder in which the new folder is made.
 /// \param folder      the name of the new folder.
-/// \param by_archive  true to use the daemon's archive call, false to use an exec.
-/// \return  true on success.
+/// \param by_archive  true to use the daemon's archive call, false to use an exec (a process that the daemon starts in
+///                    the container, as `docker exec` does).
+/// \return  true on success; false if the folder cannot be used.
 inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_container there, warden_image warden,
                                   user_ids ids, std::string above, std::string folder, bool by_archive) {
   const auto* const data = reinterpret_cast<const std::byte*>(warden.program().data());
@@ -169,8 +171,8 @@ inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place
   co_return met;
 }
 
-/// Removes the warden's file and folder. A second warden does this, because the container may have no program that
-/// removes files. The running warden does not need its file any more.
+/// Removes the warden's file and folder. A second warden, started from the same file, removes them, because the
+/// container may have no program that removes files. The running warden does not need its file any more.
 inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string above, std::string folder) {
   std::optional<error> failure;
   try {

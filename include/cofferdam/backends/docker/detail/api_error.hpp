@@ -82,8 +82,8 @@ inline std::string shown_message(std::string_view text) {
 
 inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// The error code and the advice for a daemon's message. The message is examined in addition to the status, because
-// Podman sends status 500 where Docker sends a specific status.
+// The error code and the advice for a daemon's error message. The message is examined in addition to the HTTP status,
+// because Podman sends status 500 where Docker sends a specific status.
 struct api_verdict {
   exec_errc code;
   const char* advice;
@@ -158,13 +158,13 @@ inline std::string api_message(std::string_view body) {
   return std::string(message.empty() ? detail::text_at(*object, "cause") : message);
 }
 
-/// Returns the exception for an error response. Its message contains the call, the daemon, the status, the daemon's
-/// message (quoted, escaped, without passwords) and advice.
-/// \param status  100 to 599; becomes the `cause()`, in `http_status_category()`.
-/// \param body    JSON, other text, or empty; at most 64 KiB.
+/// Returns the exception for an error response of the daemon. The exception's message contains the call, the daemon,
+/// the HTTP status, the daemon's message (quoted, escaped, without passwords) and advice.
+/// \param status  the HTTP status, 100 to 599; becomes the `cause()`, in `http_status_category()`.
+/// \param body    the body of the response: JSON, other text, or empty; at most 64 KiB.
 /// \par Errors    error{exec_errc::not_found, already_exists, permission_denied, invalid_argument, unsupported};
 ///                error{exec_errc::io_error} if the disk is full; error{exec_errc::provider_lost} if the container does
-///                not exist any more or is stopped; error{exec_errc::provider_failed} otherwise.
+///                not exist any more or has ended; error{exec_errc::provider_failed} otherwise.
 /// \par Source    Engine API, the responses of each call; messages of real daemons.
 inline error api_error(unsigned status, std::string_view body, const api_call& call) {
   const std::string message = api_message(body);
@@ -184,7 +184,7 @@ inline error stream_error(std::string_view message, const api_call& call) {
 /// Makes the error for a failed connection to a daemon.
 /// \param cause    the error of the operating system, which determines the advice.
 /// \param address  the daemon's address.
-/// \param tried    the sources that were checked, from `daemon_search::tried()`.
+/// \param tried    the sources of the daemon's address that were checked, from `daemon_search::tried()`.
 inline error connect_error(std::error_code cause, std::string_view address,
                            const std::vector<std::string>& tried = {}) {
   std::string text = "docker: cannot connect to " + std::string(address) + ": ";

@@ -74,8 +74,8 @@ class ping_answer {
     }
   }
 
-  /// Returns the newest API version that the daemon supports. No value if the response contains none, as for a server
-  /// that is not a Docker daemon.
+  /// Returns the newest API version that the daemon supports. No value if the response contains no version, as for a
+  /// server that is not a Docker daemon.
   const std::optional<api_version>& version() const noexcept { return version_; }
   /// Returns the operating system of the daemon's containers: `linux` or `windows`; empty if the response does not
   /// contain it.
@@ -101,7 +101,7 @@ class ping_answer {
 /// \param address         the daemon's address, for error messages.
 /// \param pinned_version  the value of DOCKER_API_VERSION. If it is not empty, exactly this version is used.
 /// \throws                error{exec_errc::unsupported} if the daemon is too old or runs Windows containers;
-///                        error{exec_errc::provider_failed} if it is not a Docker daemon;
+///                        error{exec_errc::provider_failed} if the server is not a Docker daemon;
 ///                        error{exec_errc::invalid_argument} if DOCKER_API_VERSION is invalid or not supported.
 inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view pinned_version = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);

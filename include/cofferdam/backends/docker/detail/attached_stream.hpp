@@ -25,14 +25,15 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// for an error message. Models `coroutine_stream`.
 class attached_stream {
  public:
-  /// Makes a stream from a connection of an attach or an exec.
-  /// \param whose  a description for error messages, such as `the container x (unix:///var/run/docker.sock)`.
+  /// Makes a stream from the connection that a call "attach to a container" or "start an exec" has opened.
+  /// \param whose  a description of the program for error messages, such as `the container x
+  ///               (unix:///var/run/docker.sock)`.
   attached_stream(byte_stream raw, std::string whose)
       : raw_(std::move(raw)), state_(std::make_unique<state>()), whose_(std::move(whose)) {}
 
   /// Reads some bytes of the program's standard output.
   /// \throws error{exec_errc::provider_lost} if the connection fails, and also at the end of the stream, because the
-  ///     programs that use this class do not end by themselves.
+  ///     programs whose streams these are (a warden or `lease_script`) do not end by themselves.
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
     try {
       const std::size_t got = co_await next_output(into);

@@ -13,8 +13,8 @@
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Returns the environment variables of every command, as `NAME=value`. The variables of the container override the
-/// defaults of this library, and the variables of the options override both. Warns about forwarded variables that are
-/// not set in this process.
+/// defaults of this library, and the variables of the options override both. Warns about variables of
+/// `container_options::forward_variable` that are not set in this process.
 /// \param of_container  the variables of the image, or of the adopted container's configuration.
 inline std::vector<std::string> base_variables(const container_options& options,
                                                const std::vector<std::string>& of_container, const host_view& host) {

@@ -12,9 +12,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns true if only BuildKit can build a Dockerfile. That is so if it selects a frontend (`# syntax=`), uses an
-/// option of RUN, COPY or ADD that the classic builder does not support, or contains a here-document. The result may
-/// also be true for some Dockerfiles that both builders support.
+/// Returns true if only BuildKit can build a Dockerfile. That is so if the Dockerfile selects a frontend (`# syntax=`),
+/// uses an option of RUN, COPY or ADD that the classic builder does not support, or contains a here-document. The
+/// result may also be true for some Dockerfiles that both builders support.
 inline bool needs_buildkit(std::string_view dockerfile) {
   const auto lower = [](std::string_view text) {
     std::string copy(text);
@@ -89,8 +89,9 @@ enum class builder {
   buildkit,  ///< BuildKit, selected by the query parameter `version=2`
 };
 
-/// Returns the builder to use: BuildKit if the daemon prefers it, or if the Dockerfile needs it. Each Docker daemon
-/// that is new enough for this library has BuildKit, although Docker 20.10 does not report it.
+/// Returns the builder to use. For Podman this is always the classic builder. For Docker it is BuildKit if the daemon
+/// prefers BuildKit, or if the Dockerfile needs it (`is_needed`). Each Docker daemon that is new enough for this
+/// library has BuildKit, although Docker 20.10 does not report it.
 inline builder builder_for(engine_kind kind, bool prefers_buildkit, bool is_needed) {
   if (kind == engine_kind::podman) return builder::classic;
   return prefers_buildkit || is_needed ? builder::buildkit : builder::classic;

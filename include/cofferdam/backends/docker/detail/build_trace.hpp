@@ -110,8 +110,8 @@ class build_trace {
     events.push_back(std::move(event));
   }
 
-  // Adds a line at the start of a step, and a line for its failure. BuildKit sends a step again after each change, so a
-  // step that was reported before is skipped.
+  // Adds a line at the start of a step, and a line for its failure. BuildKit sends a step again after each change of
+  // the step, so lines that were added before are not added again.
   void read_step(std::string_view message, std::vector<progress_event>& events) {
     std::string digest;
     std::string_view name;

@@ -30,14 +30,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Begins the session of an adopted container with a warden, which starts the commands.
-/// \return  false if no warden can be started in the container, and the settings allow execs instead.
+/// Begins the command session (the object that starts and tracks commands) of an adopted container, and uses a warden
+/// (a helper program in the container) to start the commands.
+/// \return  false if no warden can be started in the container, and `settings->by` allows Docker execs instead.
 inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
                                          std::shared_ptr<const sandbox_settings> settings,
                                          std::shared_ptr<exec_place> place, adopted_container there, user_ids ids,
                                          std::vector<std::string> variables) {
   if (!takes_warden(settings->by, there.machine)) co_return false;
-  isolation_report isolation;  // other kinds of isolation depend on the container's creator and are not known here
+  // The creator of the container has determined the other kinds of isolation, and this program does not know them.
+  isolation_report isolation;
   isolation.set(isolation_kind::process_tree, "everything the command started");
   isolation.set(isolation_kind::host_death, "everything the commands started");
   warden_settings for_warden = warden_settings_for(into, *settings, std::move(isolation));
@@ -52,7 +54,7 @@ inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
   co_return false;
 }
 
-/// Begins the session of an adopted container with execs.
+/// Begins the command session of an adopted container, and starts each command by a Docker exec.
 inline void begin_with_execs(sandbox& into, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                              std::vector<std::string> variables) {
   isolation_report isolation;
@@ -61,8 +63,8 @@ inline void begin_with_execs(sandbox& into, const sandbox_settings& settings, st
   begin_session(into, settings, std::move(place), std::move(isolation), std::move(variables));
 }
 
-/// Connects a sandbox to the running container that the settings name. The container continues to run when the sandbox
-/// is closed.
+/// Connects `into` to the running container that `settings->adopted` names. The container continues to run when the
+/// sandbox is closed.
 inline awaitable<void> adopt_container(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
                                        host_view host) {
   const std::shared_ptr<engine> api = into->api();

@@ -29,14 +29,14 @@ class container_check {
   container_check(isolation_report isolation, std::vector<std::string> missing)
       : isolation_(std::move(isolation)), missing_(std::move(missing)) {}
 
-  /// Returns the isolation that the applied settings provide. The kind `host_death` is not included, because it depends
-  /// on the connection.
+  /// Returns the isolation that the applied settings provide. The kind `host_death` (what ends if the host program
+  /// dies) is not included, because it depends on the connection to the container, not on settings.
   const isolation_report& isolation() const noexcept { return isolation_; }
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
-  /// Throws if a setting is missing. The container must not be started then.
-  /// \throws error{exec_errc::provider_failed} with the missing settings.
+  /// Throws if a setting is missing. After an exception the container must not be started.
+  /// \throws error{exec_errc::provider_failed}, whose message lists the missing settings.
   void require() const {
     if (missing_.empty()) return;
     std::string text = "docker: the daemon made the container, but not as it was asked to: ";
@@ -91,8 +91,8 @@ class container_checker {
 
   static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
 
-  // Returns true if all capabilities except the requested ones are dropped. Docker reports the requested list, ALL.
-  // Podman reports each capability that it has removed from Podman's default set.
+  // Returns true if all capabilities except the requested ones are dropped. Docker reports the list from the request,
+  // `ALL`. Podman reports each capability that it has removed from Podman's default set.
   bool drops_all() const {
     const boost::json::array* const dropped = array_at(host_, "CapDrop");
     if (holds_text(dropped, "ALL")) return true;
@@ -144,7 +144,7 @@ class container_checker {
   void check_limits() {
     if (expect(same_number("Memory"), "the memory limit was not set")) {
       // A kernel without swap accounting cannot limit swap, and the daemon then reports no swap limit. This is
-      // accepted, and the report mentions it.
+      // accepted, and `isolation()` mentions it.
       const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
       if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
         isolation_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
@@ -166,8 +166,8 @@ class container_checker {
            });
   }
 
-  // Returns true if a namespace is shared with the host or another container: the daemon reports `host` or
-  // `container:x`.
+  // Returns true if a namespace is shared with the host or another container (the daemon reports `host`, `container:x`
+  // or `ns:x`), or if Docker reports that other containers may join it (`shareable`).
   bool is_shared(const char* key) const {
     const std::string_view mode = text_at(host_, key);
     if (mode == "shareable") return kind_ != engine_kind::podman;  // Podman reports `shareable` for `private`
@@ -218,8 +218,8 @@ class container_checker {
     isolation_.set(isolation_kind::files, words);
   }
 
-  // Adds an in-memory file system or a writable folder on the daemon's disk to the report, except the workspace and
-  // /tmp.
+  // Adds an in-memory file system to the list that `isolation_kind::files` reports. `how` contains its mount options;
+  // without a `size=` in them, nothing is added.
   void describe_memory(const std::string& path, std::string_view how) {
     const std::size_t at = how.find("size=");
     if (at == std::string_view::npos) return;

@@ -51,12 +51,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The creation of a container for a sandbox: its plan, its start, and the beginning of its command session. This
-/// object exists only while the sandbox is being opened.
+/// The creation of a container for a sandbox: the plan and the start of the container, and the beginning of its command
+/// session (the object that starts and tracks commands). This object exists only while the sandbox is being opened.
 class container_creation {
  public:
-  /// Creates a container and begins the sandbox's session in it. After a failure, the caller calls `sandbox::discard`,
-  /// which removes the container.
+  /// Creates a container and begins the sandbox's command session in it. After a failure, the caller calls
+  /// `sandbox::discard`, which removes the container.
   static awaitable<void> run(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
                              host_view host) {
     const owner here = owner::this_process();
@@ -126,8 +126,8 @@ class container_creation {
     const bool is_over = container_->in_doubt() || failure->code() == exec_errc::cancelled ||
                          failure->code() == exec_errc::provider_lost;
     if (is_over) throw *failure;
-    // A daemon on another machine does not find the folder of the link and refuses the request. A second request is
-    // made without the link.
+    // A daemon on another machine does not find the folder of the host link and refuses the request. Therefore the
+    // request is repeated without the host link.
     if (container_->may_exist()) co_await container_->remove();
     container_->forget();
     link_.reset();
@@ -137,8 +137,9 @@ class container_creation {
     co_return raw;
   }
 
-  /// Opens a host link, if the warden may run on this machine, and adds the link to the request.
-  /// \return  null if there can be no link.
+  /// Opens a host link, if the container's warden (the helper program that starts the commands) may run on this
+  /// machine, and adds the host link to the request.
+  /// \return  null if there can be no host link.
   std::shared_ptr<host_link> open_link() {
     if (!plan_.has_warden || settings_->by == command_transport::attached) return nullptr;
     if (api_->location().transport() != daemon_transport::unix_socket) return nullptr;
@@ -201,14 +202,14 @@ class container_creation {
 
   // ---- the command session ----
 
-  /// Begins the session with the warden, which is the container's first program.
+  /// Begins the command session by connecting to the warden, which is the container's first program.
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
     isolation_.set(isolation_kind::process_tree, "everything the command started");
     warden_settings settings = warden_settings_for(into_, *settings_, std::move(isolation_));
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
       settings.gid = plan_.guest.gid();
-      settings.tracing = tracing_policy::allowed;  // safe: the warden has another user, and runs alone there
+      settings.tracing = tracing_policy::allowed;  // safe: no other process runs as the warden's user
     }
     attached_stream stream(std::move(raw), api_->container(container_->name()));
     unique_fd socket;
@@ -223,7 +224,8 @@ class container_creation {
     }
   }
 
-  /// Begins the session with execs. The first program runs `lease_script`, which can end all commands.
+  /// Begins the command session for commands that are Docker execs. The container's first program runs `lease_script`,
+  /// which can end all commands.
   void use_execs(byte_stream raw, std::vector<std::string> variables) {
     isolation_.set(isolation_kind::process_tree,
                    "the command's session; a time limit or a cancellation ends everything in the container");

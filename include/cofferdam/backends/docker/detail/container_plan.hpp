@@ -46,18 +46,22 @@ inline std::string host_name() {
   return name.data();
 }
 
-/// The plan of a container that is to be created: the request to the daemon, and the data that its start needs.
+/// The plan of a container that is to be created: the request to the daemon, and the data that the container's start
+/// needs.
 class container_plan {
  public:
-  image source;     ///< the image of the container
-  bool has_warden;  ///< true if the first program is a warden; otherwise it is the shell with `lease_script`
+  image source;  ///< the image of the container
+  /// True if the container's first program is a warden (the helper program that starts the commands). False if it is a
+  /// shell that runs `lease_script`.
+  bool has_warden;
   create_request request;
   user_ids guest;  ///< the user of the commands
-  /// The VOLUMEs of the image that are replaced by memory.
+  /// The VOLUMEs of the image that are replaced by in-memory file systems.
   std::vector<image_volume> volumes;
 };
 
-/// Makes the request to create the container, with its first program and the properties of the daemon.
+/// Makes the request to create a container. Sets the container's first program, and what depends on the properties of
+/// the daemon.
 /// \param info  the response of the daemon to `GET /info`.
 inline create_request begin_request(const engine& api, const container_options& options, const image& from,
                                     bool has_warden, const boost::json::object& info, const owner& here) {
@@ -75,8 +79,8 @@ inline create_request begin_request(const engine& api, const container_options& 
   return request;
 }
 
-/// Makes the plan for a container of an image. Reads users and folders of the image by means of containers that are
-/// never started.
+/// Makes the plan for a container of an image. To read users and folders of the image, creates temporary containers
+/// that are never started.
 /// \throws error{exec_errc::invalid_argument} if the options contradict each other, or name a folder that must not be
 ///     mounted.
 inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
@@ -93,7 +97,7 @@ inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
   }
   const std::string user = request.guest_user();
   user_ids ids = co_await ids_of(api, from, user, here);
-  // An image may define another name for root. Commands run as root only if the options choose root.
+  // An image may define another name for the user root (id 0). Commands run as root only if the options choose root.
   if (ids.is_root() && options.user().empty()) ids = user_ids(1000, 1000);
   request.guest_ids(ids.uid(), ids.gid());
   if (api->kind() == engine_kind::podman) request.unowned_memory();

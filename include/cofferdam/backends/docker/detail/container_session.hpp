@@ -26,11 +26,12 @@
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 // The start of the command session of a container that was created or adopted. A session starts commands by a warden (a
-// helper program in the container), or by execs of the daemon.
+// helper program in the container), or by execs (processes that the daemon starts in the container, as `docker exec`
+// does).
 
 /// Returns true if a warden is to start the commands, and false if each command is to be an exec.
 /// \param machine  the container's processor architecture, as the daemon names it.
-/// \throws error{exec_errc::unsupported} if `by` requires a warden, and there is none for this architecture.
+/// \throws error{exec_errc::unsupported} if `by` requires a warden, and there is no warden for this architecture.
 inline bool takes_warden(command_transport by, std::string_view machine) {
   if (by == command_transport::exec) return false;
   const bool there_is_one = !warden_image_for(machine).program().empty();

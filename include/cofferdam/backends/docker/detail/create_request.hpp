@@ -31,18 +31,19 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 enum class command_user {
   as_container,  ///< all programs, including the first one, run as the commands' user
   /// The first program runs as root, with no capabilities except SETUID, SETGID and KILL. It switches to the commands'
-  /// user for each command. So no command can kill it or read its memory.
+  /// user for each command, so that no command can kill the first program or read its memory.
   set_by_first,
 };
 
-/// An in-memory file system that replaces a VOLUME of an image. It has the mode and the owner of the image's folder.
+/// An in-memory file system that replaces a VOLUME of an image. It has the mode and the owner of the VOLUME's folder in
+/// the image.
 class image_volume {
  public:
   /// Makes the description of the file system.
   /// \param target       absolute path in the container.
   /// \param bytes        maximum size in bytes.
-  /// \param has_content  true if the image's folder contains files. The daemon then mounts the memory, and the library
-  ///                     copies the files into it.
+  /// \param has_content  true if the VOLUME's folder in the image contains files. The daemon then mounts the memory as
+  ///                     a volume, and the library copies the files into that volume.
   image_volume(std::string target, std::uint64_t bytes, unsigned mode, std::uint32_t uid, std::uint32_t gid,
                bool has_content)
       : target_(std::move(target)), bytes_(bytes), mode_(mode), uid_(uid), gid_(gid), has_content_(has_content) {}
@@ -85,8 +86,8 @@ class create_request {
     for (const std::string& word : entry_) detail::require_text(word, "the container's first command");
   }
 
-  /// Declares that the first program reaps orphaned processes, as a warden does. Otherwise the daemon adds an init
-  /// program.
+  /// Declares that the first program reaps orphaned processes, as a warden (the library's helper program) does.
+  /// Otherwise the daemon adds an init program.
   create_request& reaps() & {
     reaps_ = true;
     return *this;
@@ -119,13 +120,14 @@ class create_request {
     unowned_memory_ = true;
     return *this;
   }
-  /// Mounts a volume with the library's own programs, read-only. No mount of the options may be at `target`, above it
+  /// Mounts a volume that contains the warden program, read-only. No mount of the options may be at `target`, above it
   /// or beneath it.
   create_request& programs(std::string volume, std::string_view target) & {
     programs_.emplace(mount::volume(volume, target).read_only());
     return *this;
   }
-  /// Mounts a folder of the host, read-only. The folder contains only the socket to which the first program connects.
+  /// Mounts a folder of the host, read-only. The folder contains only the socket to which the warden connects; see
+  /// `host_link` in host_link.hpp.
   create_request& host_link(std::string folder, std::string_view target) & {
     host_link_.emplace(mount::bind(std::move(folder), target).read_only());
     return *this;
@@ -147,7 +149,8 @@ class create_request {
     host_name_ = std::move(host_name);
     return *this;
   }
-  /// Sets the time after which any program may remove the container. It is stored in a label.
+  /// Sets the time after which any process of this library, on any host, may remove the container. It is stored in a
+  /// label.
   create_request& deadline(std::chrono::system_clock::time_point when) & {
     deadline_ = when;
     return *this;
@@ -195,8 +198,8 @@ class create_request {
   }
 
   /// Returns the JSON body of the request.
-  /// \param host     supplies the values of forwarded variables.
-  /// \param missing  receives the names of forwarded variables that are not set; may be null.
+  /// \param host     supplies the values of the environment variables that `container_options::forward_variable` names.
+  /// \param missing  receives the names of those of these variables that are not set in `host`; may be null.
   /// \throws         error{exec_errc::invalid_argument} if the options contradict each other or contain a forbidden
   ///                 mount.
   boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
@@ -322,8 +325,9 @@ class create_request {
     limits.push_back(std::move(no_core));
     host["Ulimits"] = std::move(limits);
     host["OomScoreAdj"] = 500;
-    // /dev/shm, the workspace and /tmp together are smaller than the memory limit (an eighth, a half and a quarter).
-    // Otherwise a command could use up all memory by filling them, and everything in the container would be killed.
+    // With the default sizes, /dev/shm, the workspace and /tmp together are smaller than the memory limit (at most an
+    // eighth, a half and a quarter of it). Otherwise a command that fills them could use up all memory, and everything
+    // in the container would be killed.
     host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
     if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
     host["Tmpfs"] = tmpfs();
@@ -354,8 +358,8 @@ class create_request {
     };
     for (const image_volume& volume : image_volumes_) {
       if (is_daemons(volume)) continue;
-      // With Podman, the mode of the image's folder is unknown: its archive calls show the empty volume that Podman has
-      // mounted there.
+      // With Podman, the mode of the VOLUME's folder in the image is unknown: Podman's archive calls (which read files
+      // as tar archives) show an empty volume that Podman has mounted at this path.
       std::string owner = ",mode=1777";
       if (!unowned_memory_)
         owner = ",mode=" + octal(volume.mode()) + ",uid=" + std::to_string(volume.uid()) +
@@ -374,7 +378,7 @@ class create_request {
   }
 
   // Returns the options of a tmpfs that make the commands' user its owner. If the user is given by name, only the
-  // daemon knows the numeric id, so all users may write there.
+  // daemon knows the numeric id, so all users may write to the tmpfs.
   std::string guest_ids() const {
     if (unowned_memory_) return ",mode=1777";
     if (guest_ids_)
@@ -390,8 +394,8 @@ class create_request {
     return ",mode=0755,uid=" + std::string(uid) + ",gid=" + std::string(gid);
   }
 
-  // Returns true if the daemon must mount the memory as a volume, so that the content can be copied into it. Podman
-  // copies the image's content into a tmpfs by itself, and keeps the owner.
+  // Returns true if the daemon must mount the memory as a volume, so that the image's content of the VOLUME can be
+  // copied into it. Podman needs no volume: it copies the content into a tmpfs by itself, and keeps the owner.
   bool is_daemons(const image_volume& volume) const { return volume.has_content() && !unowned_memory_; }
 
   static std::string octal(unsigned mode) {
@@ -400,8 +404,9 @@ class create_request {
     return digits;
   }
 
-  // Returns a volume in memory. The daemon mounts it, so that the daemon's archive calls can access it. A volume
-  // without a name is removed with its container.
+  // Returns the description of a volume in memory. It is a volume, not a tmpfs, because the daemon's archive calls,
+  // which copy the image's content, can access a volume but not a tmpfs. The volume has no name, so that it is removed
+  // with its container.
   static boost::json::object memory_object(const image_volume& declared) {
     boost::json::object how;
     how["type"] = "tmpfs";

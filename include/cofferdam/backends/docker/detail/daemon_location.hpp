@@ -55,7 +55,8 @@ class daemon_location {
     return location;
   }
 
-  /// Makes the location of a port on another machine. `parse_daemon_address` documents and checks the parts.
+  /// Makes the location of a port on another machine. The parts are not checked; `parse_daemon_address` documents their
+  /// form.
   static daemon_location at_host(daemon_transport transport, std::string host,
                                  std::optional<std::uint16_t> port = std::nullopt) {
     daemon_location location(transport);

@@ -17,7 +17,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-// A compiled pattern. Matching passes over the path once, however many stars the pattern has.
+// A compiled pattern of a .dockerignore. Matching passes over the path once, however many stars the pattern has.
 class ignore_pattern {
  public:
   ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
@@ -115,7 +115,7 @@ class ignore_pattern {
 
   void compile(std::string_view pattern) {
     const std::vector<char32_t> text = characters_of(pattern);
-    // A pattern such as `**.log` matches every path that ends in `.log`, if the rest of the pattern has no special
+    // A pattern such as `**.log` matches every path that ends in `.log`, if the part after the `**` has no special
     // character.
     const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
     for (std::size_t at = 0; at < text.size();) {
@@ -145,7 +145,7 @@ class ignore_pattern {
     }
   }
 
-  // Parses a set. `at` is the position after the `[`. Returns the position after the `]`.
+  // Parses a set of characters, `[...]`. `at` is the position after the `[`. Returns the position after the `]`.
   std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
     token set;
     set.what = kind::set;

@@ -34,7 +34,7 @@ class context_entry {
   const std::string& path() const noexcept { return what_.path(); }
   /// Returns the type: regular, directory or symlink.
   file_type type() const noexcept { return what_.type(); }
-  /// Returns the size in bytes at the time of the listing; the file may have grown since.
+  /// Returns the size in bytes at the time when the file was listed; the file may have grown since.
   std::uint64_t size() const noexcept { return what_.size(); }
   unsigned mode() const noexcept { return what_.mode(); }
   /// Returns the target of a symbolic link. The target may be any path, because the link is sent as a link and not
@@ -86,7 +86,7 @@ class dockerfile_context {
  public:
   /// Opens the context folder and reads the exclusion rules.
   /// \param context     a folder of this machine.
-  /// \param dockerfile  the path of the Dockerfile on this machine, inside or outside the context; empty for
+  /// \param dockerfile  the path of the Dockerfile on this machine, inside or outside the context. Empty means
   ///                    `Dockerfile` in the context.
   /// \throws            error{exec_errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
   ///                    error{exec_errc::invalid_argument} for malformed rules; error{exec_errc::too_large} for a
@@ -110,8 +110,9 @@ class dockerfile_context {
   }
 
   /// Lists about `count` more files and folders. Returns true at the end of the list; `entries()` is then complete.
-  /// \throws error{exec_errc::too_large} at the limit; error{exec_errc::permission_denied} for a folder that is not
-  ///     excluded and cannot be read; error{exec_errc::not_found} if the Dockerfile does not exist any more.
+  /// \throws error{exec_errc::too_large} if the context exceeds its `context_limit`;
+  ///     error{exec_errc::permission_denied} for a folder that is not excluded and cannot be read;
+  ///     error{exec_errc::not_found} if the Dockerfile does not exist any more.
   bool step(std::size_t count = 1024) {
     if (!walk_) return true;
     for (std::size_t done = 0; done < count; ++done) {
@@ -133,7 +134,7 @@ class dockerfile_context {
   const std::vector<context_entry>& entries() const noexcept { return entries_; }
   /// Returns the total size of all files in bytes.
   std::uint64_t total_bytes() const noexcept { return total_; }
-  /// Returns the path of the Dockerfile in the archive.
+  /// Returns the path of the Dockerfile in the archive that is sent to the daemon.
   const std::string& dockerfile() const noexcept { return name_; }
   /// Returns the content of a Dockerfile that is outside the context. It must be sent under the name `dockerfile()`. No
   /// value if the Dockerfile is inside the context.

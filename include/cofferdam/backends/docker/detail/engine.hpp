@@ -51,11 +51,12 @@ inline cofferdam::detail::connector connector_for(const daemon_location& where, 
   return cofferdam::detail::tls_connector(where.host(), where.port(), settings);
 }
 
-/// A client of one daemon, with an agreed API version. All calls must be made on one executor, and many calls may be
-/// under way at once.
+/// A client of one daemon. It uses the API version on which it has agreed with the daemon. All calls must be made on
+/// one executor, and many calls may be under way at once.
 class engine {
  public:
-  /// Connects to the first usable daemon of the candidates, and agrees on an API version.
+  /// Connects to the first usable daemon among the addresses that `find_daemon` returns, and agrees with it on an API
+  /// version.
   /// \throws error{exec_errc::provider_failed, permission_denied, unsupported} if there is no usable daemon. The
   ///     message contains the addresses that were tried, and advice.
   static awaitable<std::shared_ptr<engine>> connect(asio::any_io_executor executor, daemon_choice choice,
@@ -89,7 +90,7 @@ class engine {
   /// Returns a description of a container for error messages.
   std::string container(const std::string& name) const { return "the container " + name + " (" + address() + ")"; }
   engine_kind kind() const noexcept { return kind_; }
-  /// Returns true if the daemon prefers BuildKit for builds, according to its response to the ping.
+  /// Returns true if the daemon prefers BuildKit for builds, according to its response to `GET /_ping`.
   bool prefers_buildkit() const noexcept { return prefers_buildkit_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
@@ -100,7 +101,8 @@ class engine {
     return api_call(std::move(doing), std::move(subject), address());
   }
 
-  /// Makes a request for a path, with the prefix of the agreed API version and the configured header fields.
+  /// Makes a request for a path, with the prefix of the agreed API version and the header fields of Docker's
+  /// configuration (HttpHeaders).
   http_request request(std::string method, std::string_view path) const {
     http_request result(std::move(method), where_base() + version_.path_prefix() + std::string(path));
     for (const auto& [name, value] : where_.headers()) result.field(name, value);
@@ -134,8 +136,8 @@ class engine {
     return parse_object(answer.text(), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   }
 
-  /// Sends a request, and returns the exchange when the head of the response has arrived. The caller reads the body in
-  /// pieces.
+  /// Sends a request, and returns when the head of the response has arrived. The caller reads the body in pieces from
+  /// the returned object.
   /// \throws the errors of `ask`.
   awaitable<cofferdam::detail::http_exchange> stream(http_request what, api_call doing,
                                                      cofferdam::detail::http_limits limits) {

@@ -36,15 +36,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A command that runs as an exec of the Docker daemon.
+/// A command that runs as a Docker exec (a process that the daemon starts in a running container, as `docker exec`
+/// does).
 ///
-/// The script around the command writes marks into the outputs (see `exec_script`), which report its start and its end
-/// at once. The daemon reports the end of the stream. That takes 2 s if a process outside the command's session still
-/// has an output open.
+/// The script around the command writes marks (short texts, see `exec_script`) into the outputs, which report the
+/// command's start and end at once. The end of the stream, which the daemon reports, comes 2 s later if a process
+/// outside the command's session still has an output open.
 class exec_command final : public cofferdam::detail::tracked_command {
  public:
   /// Makes a command that has not been started.
-  /// \param tag      `NAME=value`, a variable that identifies all processes of the command; may be empty.
+  /// \param tag      `NAME=value`, an environment variable that identifies all processes of the command. Empty in a
+  ///                 container that this library has made, where it is not needed.
   /// \param program  the program's name for error messages.
   exec_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<exec_place> place, exec_order order, const std::string& mark, std::string tag,
@@ -112,7 +114,8 @@ class exec_command final : public cofferdam::detail::tracked_command {
     self->command().conclude();
   }
 
-  /// Reads the command's output as fast as it is consumed.
+  /// Reads the command's output. Pauses while `window` bytes are buffered that the reader of the output has not
+  /// consumed.
   awaitable<void> carry() {
     const auto buffer = std::make_unique<std::array<std::byte, 64 * 1024>>();
     while (!has_ended() && ending() != ender::done) {
@@ -139,7 +142,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
       filter(piece->channel() == stream_channel::output ? 0 : 1, piece->content());
   }
 
-  /// Determines the result of a command whose stream has ended without the mark of the end.
+  /// Determines the result of a command whose stream has ended without the mark that reports the command's end.
   awaitable<void> ask_daemon() {
     const std::optional<boost::json::object> seen = co_await exec_place::inspect(place_, exec_);
     if (concluded()) co_return;

@@ -24,14 +24,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A launcher of commands as execs of the Docker daemon.
+/// A launcher of commands that are Docker execs (processes that the daemon starts in a running container, as `docker
+/// exec` does).
 class exec_launcher final : public cofferdam::detail::command_launcher {
  public:
   exec_launcher(std::shared_ptr<exec_place> place, command_settings settings)
       : cofferdam::detail::command_launcher(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
 
-  /// Makes all commands fail when the container is lost. Must be called once, directly after the construction, because
-  /// it needs `weak_from_this`.
+  /// Makes all commands fail when the container is lost. Must be called once, directly after the construction; the
+  /// constructor cannot do this, because `weak_from_this` does not work there.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<exec_launcher>(weak.lock());

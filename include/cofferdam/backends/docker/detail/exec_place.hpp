@@ -38,15 +38,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A container in which commands are execs. It makes execs, and can end all of them. It is shared by the coroutines of
-/// the commands.
+/// A container in which each command is a Docker exec (a process that the daemon starts in the running container, as
+/// `docker exec` does). This object creates and starts execs, and can end all of them. It is shared by the coroutines
+/// of the commands.
 ///
 /// In a container that this library has made, the first program runs `lease_script`. The connection to its standard
 /// input and output is called the lease: it keeps the container running, and is used to end all commands.
 class exec_place : public std::enable_shared_from_this<exec_place> {
  public:
   /// Makes the object for a running container.
-  /// \param user  the user of execs; empty for the container's own user.
+  /// \param user  the user of execs. Empty means the container's own user.
   exec_place(std::shared_ptr<engine> api, std::string id, std::string name, std::string user)
       : api_(std::move(api)),
         id_(std::move(id)),
@@ -64,7 +65,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   const std::optional<error>& lost() const noexcept { return lost_; }
   /// Returns how often all commands were ended by `end_everything`.
   int ends() const noexcept { return ends_; }
-  /// Returns true if the first program runs `lease_script`, so that it can end all commands.
+  /// Returns true if the container's first program runs `lease_script`, so that it can end all commands.
   bool has_lease() const noexcept { return static_cast<bool>(lease_); }
 
   /// Takes over the connection to the first program, the lease, which keeps the container running until `close`.
@@ -93,8 +94,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
   }
 
-  /// Sends an empty line to the first program. This resets the number of failed reads that it counts; see
-  /// `lease_script`.
+  /// Sends an empty line to the container's first program. This resets the count of failed reads at which the program
+  /// would end; see `lease_script`.
   void nudge() {
     if (!lease_ || closed_ || lost_ || std::exchange(writing_, true)) return;
     const auto self = shared_from_this();
@@ -139,8 +140,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_return stream;
   }
 
-  /// Returns the daemon's description of an exec whose stream has ended. Returns no value if the daemon does not have
-  /// the exec any more.
+  /// Returns the daemon's description of an exec whose stream has ended, with the exit code. Returns no value if the
+  /// daemon does not have the exec any more.
   static awaitable<std::optional<boost::json::object>> inspect(std::shared_ptr<exec_place> self, std::string exec) {
     static const std::vector<int> absent{404};
     const api_call doing = self->api_->call("look at a command of the container", self->name_);
@@ -208,8 +209,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   /// Sends a signal to the processes of a command by `signal_script`.
   /// \param process  the process id of the command's `exec_script`.
-  /// \param scope    the processes to signal; as for `signal_script`.
-  /// \param tag      `NAME=value`, the variable that identifies the command's processes.
+  /// \param scope    the processes to signal: the argument $3 of `signal_script`.
+  /// \param tag      `NAME=value`, the environment variable that identifies the command's processes.
   static awaitable<void> signal(std::shared_ptr<exec_place> self, int number, long process, char scope,
                                 std::string tag) {
     std::vector<std::string> words{"/bin/sh",
@@ -223,7 +224,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_await do_quietly(std::move(self), std::move(words));
   }
 
-  /// Announces a call of `end_everything`. No command is started until `end_expected` is called.
+  /// Announces a call of `end_everything`. No command is started until `end_expected` is called, because it would be
+  /// killed too.
   void expect_end() noexcept { ++expected_; }
   void end_expected() noexcept {
     --expected_;

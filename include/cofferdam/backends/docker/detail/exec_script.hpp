@@ -8,9 +8,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The first program of a container whose commands are execs. It keeps the container running while its standard input
-/// is open. If this library's connection to that input ends, the program ends, and the container ends with it. On the
-/// signal USR1, it kills all other processes of the container, and then writes a line as a confirmation.
+/// The first program of a container whose commands are Docker execs (processes that the daemon starts, as `docker exec`
+/// does). It keeps the container running while its standard input is open. If this library's connection to that input
+/// ends, the program ends, and the container ends with it. On the signal USR1, it kills all other processes of the
+/// container, and then writes a line as a confirmation.
 ///
 /// In some shells, a signal makes `read` fail. Therefore the program ends only after 50000 failures in a row, and each
 /// line of input resets the count.

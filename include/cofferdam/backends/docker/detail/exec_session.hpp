@@ -31,11 +31,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The file operations of a container without a warden. Each operation runs one or more commands, which are execs. A
-/// value, which the coroutines of the operations keep.
+/// The file operations of a container without a warden (the helper program that usually executes them). Each operation
+/// runs one or more commands, which are Docker execs. A value type; the coroutine of each operation keeps a copy.
 ///
-/// A path is checked before its use, but not kept open, so a change by a running command in between is not detected.
-/// Such a command gains no access by that, because the file operations have the same rights as the command.
+/// A path is checked before it is used, but the file is not kept open in between. A running command can change the path
+/// in this time, and the change is not detected. The command gains no access by that, because the file operations have
+/// the same rights as the command.
 class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
  public:
   exec_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
@@ -196,7 +197,7 @@ inline awaitable<std::unique_ptr<file_source>> exec_files::get_files(std::vector
   co_return source;
 }
 
-/// The file operations of a container without a warden, which throw after the end of the session.
+/// The file operations of a container without a warden. They throw after the end of the command session.
 class exec_session_files final : public cofferdam::detail::session_files_adaptor<exec_session_files> {
  public:
   exec_session_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
@@ -218,7 +219,7 @@ class exec_session_files final : public cofferdam::detail::session_files_adaptor
 };
 
 /// A command session (the object that starts and tracks commands) for a container without a warden. Its commands are
-/// execs.
+/// Docker execs.
 class exec_session : public command_session {
  public:
   exec_session(std::shared_ptr<exec_place> place, command_settings settings)

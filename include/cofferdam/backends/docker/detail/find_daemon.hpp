@@ -31,11 +31,11 @@ class daemon_search {
       : candidates_(std::move(candidates)), tried_(std::move(tried)) {}
 
   /// Returns the addresses to try, in order; at least one. If a daemon was selected, this is its address. Otherwise
-  /// these are the usual sockets that exist, or `default_socket` if none exists.
+  /// these are those of the usual sockets (see `find_daemon`) that exist, or `default_socket` if none exists.
   const std::vector<daemon_location>& candidates() const noexcept { return candidates_; }
 
-  /// Returns the sources that were checked, in order, for an error message. An element is a text such as `DOCKER_HOST
-  /// is not set`.
+  /// Returns the sources of the daemon's address that were checked, in order, for an error message. An element is a
+  /// text such as `DOCKER_HOST is not set`.
   const std::vector<std::string>& tried() const noexcept { return tried_; }
 
  private:
@@ -136,9 +136,10 @@ class daemon_finder {
     return one(std::move(location));
   }
 
-  // Switches an address to TLS if the options or the variables require it. As for the docker command, any value of a
-  // variable counts as yes, even "0". The docker command uses TLS without verification for some variables; this library
-  // always verifies, because only the program may switch that off, not a variable.
+  // Switches an address to TLS if `daemon_choice` or an environment variable (DOCKER_TLS_VERIFY, DOCKER_TLS,
+  // DOCKER_CERT_PATH) requires it. As for the docker command, any value of such a variable means yes, even "0". The
+  // docker command does not verify the daemon's certificate if only DOCKER_TLS is set; this library does, because an
+  // environment variable must not switch the verification off.
   daemon_location with_tls(daemon_location location, const std::string& said_by) const {
     const bool is_tls = location.transport() == daemon_transport::tls;
     if (!is_tls && location.transport() != daemon_transport::tcp) return location;

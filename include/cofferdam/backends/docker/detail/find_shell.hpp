@@ -16,10 +16,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns the absolute path of the shell in the container: the shell of the settings if it is set, otherwise /bin/bash
-/// if the container has it, otherwise /bin/sh. The result is cached in this process for each key.
-/// \param key  the id of the image; for an adopted container the id of the container, because its files may differ from
-///             the files of its image.
+/// Returns the absolute path of the shell in the container: the shell that `provider::shell` has set, otherwise
+/// /bin/bash if the container has it, otherwise /bin/sh. The result is cached in this process under `key`.
+/// \param key  the id of the image; for an adopted container (one that this library did not make) the id of the
+///             container, because its files may differ from the files of its image.
 inline awaitable<std::string> find_shell(std::shared_ptr<sandbox> in, std::shared_ptr<const sandbox_settings> settings,
                                          std::string key) {
   if (!settings->shell.empty()) co_return settings->shell;

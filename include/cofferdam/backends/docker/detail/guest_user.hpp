@@ -130,8 +130,8 @@ inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::strin
       if (event == cofferdam::detail::tar_event::data && is_file) content += as_text(reader.data());
       if (event == cofferdam::detail::tar_event::end_of_entry && is_file) co_return content;
     }
-    // If the daemon fails in the middle, it has already sent status 200. An incomplete archive must not be accepted,
-    // because users could be missing in half a file.
+    // If the daemon fails in the middle of the response, it has already sent status 200. An incomplete archive must not
+    // be accepted, because half of a file does not contain all users.
     reader.finish();
   } catch (const error& reason) {
     throw error(static_cast<exec_errc>(reason.code().value()), doing.failed() + ": " + reason.what());

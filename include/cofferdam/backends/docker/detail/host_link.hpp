@@ -33,16 +33,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A socket of this program to which the warden of one container connects, if both run on the same machine. The data
-/// then does not pass through the daemon, and the pipes of the commands can be passed over the socket as descriptors.
+/// A socket of this program to which the warden (the helper program) of one container connects, if both run on the same
+/// machine. The data then does not pass through the daemon, and the pipes of the commands can be passed over the socket
+/// as descriptors.
 ///
-/// The socket is in a folder that only this user can enter, and that is mounted read-only into the container. The first
-/// connection is accepted. It comes from the warden, because no other program runs in the container yet. Afterwards the
-/// socket and the folder are removed. Only descriptors of pipes are passed to the warden, because a command in the
-/// container could modify any other kind of file.
+/// The socket is in a folder that is mounted read-only into the container, and that no other user of this machine can
+/// reach. Only the first connection is accepted. It comes from the warden, because no other program runs in the
+/// container yet. Afterwards the socket and the folder are removed. Only descriptors of pipes are passed to the warden,
+/// because a command in the container could modify any other kind of file.
 class host_link {
  public:
-  /// The path of the folder in the container.
+  /// The path at which the folder of the socket is mounted in the container.
   static constexpr std::string_view folder_at = "/.cofferdam-host";
   /// The path of the socket in the container.
   static constexpr std::string_view socket_at = "/.cofferdam-host/socket";
@@ -64,7 +65,7 @@ class host_link {
   host_link& operator=(const host_link&) = delete;
   ~host_link() { remove(home_); }
 
-  /// Returns the path of the folder on this machine.
+  /// Returns the path of the folder of the socket on this machine.
   std::string folder() const { return home_ + "/link"; }
 
   /// Waits until the warden connects to the socket, or sends data on its standard output instead.
@@ -103,7 +104,7 @@ class host_link {
     co_return unique_fd();
   }
 
-  /// Removes the folders that dead processes of this host have left behind.
+  /// Removes the folders of host links that dead processes of this host have left behind.
   static void sweep(const owner& here) {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
@@ -136,9 +137,9 @@ class host_link {
     return seen.what() == process_view::state::gone || seen.start_time() != numbers[2];
   }
 
-  // Removes the folder, the inner folder and the socket. It is careful because another program may have put something
-  // under the same name: it follows no symbolic link, leaves folders of other users unchanged, and removes nothing
-  // else.
+  // Removes the outer folder `home`, the inner folder `link`, and the socket. Another program may have put something
+  // under the same name. Therefore this function follows no symbolic link, leaves folders of other users unchanged, and
+  // removes nothing else.
   static void remove(const std::string& home) noexcept {
     constexpr int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     const unique_fd door(::open(home.c_str(), flags));
@@ -150,12 +151,12 @@ class host_link {
   }
 
   bool listen() {
-    // The warden may run as any user, so all users may enter the inner folder. The outer folder protects it: only this
-    // user and the daemon can enter that one.
+    // The warden may run as any user, so all users may enter the inner folder. The outer folder protects the inner one,
+    // because only this user and the daemon can enter the outer folder.
     if (::mkdir(home_.c_str(), 0700) != 0) return false;
     if (::mkdir(folder().c_str(), 0700) != 0 || ::chmod(folder().c_str(), 0755) != 0) return false;
-    // The container can read the name of the socket in /proc/net/unix. A name in /proc/self/fd reveals nothing about
-    // this machine, and is short enough for a socket address.
+    // The socket is bound under a name in /proc/self/fd, because commands in the container can read the name in
+    // /proc/net/unix. Such a name reveals nothing about this machine, and is short enough for a socket address.
     const unique_fd inside(::open(folder().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!inside) return false;
     const std::string name = "/proc/self/fd/" + std::to_string(inside.get()) + "/socket";

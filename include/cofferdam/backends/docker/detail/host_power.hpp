@@ -65,7 +65,7 @@ inline std::string usual_spelling(std::string_view path) {
 
 /// Returns true if a container that can access this folder or file of the daemon's machine could control that machine.
 /// That is so if the path is in one of the lists above, is beneath a listed path, or contains one.
-/// \param path  absolute, without `.`, `..` and double slashes; empty for `/`.
+/// \param path  absolute, without `.`, `..` and double slashes. Empty means `/`.
 inline bool gives_power(std::string_view path) {
   using cofferdam::detail::is_beneath;
   const std::string clean = usual_spelling(path);
@@ -77,8 +77,9 @@ inline bool gives_power(std::string_view path) {
         place == "/home" || place == "/Users";  // a folder in a user's home is allowed, but not all homes
     if ((!is_homes && is_beneath(clean, place)) || is_beneath(place, clean)) return true;
   }
-  // Homes may be anywhere on that machine, so these folders are searched at any depth. A path that ends in the first
-  // part of such a folder contains the folder.
+  // Users' homes may be anywhere on the daemon's machine, so the entries of `powerful_places_at_home` are searched at
+  // any position of the path. A path that ends with the first part of an entry, such as `/.docker` of `/.docker/run`,
+  // is a folder that contains the entry.
   for (const std::string_view place : powerful_places_at_home) {
     for (std::size_t at = clean.find(place); at != std::string::npos; at = clean.find(place, at + 1))
       if (is_beneath(std::string_view(clean).substr(at), place)) return true;

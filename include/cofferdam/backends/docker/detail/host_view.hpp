@@ -28,8 +28,8 @@ enum class path_kind { nothing, file, socket, other };
 /// The parts of this machine that the Docker backend reads: environment variables, the user's home, and small files. A
 /// value, so that tests can construct their own.
 ///
-/// \par Threads  const members may be used from any thread if the functions allow it. The functions of
-///               `of_this_process` do.
+/// \par Threads  const members may be used from any thread if the functions given to the constructor allow it. The
+///               functions that `of_this_process` uses do.
 class host_view {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
@@ -45,7 +45,7 @@ class host_view {
   static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
   /// Makes a view from its parts.
-  /// \param real  default: a function that returns each path unchanged, as if there were no symbolic links.
+  /// \param real  resolves symbolic links in a path. Default: paths stay unchanged, as if there were no symbolic links.
   host_view(variable_map variables, std::string home, unsigned user_id, read_function read, look_function look,
             real_function real = {})
       : variables_(std::move(variables)),
@@ -55,7 +55,8 @@ class host_view {
         look_(std::move(look)),
         real_(std::move(real)) {}
 
-  /// Returns the view of this process. The variables are copied now. Files are read later, by blocking calls.
+  /// Returns the view of this process. Copies the environment variables at once. Files are read later, by blocking
+  /// calls.
   static host_view of_this_process() {
     variable_map variables;
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -68,15 +69,15 @@ class host_view {
                      &real_host_path);
   }
 
-  /// Returns the value of a variable, or no value if it is not set. Docker treats an empty variable as not set; to do
-  /// the same, call `said` instead.
+  /// Returns the value of an environment variable, or no value if it is not set. Docker treats an empty variable as not
+  /// set; to do the same, call `said` instead.
   std::optional<std::string> variable(std::string_view name) const {
     const auto found = variables_.find(name);
     if (found == variables_.end()) return std::nullopt;
     return found->second;
   }
 
-  /// Returns the value of a variable, or an empty text if it is not set.
+  /// Returns the value of an environment variable, or an empty text if it is not set.
   std::string said(std::string_view name) const { return variable(name).value_or(std::string()); }
 
   /// Returns the user's home: the value of HOME, otherwise the home in the system's user database. Empty if both are
@@ -89,7 +90,7 @@ class host_view {
   /// Returns the real user id of the process.
   unsigned user_id() const noexcept { return user_id_; }
 
-  /// Returns all variables as `NAME=value`, for a helper program that is started with the same environment.
+  /// Returns all environment variables as `NAME=value`, for a helper program that is started with the same environment.
   std::vector<std::string> settings() const {
     std::vector<std::string> assignments;
     for (const auto& [name, value] : variables_) assignments.push_back(name + "=" + value);

@@ -124,7 +124,7 @@ class context_archive {
   bool ended_ = false;
 };
 
-/// Sends a context to the builder, and reports its progress.
+/// Sends a context to the builder, and reports the progress of the build to `tell`.
 /// \return  the id of the new image; empty if the daemon did not send it.
 inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::string path, builder choice,
                                          std::shared_ptr<dockerfile_context> context, api_call doing,
@@ -142,7 +142,8 @@ inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::strin
 }
 
 /// Returns the error for a failed build, with advice if BuildKit's message contains none.
-/// \param asks_client  true if the build failed because BuildKit needed something from its client.
+/// \param asks_client  true if the build failed because BuildKit requested data, such as a password, from its client
+///                     (this program).
 inline error build_error(const error& reason, builder choice, bool asks_client) {
   if (choice != builder::buildkit) return reason;
   const std::string_view message = reason.what();
@@ -208,8 +209,8 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   co_return std::move(*built);
 }
 
-/// Builds an image. If several coroutines of this process build the same image at the same time, only one of them
-/// builds, and the others then get the result from the daemon's cache.
+/// Builds an image. If several coroutines of this process build the same image at the same time, they build it one
+/// after another, so that all but the first get the result from the daemon's cache.
 inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request request, container_options options,
                                     progress_function tell) {
   const std::string key = "build " + api->address() + " " + request.context().string() + " " +

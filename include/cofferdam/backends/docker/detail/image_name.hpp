@@ -81,8 +81,8 @@ class image_name {
   /// Returns the registry and the path, such as `docker.io/library/busybox`; empty for an id.
   std::string repository() const { return is_id() ? std::string() : registry_ + "/" + path_; }
 
-  /// Returns the complete name, for the daemon and as a key. Different spellings of the same name result in the same
-  /// text.
+  /// Returns the complete name, for requests to the daemon and as a key of caches. Different spellings of the same name
+  /// result in the same text.
   std::string text() const {
     if (is_id()) return digest_;
     std::string name = repository();

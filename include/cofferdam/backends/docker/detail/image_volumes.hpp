@@ -34,7 +34,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The properties of an image's folder that is replaced by memory. The memory gets the same properties.
+/// The properties of a VOLUME's folder in an image. The in-memory file system that replaces the VOLUME gets the same
+/// properties.
 class volume_folder {
  public:
   unsigned mode = 0755;
@@ -86,7 +87,8 @@ inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std:
   while (entries < 2) {
     const std::size_t got = co_await answer.read_some(piece);
     if (got == 0) {
-      // Throws for an incomplete archive: a daemon that fails in the middle has already sent status 200.
+      // Throws for an incomplete archive: a daemon that fails in the middle of the response has already sent status
+      // 200.
       reader.finish();
       break;
     }
@@ -105,8 +107,8 @@ inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std:
   co_return found;
 }
 
-/// Returns the in-memory file systems that replace the VOLUMEs without a mount. Each has the properties of the image's
-/// folder. The properties are cached in this process for each image.
+/// Returns the in-memory file systems that replace the VOLUMEs of an image for which the options contain no mount. Each
+/// has the properties of the VOLUME's folder in the image. The properties are cached in this process for each image.
 inline awaitable<std::vector<image_volume>> memory_for_volumes(std::shared_ptr<engine> api, image from,
                                                                container_options options, user_ids ids, owner here) {
   const std::vector<std::string> paths = uncovered_volumes(from, options);

@@ -69,7 +69,7 @@ inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, s
 }
 
 /// Reads the response to a pull or a build to its end, and reports its events.
-/// \param tell  called with each event; may be empty.
+/// \param tell  called with each event. Empty means that no events are reported.
 /// \return  the id of the new image; empty if the response does not contain it.
 /// \throws  the error made by `stream_error` if the operation failed.
 inline awaitable<std::string> follow_progress(cofferdam::detail::http_exchange answer, api_call doing,
@@ -122,7 +122,7 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
 }
 
 /// Returns time limits for transfers that may stall. A daemon that retries an interrupted download sends nothing for 75
-/// s.
+/// seconds.
 inline cofferdam::detail::http_limits patient() {
   return cofferdam::detail::http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5));
 }
@@ -143,8 +143,7 @@ inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, 
 /// Returns an image, and pulls it first if necessary. Of all coroutines of this process that need the image at the same
 /// time, one pulls it.
 /// \throws error{exec_errc::not_found} if the image does not exist in the registry, or does not exist in the daemon and
-///     must not be pulled; the errors of `api_error` and `stream_error`; error{exec_errc::cancelled}, and the image is
-///     then not pulled.
+///     must not be pulled; the errors of `api_error` and `stream_error`; error{exec_errc::cancelled}.
 inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name name, container_options options,
                                      host_view host, progress_function tell) {
   const std::string text = name.text();

@@ -66,8 +66,8 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   co_return removed;
 }
 
-/// Removes containers and folders that dead processes have left behind, at the first use of a daemon in this process. A
-/// forked process counts as a new process.
+/// Removes containers and folders that dead processes of this host have left behind. Does so only at the first use of a
+/// daemon in this process. A forked process counts as a new process.
 inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
   static std::mutex mutex;
   static std::set<std::pair<std::int64_t, std::string>> swept;
@@ -84,8 +84,8 @@ inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
       const std::lock_guard lock(mutex);
       swept.erase({me, api->address()});  // the next call repeats the attempt
     }
-    // Other failures are ignored, because an environment can be opened nevertheless. If the daemon is lost, the next
-    // call reports that.
+    // Failures other than a cancellation are ignored, because an environment can be opened nevertheless. If the daemon
+    // cannot be reached any more, the next call to it reports that.
     if (failure.code() == exec_errc::cancelled) throw;
   }
 }

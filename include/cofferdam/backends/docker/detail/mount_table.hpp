@@ -69,7 +69,8 @@ inline std::vector<mounted_place> read_mount_table(std::string_view table) {
 /// \param table  the content of /proc/PID/mountinfo of a process in the container. An empty table is accepted without
 ///               checks.
 /// \param asked  the requested settings: `create_request::body()`.
-/// \param kind   the product. Podman mounts memory at /run, /tmp and /var/tmp of a container with a read-only root.
+/// \param kind   the product that implements the daemon. Podman by itself mounts memory at /run, /tmp and /var/tmp of a
+///               container with a read-only root, so these mounts are accepted.
 /// \return       a short description of each mount that was not requested, and of each mount that should be memory but
 ///               is not; empty if all mounts are correct.
 inline std::vector<std::string> unexpected_mounts(std::string_view table, const boost::json::object& asked,
@@ -94,7 +95,7 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
     }
   const std::vector<mounted_place> places = read_mount_table(table);
   // The kernel reports the real path of a mount. A requested path may contain a symbolic link of the image, and then
-  // does not occur in the table.
+  // does not occur in the table. `elsewhere` counts such requests: as many mounts at other paths are accepted.
   const auto is_at_its_name = [&](const auto& entry) {
     return std::any_of(places.begin(), places.end(),
                        [&](const mounted_place& place) { return place.target == entry.first; });
@@ -118,7 +119,7 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
     const bool is_kernels =
         is_beneath(place.target, "/proc") || is_beneath(place.target, "/sys") || is_beneath(place.target, "/dev");
     // A mount of type devtmpfs at /dev would be the host's own /dev, including its disks. A daemon that does not run as
-    // root mounts single devices of it instead, which is allowed.
+    // root mounts single devices of the host's /dev instead, which is allowed.
     const bool is_hosts_devices = place.target == "/dev" && place.type == "devtmpfs";
     if (is_kernels && !is_hosts_devices && std::find(kernels.begin(), kernels.end(), place.type) != kernels.end())
       continue;

@@ -36,9 +36,9 @@ class stream_piece {
   std::string_view content_;
 };
 
-/// A parser of the stream of a container or an exec without a terminal. It does no I/O: the caller passes received
-/// bytes to `next`. It stores only the head of a frame (8 bytes), and returns the content of a frame in the pieces in
-/// which it was received.
+/// A parser of the output stream of a container or an exec without a terminal. It does no I/O: the caller passes
+/// received bytes to `next`. It stores only the head of a frame (8 bytes), and returns the content of a frame in the
+/// pieces in which it was received.
 ///
 /// ```
 /// frame = channel(1) zero(3) length(4, big-endian) content(length)      ; a length of 0 is allowed
@@ -71,10 +71,10 @@ class multiplexed_stream {
     return std::nullopt;
   }
 
-  /// Returns true if the stream is between two frames, so that it may end here.
+  /// Returns true if the stream is between two frames, so that it may end at this point.
   bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
 
-  /// Checks that the stream may end here. Call this when it has ended.
+  /// Checks that the stream may end at this point. Call this when the stream has ended.
   /// \throws error{exec_errc::provider_lost} if the stream ended inside a frame. An end between two frames does not
   ///     prove that the program has succeeded.
   void finish() const {

@@ -101,9 +101,9 @@ inline process_view look_at_process(std::int64_t pid) {
 /// to find out whether that process still exists. It consists of the boot id, the PID namespace, the process id, and
 /// the start time; the last is needed because process ids are reused.
 ///
-/// A process of another boot or another PID namespace counts as a process of another host. It is not visible here, so
-/// its containers are never treated as left behind. Therefore, if programs in two containers use the same daemon, they
-/// do not remove each other's containers.
+/// A process of another boot or another PID namespace counts as a process of another host. This process cannot see that
+/// process, so containers of that process are never treated as left behind. Therefore, if programs in two containers
+/// use the same daemon, they do not remove each other's containers.
 class owner {
  public:
   owner(std::string boot, std::uint64_t pid_namespace, std::int64_t pid, std::uint64_t start_time)
@@ -116,7 +116,7 @@ class owner {
     struct stat status {};
     const process_view self = look_at_process(::getpid());
     std::error_code failure;
-    const bool is_ours =  // false if /proc belongs to another PID namespace, where our process ids mean other processes
+    const bool is_ours =  // false if /proc belongs to another PID namespace, where these ids mean other processes
         std::filesystem::read_symlink("/proc/self", failure) == std::to_string(::getpid());
     if (!is_ours || !is_boot(boot) || ::stat("/proc/self/ns/pid", &status) != 0 ||
         self.what() != process_view::state::running)

@@ -39,8 +39,8 @@ class progress_stream {
   explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
 
   /// Parses the next piece of the response.
-  /// \throws error{exec_errc::provider_failed} if it is not JSON, not an object, or too long. Every later call then
-  ///     throws too.
+  /// \throws error{exec_errc::provider_failed} if the response contains something that is not valid JSON, is not an
+  ///     object, or is longer than `max_object`. Every later call then throws too.
   void feed(std::string_view piece) {
     if (failed_) throw bad("is not read any further");
     while (!piece.empty()) {
@@ -50,7 +50,7 @@ class progress_stream {
         piece.remove_prefix(begin);
         if (piece.front() != '{') throw bad("is not a JSON object");
       }
-      // Parses at most the number of bytes that the object may still have.
+      // Parses at most as many bytes as the current object may still have.
       const std::string_view part = piece.substr(0, most_ - size_);
       if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
       std::error_code failure;
@@ -74,7 +74,7 @@ class progress_stream {
     return event;
   }
 
-  /// Checks that the response may end here. Call this when it has ended.
+  /// Checks that the response may end at this point. Call this when the response has ended.
   /// \throws error{exec_errc::provider_lost} if the response ended inside an object.
   void finish() const {
     if (size_ > 0)

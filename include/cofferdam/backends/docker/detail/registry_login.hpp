@@ -104,21 +104,21 @@ class registry_credentials {
 };
 
 /// Returns the name of a registry as Docker's configuration and credential helpers use it. Only Docker Hub has a
-/// special name there.
+/// special name in that configuration.
 inline std::string registry_server(std::string_view registry) {
   if (registry == image_name::hub) return "https://index.docker.io/v1/";
   return std::string(registry);
 }
 
-/// The source of the credentials for a registry: either the credentials themselves, or a helper program that prints
-/// them.
+/// The source of the credentials for a registry: either the credentials themselves, or a credential helper (a program
+/// that prints them).
 class registry_login {
  public:
   explicit registry_login(registry_credentials credentials) : credentials_(std::move(credentials)) {}
   registry_login(std::string helper, std::string server) : helper_(std::move(helper)), server_(std::move(server)) {}
 
   bool needs_helper() const noexcept { return !helper_.empty(); }
-  /// Returns the credentials. If a helper is needed, they are empty.
+  /// Returns the credentials. If a helper program is needed, the returned object has none.
   const registry_credentials& credentials() const noexcept { return credentials_; }
 
   /// Returns the name of the helper program, such as `docker-credential-pass`. It is searched in PATH, and is run with
@@ -146,7 +146,8 @@ inline bool is_helper_name(std::string_view name) {
   });
 }
 
-// Returns the credentials under `auths` for a server, or an object without credentials.
+// Returns the credentials that the member `auths` of Docker's config.json contains for a server, or an object without
+// credentials.
 inline registry_credentials stored_credentials(const boost::json::object& config, const std::string& server) {
   const boost::json::object* const auths = object_at(config, "auths");
   if (auths == nullptr) return registry_credentials();

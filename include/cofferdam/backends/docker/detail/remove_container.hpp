@@ -18,8 +18,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns true if a failed request to create a container may have created it, because the connection was lost or the
-/// response could not be read. If the daemon has refused the request, there is no container.
+/// Returns true if a failed request to create a container may have created the container nevertheless, because the
+/// connection was lost or the response could not be read. If the daemon has refused the request, there is no container.
 inline bool leaves_in_doubt(const error& reason) {
   return reason.cause().category() != docker::detail::http_status_category();
 }

@@ -47,7 +47,7 @@ inline std::string mount_table_here(const engine& api, const host_view& host, co
 }
 
 /// Throws if a container has a mount that was not requested.
-/// \throws error{exec_errc::provider_failed} with a list of such mounts.
+/// \throws error{exec_errc::provider_failed}, whose message lists such mounts.
 inline void require_mounts(std::string_view table, const boost::json::object& asked, engine_kind kind) {
   const std::vector<std::string> more = unexpected_mounts(table, asked, kind);
   if (more.empty()) return;

@@ -24,7 +24,7 @@ class sandbox_settings {
   container_options options;
   daemon_choice daemon;
   command_settings commands;
-  /// The absolute path of the shell in the container; empty to choose it by `find_shell`.
+  /// The absolute path of the shell in the container. Empty means that `find_shell` chooses it.
   std::string shell;
   progress_function progress;
   /// The maximum time for which a container's warden (the helper program in the container) may be without contact to

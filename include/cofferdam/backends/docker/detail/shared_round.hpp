@@ -60,9 +60,9 @@ class shared_round {
   };
 
   /// Returns the right to execute the operation if no other coroutine is executing it. Otherwise waits until the other
-  /// coroutine has finished.
-  /// \param key    identifies the operation.
-  /// \param doing  the name of the operation, for the error message.
+  /// coroutine has finished, and returns whether it succeeded (`turn::was_done`).
+  /// \param key    identifies the operation: coroutines with the same key share one.
+  /// \param doing  the name of the operation, such as `pulling an image`, for the error message.
   /// \throws error{exec_errc::cancelled}; the error of the other coroutine if it has failed.
   static awaitable<turn> join(std::string key, const char* doing) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;

@@ -126,8 +126,8 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) cofferdam::detail::set_nonblocking(*ours);
   spawn_request request;
   request.words = ssh_words(where);
-  // The process gets all variables of the user: it needs HOME, the address of the ssh agent, and PATH for programs in
-  // its configuration.
+  // ssh gets all environment variables of this process, because it needs HOME, the address of the ssh agent, and PATH
+  // for programs that its configuration names.
   request.variables = host.settings();
   const std::string path = host.said("PATH");
   request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));

@@ -11,8 +11,8 @@
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The addresses of daemons that cannot mount a folder of this machine although they are reached by a socket of this
-/// machine, because they run on another one. Containers of these daemons get no `host_link`. The list is kept until
-/// this process ends.
+/// machine, because they run on another machine. Containers of these daemons get no `host_link` (a direct socket
+/// between the warden in a container and this program). The list is kept until this process ends.
 class unlinked_daemons {
  public:
   static bool contains(const std::string& address) {

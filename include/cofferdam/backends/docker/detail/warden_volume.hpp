@@ -26,8 +26,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns the name of the volume that contains one version of the warden program. The name is derived from the
-/// program's content, so that any process may fill the volume.
+/// Returns the name of the daemon's volume that contains one version of the warden program (the helper program that
+/// starts the commands in a container). The name is derived from the program's content, so that any process may fill
+/// the volume.
 inline std::string warden_volume_name(const warden_image& warden) {
   return "cofferdam-warden-" + std::string(warden.sha256().substr(0, 16));
 }
@@ -57,7 +58,7 @@ inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, 
   co_await api->ask(std::move(what), api->call("put files into a container", path));
 }
 
-/// Returns true if the volume, mounted in a container, contains the complete warden program.
+/// Returns true if the warden's volume, which is mounted in the container `id`, contains the complete warden program.
 inline awaitable<bool> holds_warden(std::shared_ptr<engine> api, std::string id, warden_image warden) {
   const std::optional<boost::json::object> found = co_await stat_in_container(api, id, "/.cofferdam/warden");
   // The size is compared because an interrupted copy leaves a shorter file.

@@ -20,8 +20,8 @@ inline bool is_first_time(const std::string& text) {
   return known.insert(text).second;
 }
 
-/// Warns about variables that cannot be forwarded because they are not set in this process. Each variable is reported
-/// once per process.
+/// Warns about environment variables that cannot be forwarded to commands because they are not set in this process.
+/// Each variable is reported once per process.
 inline void warn_of_missing(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names)

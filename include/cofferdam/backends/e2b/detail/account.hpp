@@ -18,7 +18,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// An account: the service and the API key, from the options of the recipe and the environment variables.
+/// An account: the service and the API key, from `account_options` and the environment variables.
 class account {
  public:
   /// Determines the account from options and environment variables.
@@ -60,8 +60,7 @@ class account {
   const tls_settings& tls() const noexcept { return tls_; }
 
   /// Returns the address of a port of a sandbox.
-  /// \param domain  the domain from the service's information about the sandbox; empty to use the domain of the
-  ///                account.
+  /// \param domain  the domain from the service's information about the sandbox. Empty means the domain of the account.
   /// \throws error{exec_errc::invalid_argument} if the address is invalid or not protected by TLS.
   endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
     endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);

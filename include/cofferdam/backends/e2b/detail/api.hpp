@@ -48,7 +48,8 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 /// send HTML pages to browsers.
 inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
-/// Waits until the time `until`. Throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
+/// Waits until the time `until`, for example before a call is repeated. Throws error{exec_errc::cancelled} if the
+/// awaiting coroutine is cancelled.
 /// \param doing  the purpose of the call that waits, for the message of the error.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -74,7 +75,8 @@ class back_off {
     return std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(end_ - clock::now()));
   }
 
-  /// Returns the time of the next attempt; no value if there were three retries, or the time would be after the limit.
+  /// Returns the time of the next attempt; no value if there were three retries, or the time would be after the time
+  /// limit of the call.
   /// \param asked  the pause that the service requests; no value if it requests none.
   std::optional<clock::time_point> again(std::optional<std::chrono::seconds> asked) {
     if (++tries_ > max_tries) return std::nullopt;
@@ -98,7 +100,8 @@ class back_off {
   int tries_ = 0;
 };
 
-/// Returns the value of `Retry-After` in seconds. A date is ignored, as in E2B's SDKs.
+/// Returns the value of the response field `Retry-After`, in seconds; no value if there is none. A date is ignored, as
+/// in E2B's SDKs.
 inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields) {
   const std::optional<std::string_view> text = fields.find("Retry-After");
   if (!text || text->empty() || text->size() > 7) return std::nullopt;
@@ -110,8 +113,8 @@ inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields
   return std::chrono::seconds(number);
 }
 
-/// Returns the value of `Should-Retry`, which takes precedence over the HTTP status; no value if the response does not
-/// have this field.
+/// Returns the value of the response field `Should-Retry`, which takes precedence over the HTTP status when deciding
+/// whether to repeat a call; no value if the response does not have this field.
 inline std::optional<bool> should_retry(const http_fields& fields) {
   const std::optional<std::string_view> text = fields.find("Should-Retry");
   if (!text) return std::nullopt;
@@ -138,12 +141,14 @@ class api {
     redact_.hide(info.traffic_token());
   }
 
-  /// Sends a request. Repeats the request if the service was too busy for it, or if it failed and may be executed
-  /// twice.
+  /// Sends a request. Repeats the request if the service was too busy for it, or if the request failed and may be
+  /// executed twice.
   /// \param doing  the purpose of the call, such as `create a sandbox`. The text must outlive the call.
   /// \param fine   HTTP statuses that count as success, besides 200 to 299.
-  /// \param key    the value of the field `Idempotency-Key`; empty to leave the field out.
-  /// \param doubt  is set to true if a failed attempt may have been executed. May be null. The caller keeps it.
+  /// \param key    the value of the field `Idempotency-Key`, by which the service recognizes repeated attempts. Empty
+  ///               means no such field.
+  /// \param doubt  is set to true if the service may have executed a failed attempt. May be null. The caller keeps the
+  ///               variable until the awaitable completes.
   /// \throws the error of `refused_error`.
   /// \throws error{exec_errc::provider_failed} if the service cannot be reached.
   /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
@@ -179,14 +184,14 @@ class api {
         if (answer.ok() || std::find(fine.begin(), fine.end(), status) != fine.end()) co_return answer;
         const std::string message = redact_.clean(said_message(redact_.clean(answer.text())));
         const bool full = message.find("maximum number of concurrent") != std::string::npos;
-        // With these statuses, the service has not executed the request.
+        // With these two statuses, the service has not executed the request.
         const bool busy = (status == 429 && !full) || status == 503;
         const bool broken = status == 500 || status == 502 || status == 504;
         const bool usual = busy || (broken && repeatable);
         if (should_retry(answer.head().fields).value_or(usual)) when = pauses.again(retry_after(answer.head().fields));
         const error refused = refused_error(doing, status, message);
-        // The message begins with "idempotency_" if an earlier attempt with the same key was executed, or is still
-        // under way.
+        // The message begins with "idempotency_" if an earlier attempt with the same `Idempotency-Key` was executed, or
+        // is still under way.
         if (doubt != nullptr && (leaves_in_doubt(refused) || message.starts_with("idempotency_"))) *doubt = true;
         if (!when) throw refused;
       }
@@ -203,14 +208,16 @@ class api {
   /// Creates a sandbox. If the call fails, the sandbox may exist nevertheless, and the caller must end it with
   /// `end_strays`.
   /// \param tag    a random number that is stored in the sandbox's metadata, so that `end_strays` finds the sandbox.
-  /// \param doubt  as for `ask`: is set to true if the sandbox may exist although the call has failed.
+  /// \param doubt  is set to true if the sandbox may exist although the call has failed. May be null. The caller keeps
+  ///               the variable until the awaitable completes.
   awaitable<sandbox_info> create(create_options options, std::string tag, bool* doubt) {
     constexpr const char* doing = "create a sandbox";
     if (who_.options().gate) {
       const auto when = who_.options().gate->reserve();
       co_await rest(when, doing);
     }
-    // All attempts have the same key, so that a service that supports keys creates only one sandbox.
+    // All attempts have the same `Idempotency-Key`, so that a service that supports this field creates only one
+    // sandbox.
     const std::string key = "cofferdam-" + tag;
     options.metadata["cofferdam"] = std::move(tag);
     dialect form = who_.options().form == dialect::v2 ? dialect::v2 : dialect::v1;
@@ -226,7 +233,8 @@ class api {
     }
   }
 
-  /// Connects to a sandbox. If the sandbox is paused, it is resumed. Its remaining lifetime becomes at least `seconds`.
+  /// Connects to a sandbox. If the sandbox is paused, it is resumed. The sandbox's remaining lifetime becomes at least
+  /// `seconds`.
   awaitable<sandbox_info> connect(std::string id, std::int64_t seconds) {
     constexpr const char* doing = "connect to the sandbox";
     check_sandbox_id(id);
@@ -337,7 +345,7 @@ class api {
 
   /// Returns all sandboxes of the account, or only those with certain metadata. The service sends them in several
   /// pages.
-  /// \param metadata  `key=value`, of characters that need no percent-encoding; empty for all sandboxes.
+  /// \param metadata  `key=value`, of characters that need no percent-encoding. Empty means all sandboxes.
   awaitable<std::vector<sandbox_info>> list(std::string metadata) {
     constexpr const char* doing = "list the sandboxes";
     std::vector<sandbox_info> sandboxes;
@@ -354,14 +362,12 @@ class api {
     co_return sandboxes;
   }
 
-  /// Ends a sandbox that an interrupted call of `create` may have left running.
+  /// Ends a sandbox that a failed call of `create` may have left running.
   awaitable<void> end_strays(std::string tag) {
     std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
     for (const sandbox_info& info : left) {
       const auto found = info.metadata().find("cofferdam");
-      if (found == info.metadata().end() || found->second != tag)
-        continue;  // some services ignore the filter of the
-                   // list
+      if (found == info.metadata().end() || found->second != tag) continue;  // some services ignore the filter
       co_await kill(info.id());
     }
   }
@@ -372,8 +378,8 @@ class api {
   static constexpr std::size_t max_answer = std::size_t{4} * 1024 * 1024;
   static constexpr int max_pages = 1000;
 
-  /// Returns true if the service does not support the call. Returns false if the call failed because the sandbox or
-  /// template does not exist.
+  /// Returns true if a call failed because the service does not support this form of the call. Returns false if it
+  /// failed because the sandbox or template does not exist.
   static bool is_no_route(const http_response& answer) {
     const int status = answer.status();
     if (status == 405 || status == 410) return true;

@@ -31,8 +31,8 @@ inline const std::error_category& status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
 }
 
-/// Returns true if a failed call may have been executed nevertheless: there was no response, or a proxy has sent the
-/// response.
+/// Returns true if a failed call may have been executed nevertheless: there was no response, or the HTTP status does
+/// not exclude it (500 and above, except 501 and 503), because a proxy may have sent the response.
 inline bool leaves_in_doubt(const error& failure) noexcept {
   if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
   if (failure.cause().category() != status_category()) return true;
@@ -40,7 +40,7 @@ inline bool leaves_in_doubt(const error& failure) noexcept {
   return status >= 500 && status != 501 && status != 503;
 }
 
-/// Returns the message in the body of a failed response: `error_code` and `message` if the body is a JSON object,
+/// Returns the error message in the body of a response: `error_code` and `message` if the body is a JSON object,
 /// otherwise the first 400 bytes of the body.
 inline std::string said_message(std::string_view body) {
   std::error_code broken;
@@ -58,7 +58,8 @@ inline std::string said_message(std::string_view body) {
 /// Makes the error for a call that the service has refused.
 /// \param doing    the purpose of the call, such as `create a sandbox`.
 /// \param status   the HTTP status.
-/// \param message  the message of the service, without secrets. The error quotes at most 400 bytes of it, escaped.
+/// \param message  the message of the service, without secrets. The error quotes at most 400 bytes of the message,
+///                 escaped.
 /// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view message) {
   exec_errc code = exec_errc::provider_failed;
@@ -108,7 +109,8 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
 /// Makes the error for a call that the sandbox's daemon has refused.
 /// \param doing    the purpose of the call, such as `start a command`.
 /// \param which    the error code of the daemon.
-/// \param message  the message of the daemon, without secrets. The error quotes at most 400 bytes of it, escaped.
+/// \param message  the message of the daemon, without secrets. The error quotes at most 400 bytes of the message,
+///                 escaped.
 inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which,
                                std::string_view message) {
   exec_errc code = exec_errc::io_error;

@@ -48,12 +48,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A client of the daemon (envd) in one sandbox, which runs processes and transfers files. All coroutines of the
+/// A client of envd, the daemon in one sandbox, which runs processes and transfers files. All coroutines of the
 /// environment share it.
 class envd : public std::enable_shared_from_this<envd> {
  public:
   static constexpr std::uint16_t port = 49983;
-  /// The maximum size of one message in a stream, in bytes. A message of the daemon has up to 32 KiB of output.
+  /// The maximum size of one message in a stream, in bytes. A message of the daemon contains up to 32 KiB of a
+  /// process's output.
   static constexpr std::size_t max_message = std::size_t{8} * 1024 * 1024;
 
   envd(asio::any_io_executor executor, std::shared_ptr<api> service, const sandbox_info& info, std::string user)
@@ -100,7 +101,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
   awaitable<void> close_connections() { return client_.close(); }
 
-  /// Updates the token from the service's response to a connect call.
+  /// Updates the daemon's access token from the service's response to a call of `api::connect`.
   void renew(const sandbox_info& info) {
     if (!info.access_token().empty()) token_ = info.access_token();
     redact_.hide(token_);
@@ -171,7 +172,7 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// Makes a call whose response is a stream. The call is repeated if the sandbox is busy. It is not repeated after a
   /// lost connection, because the daemon may have executed it.
-  /// \param user     the user as whom the call is executed; empty for the user of the settings.
+  /// \param user     the user as whom the call is executed. Empty means the user that was given to the constructor.
   /// \param enforce  a time limit that the daemon enforces, in case this program dies; no value means no limit.
   static awaitable<cofferdam::detail::connect_stream> stream(std::shared_ptr<envd> self, std::string path,
                                                              boost::json::object message, const char* doing,
@@ -239,7 +240,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Returns the error to throw for the failure with which a stream has ended. The code `unavailable` means that the
-  /// daemon's side has lost the connection, so that it is treated as a lost connection.
+  /// daemon's side has lost the connection, so this function returns the error for a lost connection (`explain`).
   static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
                                    const char* doing) {
     if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
@@ -251,8 +252,8 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Runs a small script of this library to its end, and discards its output.
-  /// \param as_root  true to run the script as root if the daemon permits this. The processes of a command may have
-  ///                 another user than the settings.
+  /// \param as_root  true to run the script as root if the daemon permits this. This is needed because a command may
+  ///                 run processes as another user, which the configured user may not signal.
   /// \return         true if the script has exited with code 0.
   static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, bool as_root,
                                     const char* doing) {
@@ -296,7 +297,7 @@ class envd : public std::enable_shared_from_this<envd> {
 
   // ---- files ----
 
-  /// Makes a request for a file.
+  /// Makes a request that reads or writes a file.
   /// \param path  the path, as the daemon expects it: absolute, or relative to the user's home.
   http_request file_request(std::string method, std::string_view path) const {
     std::string query = "/files?path=" + cofferdam::detail::percent_encoded(path);
@@ -306,9 +307,9 @@ class envd : public std::enable_shared_from_this<envd> {
     return what;
   }
 
-  /// Sends a request for a file.
-  /// \param  own  the failure of the source of the request's body, or an empty optional as long as there is none. May
-  ///              be null. The caller keeps it until the awaitable completes.
+  /// Sends a request that reads or writes a file.
+  /// \param  own  the failure of the object that supplies the request's body, without a value as long as there is no
+  ///              failure. May be null. The caller keeps it until the awaitable completes.
   /// \throws the error in `own` if there is one; otherwise the failure of the connection as
   ///     error{exec_errc::provider_lost}.
   static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
@@ -332,8 +333,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return answer;
   }
 
-  /// Returns the error to throw after a lost connection. It depends on a request that checks if the sandbox still
-  /// exists.
+  /// Returns the error to throw after a lost connection. Sends a request to find out whether the sandbox still exists,
+  /// because the error depends on this.
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
     // These errors do not concern the connection: for example, invalid_argument means that the body of the request is
@@ -363,7 +364,7 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return why;
   }
 
-  /// Throws if the response comes from a proxy that could not reach the daemon. The sandbox counts as lost only if
+  /// Throws if a response comes from a proxy that could not reach the daemon. The sandbox counts as lost only if
   /// neither the proxy nor the service finds it.
   static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string body, const char* doing) {
     const std::error_code cause(status, status_category());
@@ -396,7 +397,7 @@ class envd : public std::enable_shared_from_this<envd> {
     return status == 409 && body.find("transitioning") != std::string_view::npos;
   }
   /// Returns true if the same call may succeed soon.
-  /// \param busy  HTTP statuses that mean "busy" for this call. Some statuses mean this for every call.
+  /// \param busy  HTTP statuses that mean "busy" for this call, in addition to those that mean "busy" for every call.
   static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
     const std::string& message = answer.failure()->message();
     const int status = answer.status();

@@ -41,14 +41,14 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// A command that runs as a process of the sandbox's daemon.
 ///
-/// The script around the command marks its beginning and end in the output (see `exec_script`). These marks are needed
-/// because the daemon reports the end of a process too late: only when no other process has its output, or its
-/// terminal, open any more.
+/// The script around the command writes marks (short texts, see `exec_script`) into the output, which report the
+/// command's beginning and end. The marks are needed because the daemon reports the end of a process too late: only
+/// when no other process has the output, or the terminal, of the process open any more.
 class envd_command final : public cofferdam::detail::tracked_command {
  public:
   /// \param message  the message of the `Start` call.
-  /// \param mark     the text with which the script marks the beginning and end.
-  /// \param tag      `NAME=value`: a variable that all processes of the command have.
+  /// \param mark     the text with which each mark of the script begins.
+  /// \param tag      `NAME=value`: an environment variable that identifies the processes of the command.
   /// \param program  the name of the program, for error messages.
   envd_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<envd> place, boost::json::object message, const std::string& mark, std::string tag,
@@ -69,8 +69,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
   awaitable<void> live() override { return run(shared()); }
   awaitable<void> finish_off() override { return end_all(shared()); }
   awaitable<void> signal(int number, char scope) override {
-    // On a terminal, the script around the command runs too, and must not get the signal. Therefore the signal goes to
-    // the session only.
+    // With a terminal, the scope 't' (all processes of the session) would include the script around the command, which
+    // must not get the signal. The scope 's' leaves the script out.
     return signal_all(shared(), number, scope == 't' ? 's' : scope);
   }
   std::string more_memory() const override {
@@ -96,11 +96,11 @@ class envd_command final : public cofferdam::detail::tracked_command {
       failure =
           error(exec_errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
     if (!is_known && failure && self->may_run_) {
-      // No client can receive the result of the command any more, so the command must not continue.
+      // This program cannot receive the result of the command any more, so the command must not continue.
       self->begin_end_at_once();
     }
     if (self->has_ended() && self->stopped_ && self->ending() == ender::none) {
-      // A process outside the session has the output open, or the command only pretends to have ended.
+      // A process outside the command's session has the output open, or the command only pretends to have ended.
       self->begin_end_at_once();
     }
     co_await self->until_ended();
@@ -110,7 +110,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     self->command().conclude();
   }
 
-  /// Starts the command, and reads its output. Waits while too much output has not been consumed.
+  /// Starts the command, and reads its output. Pauses while `window` bytes are buffered that the reader of the output
+  /// has not consumed.
   static awaitable<void> carry(std::shared_ptr<envd_command> self) {
     const ends guard(self->carrying_);
     std::optional<std::chrono::milliseconds> enforce;
@@ -171,7 +172,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     });
   }
 
-  /// An object that keeps a flag true while a coroutine runs, so that a coroutine that has ended is not signalled.
+  /// An object that keeps a flag true while a coroutine runs, so that no cancellation signal is emitted to a coroutine
+  /// that has ended.
   class ends {
    public:
     explicit ends(bool& running) noexcept : running_(running) { running_ = true; }
@@ -199,8 +201,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     }
   }
 
-  /// Ends the stream 200 ms after the mark for the end. Usually the stream ends by itself before, unless a process
-  /// outside the session has the output open.
+  /// Ends the stream 200 ms after the mark that reports the command's end. Usually the stream ends by itself before
+  /// this time, unless a process outside the command's session has the output open.
   void on_end_marked() override {
     tail_.expires_after(tail_limit);
     cofferdam::detail::on_expiry(tail_, [self = shared()](std::error_code failure) {
@@ -208,7 +210,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     });
   }
 
-  /// Sets the result from the daemon's report, after the stream has ended without a mark for the end.
+  /// Sets the result from the daemon's report, after the stream has ended without the mark that reports the command's
+  /// end.
   void judge() {
     if (!process_ended_) return;
     if (!has_begun()) {
@@ -236,8 +239,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     place_->require_ok(answer, "end the input of a command");
   }
 
-  /// Writes a piece of the input. Waits while the command does not read its input; the end of the command also ends
-  /// this wait.
+  /// Writes a piece of the input. Waits while the command does not read its input, but at most until the command has
+  /// ended.
   awaitable<void> write(bytes_view data) override {
     boost::json::object input;
     const std::string coded = cofferdam::detail::base64_encode(data);
@@ -294,8 +297,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
       co_await self->until_grace_over();
     }
     if (self->concluded()) co_return;
-    // The output that follows is not needed, so the faster way comes first. It reaches only one process or one process
-    // group.
+    // A signal from the daemon is the faster way, but it reaches only one process or one process group. It is sent
+    // first if the command is to be ended at once, because further output is not needed then.
     if (self->at_once()) co_await send_by_daemon(self, SIGKILL);
     co_await signal_all(self, SIGKILL, 'a');
     co_await self->until_stream_over(end_limit);

@@ -31,21 +31,22 @@
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// A shell script that starts another script in a new session. It is needed because the daemon does not start processes
-/// in sessions of their own, and a process tree can be ended reliably only by its session. The script needs `setsid`.
-/// If `setsid` does not exist, or the process already has its own session, it runs the other script in the current
-/// session. Without a session, the processes of the tree can only be recognised by their variables.
+/// in sessions of their own, and a process tree can be ended reliably only by its session. The session is made by the
+/// program `setsid`. If `setsid` does not exist, or the process already has its own session or process group, the other
+/// script runs in the current session. Without its own session, the process tree can only be recognized by the
+/// environment variable COFFERDAM_COMMAND.
 ///
-/// $1 is the other script; the rest are arguments of that script.
+/// $1 is the other script; the other arguments are passed on to that script.
 inline constexpr std::string_view session_script = R"sh({ read -r _cx </proc/$$/stat; } 2>/dev/null
 _cx=${_cx##*') '}; _cy=${_cx#* * }; _cy=${_cy%% *}; _cx=${_cx#* * * }; _cx=${_cx%% *}
 if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
 then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
 
-/// Starts commands as processes of a sandbox's daemon.
+/// Starts commands as processes of envd, the daemon in a sandbox.
 class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
   /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
-  /// \param used       a function that is called before each command.
+  /// \param used       a function that is called before each command is started. May be empty.
   envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                 std::function<void()> used)
       : cofferdam::detail::command_launcher(place->executor(), std::move(settings)),
@@ -115,7 +116,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
 
   boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
     std::vector<std::string> words;
-    // With a terminal, the daemon starts the process in its own session, so the session script is not needed.
+    // With a terminal, the daemon starts the process in its own session, so `session_script` is not needed.
     if (!c.terminal()) words = {"-c", std::string(session_script), "sh"};
     words.insert(words.end(), order.words().begin() + (c.terminal() ? 1 : 2), order.words().end());
     boost::json::object message = envd::start_message("/bin/sh", words, workspace_, has_input);

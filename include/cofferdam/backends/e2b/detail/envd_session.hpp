@@ -16,12 +16,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A command session whose commands are processes of the daemon (envd) of a sandbox.
+/// A command session (the object that starts and tracks commands) whose commands are processes of envd, the daemon in a
+/// sandbox.
 class envd_session : public command_session {
  public:
   envd_session() = default;
   /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
-  /// \param used       a function that is called before each command.
+  /// \param used       a function that is called before each command is started. May be empty.
   envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
                std::function<void()> used)
       : command_session(std::make_shared<envd_launcher>(std::move(place), std::move(settings), std::move(workspace),

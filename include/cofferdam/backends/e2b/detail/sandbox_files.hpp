@@ -58,13 +58,13 @@ class workspace_place {
   std::string root;       ///< the absolute path of the workspace
 };
 
-/// The file operations of a sandbox. The daemon's own file calls transfer the contents. Small commands before and after
-/// a transfer do the rest: they refuse symbolic links that lead out of the workspace, replace files atomically, and
-/// handle names that are not UTF-8. A value type; each coroutine that uses it keeps a copy.
+/// The file operations of a sandbox. The file calls of envd, the daemon in the sandbox, transfer the contents. Small
+/// commands before and after a transfer do the rest: they refuse symbolic links that lead out of the workspace, replace
+/// files atomically, and handle names that are not UTF-8. A value type; each coroutine that uses it keeps a copy.
 ///
 /// The daemon reads and writes as root and follows symbolic links. A path is checked before the transfer, but the file
-/// is not kept open in between. A command of the sandbox can change the path in this time, and the change is not
-/// detected. All that the command can gain is root access to files of its own sandbox.
+/// is not kept open in between. A command in the sandbox can change the path in this time, and the change is not
+/// detected. The most that the command can gain is root access to files of its own sandbox.
 class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_files> {
  public:
   sandbox_files(std::shared_ptr<envd_launcher> launcher, workspace_place where, std::vector<std::string> variables)
@@ -111,11 +111,11 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     return cofferdam::detail::put_each(source,
                                        [this, &source](const file_header& header) { return put_one(source, header); });
   }
-  /// Returns a source that reads these files one after another. The source owns a copy of this object.
+  /// Returns a source that reads the requested files one after another. The source owns a copy of this object.
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests);
 
   /// Returns the path of a command's working directory, after a check that it is a directory in the workspace.
-  /// \throws the errors of an environment for a working directory.
+  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory, permission_denied}.
   awaitable<std::string> directory_path(std::string path) {
     const std::string clean = workspace_path_or_root(path, where_.root);
     if (clean == ".") co_return std::string(".");
@@ -243,7 +243,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     explicit upload_pieces(bytes_view content) : content_(content) {}
     explicit upload_pieces(file_source& source) : source_(&source) {}
 
-    /// Sets texts that are sent before and after the content.
+    /// Sets texts that are sent before and after the content, such as the head and the end of a multipart form.
     void frame(std::string before, std::string after) {
       before_ = std::move(before);
       after_ = std::move(after);
@@ -251,8 +251,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     /// Returns the number of bytes of the content that were read so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
-    /// Returns the body of the request. This object must exist until the body was sent. If there are no texts around
-    /// the content, the content is not copied.
+    /// Returns the body of the request. This object must exist until the body was sent. If `frame` was not called,
+    /// bytes and files are sent without a copy.
     http_body body() {
       const bool is_bare = before_.empty();
       if (is_bare && source_ == nullptr) {

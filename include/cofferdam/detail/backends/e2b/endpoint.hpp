@@ -22,15 +22,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A parsed base URL: the address of a service, and the prefix of its paths.
+/// A parsed base URL: the address of a server, and the prefix of the paths of all requests to it.
 class endpoint {
  public:
   endpoint() = default;
 
   /// Parses a base URL.
-  /// \param url      such as `https://api.example.com` or `http://localhost:3000/prefix`, without query, fragment, user
-  ///                 and password.
-  /// \param setting  the option or variable that contains the URL, for the error message.
+  /// \param url      such as `https://api.example.com` or `http://localhost:3000/prefix`. It must not contain a query,
+  ///                 a fragment, a user or a password.
+  /// \param setting  the name of the option or environment variable that contains the URL, for the error message.
   /// \throws error{exec_errc::invalid_argument} for any other text. The message does not contain the URL, because a
   ///     password may be in it.
   static endpoint parse(std::string_view url, std::string_view setting) {
@@ -69,7 +69,7 @@ class endpoint {
   /// Returns the host name or the IP address. An IPv6 address has no brackets.
   const std::string& host() const noexcept { return host_; }
   std::uint16_t port() const noexcept { return port_; }
-  /// Returns the prefix of every path: empty, or of the form `/something`.
+  /// Returns the prefix of the path of every request: empty, or of the form `/something`.
   const std::string& prefix() const noexcept { return prefix_; }
   /// Returns true if the host is this machine.
   bool is_loopback() const {
