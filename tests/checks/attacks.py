@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Checks that each row of the attack catalogue has a test in tests/attacks or tests/docker, or a reason in waiting.txt.
+"""Checks that each row of the attack catalogue has a test in tests/attacks, tests/docker or tests/os, or a reason in waiting.txt.
 
 A test names its rows: TEST(Attack, AL_01_a_second_command_is_refused). A line of tests/attacks/waiting.txt names a row
 without a test, and the reason: `PR-20 needs the jail's terminal`. --scoreboard prints each row with its tests or reason.
@@ -11,8 +11,8 @@ import sys
 
 from _harness import ROOT, main
 
-ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12, "DK": 6, "E2": 4, "PY": 4, "PG": 14}
-FOLDERS = ["tests/attacks", "tests/docker"]  # the tests in the second folder need a daemon
+ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12, "DK": 6, "E2": 4, "PY": 4, "PG": 14, "SY": 22, "NT": 18, "RS": 11}
+FOLDERS = ["tests/attacks", "tests/docker", "tests/os"]  # the tests in the second folder need a daemon
 SUBROWS = {"PR-03": "b", "PR-06": "bcde", "DK-01": "b"}  # rows with letters: PR-06b to PR-06e and so on
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*(\w+)\s*\)", re.M)
 ROW = re.compile(r"(?<![A-Z])([A-Z][A-Z\d])_(\d\d[a-z]?)(?![a-z\d])")
@@ -70,8 +70,40 @@ def problems(root):
     return found
 
 
+def backend_of(path, name):
+    """Returns the backend on which a test runs, from its file's name and its own."""
+    words = f"{path.name} {name}".lower()
+    if path.name.startswith("seccomp"):
+        return "jail"  # its filter
+    if path.parent.name == "docker" or "docker" in words or "image" in path.name or re.match(r"dk_", path.name):
+        return "docker"
+    for backend, mark in (("jail", "jail"), ("pyodide", "pyodide"), ("e2b", "e2")):
+        if path.name.startswith(mark) or f"_{mark}" in path.name or (backend != "e2b" and mark in words):
+            return backend
+    return "local"
+
+
+def by_backend(root):
+    """Returns {backend: rows with a test there}."""
+    rows = {name: set() for name in ("local", "jail", "docker", "e2b", "pyodide")}
+    for path in (path for folder in FOLDERS for path in sorted((root / folder).rglob("*_test.cpp"))):
+        for suite, name in re.findall(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)",
+                                      path.read_text(encoding="utf-8"), re.M):
+            rows[backend_of(path, suite + name)] |= {f"{kind}-{number}" for kind, number in ROW.findall(name)
+                                                     if kind in ROWS}
+    return rows
+
+
 def scoreboard():
     held, waits = proven(ROOT), waiting(ROOT, [])
+    rows = by_backend(ROOT)
+    print("rows with a test of their own, by the backend that the attack runs on:")
+    print("       " + "".join(f"{name:>9}" for name in rows) + "  of")
+    for kind, last in ROWS.items():
+        counts = [sum(row.startswith(kind) for row in found) for found in rows.values()]
+        total = sum(row.startswith(kind) for row in catalogue())
+        print(f"  {kind}   " + "".join(f"{count or '.':>9}" for count in counts) + f"  {total}")
+    print("  all  " + "".join(f"{len(found):>9}" for found in rows.values()) + f"  {len(catalogue())}")
     print(f"proven: {len(held)} of {len(catalogue())}")
     for row in catalogue():
         if row in held:

@@ -177,7 +177,7 @@ class JailHosts : public ::testing::Test {
 
 constexpr std::uint32_t new_user = CLONE_NEWUSER;
 
-TEST_F(JailHosts, kernels_without_newer_calls_give_the_walls) {
+TEST_F(JailHosts, SY_19_kernels_without_newer_calls_give_the_walls) {
   const std::vector<machine> machines{
       {"this machine, unchanged", [] {}, {}},
       {"Linux 5.15: nothing from futex_waitv on", [] { refuse_from(449); }, {}},
@@ -201,7 +201,7 @@ TEST_F(JailHosts, kernels_without_newer_calls_give_the_walls) {
   for (const machine& each : machines) expect(each);
 }
 
-TEST_F(JailHosts, what_refuses_namespaces_is_named_with_a_remedy) {
+TEST_F(JailHosts, SY_19_what_refuses_namespaces_is_named_with_a_remedy) {
   const std::vector<machine> machines{
       {"Debian with kernel.unprivileged_userns_clone=0, or Docker's default profile",
        [] {
@@ -298,7 +298,7 @@ TEST_F(JailHosts, a_program_with_too_few_resources_gets_an_error) {
   }
 }
 
-TEST_F(JailHosts, without_control_groups_a_total_limit_is_refused_and_no_total_is_claimed) {
+TEST_F(JailHosts, RS_06_without_control_groups_a_total_limit_is_refused_and_no_total_is_claimed) {
   machine simulated;
   simulated.name = "no control groups";
   simulated.becomes = [] { cover("/sys"); };

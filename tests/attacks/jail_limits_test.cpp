@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Rows RS of the catalogue of attacks: a guest in the jail that takes all memory, disk space, processor time or
+// processes of the machine. The judge is the host. Each attack has a control without the limit.
+#include <cofferdam/backends/jail.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/os/control_group.hpp>
+
+#include "support/census.hpp"
+#include "support/jail_tests.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include <unistd.h>
+
+namespace jail_limit_attacks {
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::has_jail;
+using cofferdam_test::open_folder;
+using cofferdam_test::read_proc;
+using cofferdam_test::result_of;
+using cofferdam_test::run;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+/// Watches how much of the machine's available memory is used at most, in MiB, from its construction on.
+class memory_watch {
+ public:
+  memory_watch() : before_(available()), lowest_(before_), thread_([this] { watch(); }) {}
+  memory_watch(const memory_watch&) = delete;
+  memory_watch& operator=(const memory_watch&) = delete;
+  ~memory_watch() {
+    ends_ = true;
+    thread_.join();
+  }
+  long used() const { return before_ - lowest_; }
+
+ private:
+  static long available() {
+    const std::string text = read_proc("/proc/meminfo");
+    const std::size_t at = text.find("MemAvailable:");
+    return at == std::string::npos ? 0 : std::atol(text.c_str() + at + 13) / 1024;
+  }
+  void watch() {
+    while (!ends_) {
+      lowest_ = std::min(lowest_.load(), available());
+      std::this_thread::sleep_for(5ms);
+    }
+  }
+
+  long before_;
+  std::atomic<long> lowest_;
+  std::atomic<bool> ends_ = false;
+  std::thread thread_;
+};
+
+class JailLimits : public ::testing::Test {
+ protected:
+  void SetUp() override { COFFERDAM_NEEDS("bubblewrap", has_jail(), "the limits of the jail"); }
+
+  jail recipe() const { return jail().temporary_base(base_.path()).kill_grace(100ms); }
+
+  static bool has_control_groups() {
+    detail::control_group_limits limits;
+    limits.memory = 64 * mebibyte;
+    limits.processes = 16;
+    std::string obstacle;
+    return detail::control_group::make(limits, obstacle).has_value();
+  }
+
+  open_folder base_;
+};
+
+command python(const std::string& code) { return argv("python3", "-I", "-c", code).timeout(60s); }
+
+TEST_F(JailLimits, RS_01_memory_of_one_process_of_many_and_of_files_is_bounded) {
+  COFFERDAM_NEEDS("control groups", has_control_groups(), "that memory is bounded in total");
+  constexpr long slack = 300;  // MiB: other programs of the machine, and the tests beside this one
+  const jail small = recipe().memory(192 * mebibyte).require_total_memory();
+  const std::string in_one = "b = []\nfor i in range(64): b.append(bytearray(16 << 20))";
+  const std::string in_many =
+      "import os, time\n"
+      "for i in range(40):\n"
+      "    if os.fork() == 0:\n"
+      "        b = bytearray(24 << 20); time.sleep(2); os._exit(0)\n"
+      "for i in range(40): os.wait()\n";
+  const std::string in_shared = "import mmap\nm = mmap.mmap(-1, 1 << 30)\nfor i in range(0, 1 << 30, 4096): m[i] = 1\n";
+  for (const std::string& attack : {in_one, in_many, in_shared}) {
+    const memory_watch watch;
+    const command_result held = result_of(small, python(attack));
+    if (attack != in_many) {
+      EXPECT_EQ(held.kind(), error_kind::out_of_memory) << held.exit_code() << held.err_text();
+    }
+    EXPECT_LT(watch.used(), 192 + slack) << attack;
+  }
+  for (const char* folder : {"/tmp", "/dev/shm"}) {
+    const memory_watch watch;
+    EXPECT_FALSE(result_of(small, "head -c 1G /dev/zero > " + std::string(folder) + "/x").ok());
+    EXPECT_LT(watch.used(), 192 + slack) << folder;
+  }
+  const memory_watch watch;  // the control
+  EXPECT_TRUE(result_of(recipe(), python(in_one + "\nimport time; time.sleep(0.2)")).ok());
+  EXPECT_GT(watch.used(), 700);
+}
+
+TEST_F(JailLimits, RS_02_a_full_workspace_takes_nothing_from_the_disk_of_the_host) {
+  const auto used = [] {
+    const std::filesystem::space_info space = std::filesystem::space(std::filesystem::temp_directory_path());
+    return static_cast<std::int64_t>(space.capacity - space.free);
+  };
+  const std::int64_t before = used();
+  run([&]() -> awaitable<void> {
+    auto body = [&](jail_environment& env) -> awaitable<void> {
+      command_result whole = co_await env.run_command("head -c 600M /dev/zero > a");
+      EXPECT_EQ(whole.kind(), error_kind::disk_full) << whole.err_text();
+      co_await env.run_command("rm a");
+      command_result sparse = co_await env.run_command("truncate -s 1T s && stat -c %b s");
+      EXPECT_EQ(sparse.out_text(), "0\n");
+      command_result filled = co_await env.run_command("dd if=/dev/zero of=s bs=1M count=600 conv=notrunc 2>/dev/null");
+      EXPECT_EQ(filled.kind(), error_kind::disk_full);
+      EXPECT_LT(used() - before, static_cast<std::int64_t>(200 * mebibyte));
+    };
+    co_await with(recipe().workspace_size(8 * mebibyte), std::ref(body));
+  });
+  run([&]() -> awaitable<void> {  // the control
+    auto body = [&](jail_environment& env) -> awaitable<void> {
+      command_result whole = co_await env.run_command("head -c 600M /dev/zero > a && sync a");
+      EXPECT_TRUE(whole.ok()) << whole.err_text();
+      EXPECT_GT(used() - before, static_cast<std::int64_t>(400 * mebibyte));
+    };
+    co_await with(recipe(), std::ref(body));
+  });
+}
+
+TEST_F(JailLimits, RS_04_processor_time_and_time_are_two_reasons) {
+  const command_result by_processor = result_of(recipe().cpu_time(1s), command("while :; do :; done").timeout(20s));
+  EXPECT_EQ(by_processor.kind(), error_kind::processor_time_limit) << by_processor.reason();
+  const command_result by_time = result_of(recipe().cpu_time(1s), command("sleep 20").timeout(500ms));
+  EXPECT_EQ(by_time.kind(), error_kind::timeout);
+  EXPECT_NE(by_processor.reason(), by_time.reason());
+}
+
+TEST_F(JailLimits, RS_05_limits_of_a_process_hold_and_cannot_be_raised) {
+  const jail limited = recipe().open_files(32).file_size(mebibyte);
+  EXPECT_EQ(result_of(limited, "ulimit -n 64; ulimit -n").out_text(), "32\n");
+  EXPECT_EQ(result_of(limited, "ulimit -f unlimited; head -c 4M /dev/zero > x; stat -c %s x").out_text(), "1048576\n");
+  EXPECT_NE(result_of(recipe(), "ulimit -n 64; ulimit -n").out_text(), "32\n");  // the control
+  EXPECT_FALSE(result_of(recipe(), "chrt -f 1 true").ok());
+  EXPECT_EQ(result_of(recipe(), "nice -n -5 nice 2>/dev/null").out_text(), "0\n");
+  if (::geteuid() == 0) {
+    EXPECT_EQ(std::system("chrt -f 1 true"), 0);  // the control
+  }
+}
+
+TEST_F(JailLimits, RS_09_a_time_limit_of_zero_or_less_is_refused_and_never_means_for_ever) {
+  for (const std::chrono::milliseconds limit : {0ms, -1ms, std::chrono::milliseconds::min()}) {
+    try {
+      const command_result refused = result_of(recipe(), command("sleep 5").timeout(limit));
+      EXPECT_EQ(refused.kind(), error_kind::invalid_argument);
+    } catch (const error& failure) {
+      EXPECT_EQ(failure.code(), exec_errc::invalid_argument) << failure.what();
+    }
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(result_of(recipe(), command("true").timeout(std::chrono::milliseconds::max())).ok());
+  EXPECT_EQ(result_of(recipe(), command("sleep 5").timeout(1ms)).kind(), error_kind::timeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s);
+}
+
+}  // namespace
+
+}  // namespace jail_limit_attacks
