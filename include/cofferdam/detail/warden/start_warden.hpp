@@ -34,8 +34,8 @@ class started_warden {
   unique_fd pidfd;
   /// The process number of the child.
   pid_t pid = 0;
-  /// The warden itself, if the child is a program that has started the warden in a sandbox and ends after the warden.
-  /// Otherwise empty and 0.
+  /// The pidfd and the process number of the warden, if the child process is not the warden but a program that runs the
+  /// warden in a sandbox and exits after it. Otherwise empty and 0.
   unique_fd inner_pidfd;
   pid_t inner_pid = 0;
 };

@@ -187,8 +187,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
                                                                      became_idle_, loopback);
     connections_.push_back(connection.get());
     const auto at = std::prev(connections_.end());
-    // The deleter removes the connection from the list. It runs when both coroutines have ended, or when their context
-    // has destroyed them.
+    // The deleter removes the connection from the list. It runs when the coroutines `pump` and `serve` have both ended,
+    // or when the executor's context has destroyed them.
     const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
       core->connections_.erase(at);
       core->changed_.notify();

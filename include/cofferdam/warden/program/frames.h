@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Frames: sending them to the host, and executing the host's requests.
+// Frames: sending them to the host, and executing the host's requests. A part of the warden, the helper program in a
+// sandbox.
 #pragma once
 
 #include "warden.h"
@@ -227,7 +228,7 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   if (one == nullptr) {
     fail(id, wire::fail_stage::limit, -EAGAIN);
   } else {
-    if (busy_count_ == 0) oom_kills();  // so that earlier kills are not counted for this command
+    if (busy_count_ == 0) oom_kills();  // so that earlier kills by the kernel are not counted for this command
     *one = job();
     one->used = true;
     one->id = id;

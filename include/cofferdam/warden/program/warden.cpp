@@ -128,8 +128,8 @@ void warden::loop() {
     i64 wait = -1;
     if (next < never - 1) wait = next <= now ? 0 : static_cast<i64>((next - now + 999) / 1000);
     if (wait > 3600000) wait = 3600000;  // the system call takes an int; waking once an hour costs nothing
-    // While there is nothing else to do, starts a supervisor in advance, so that the next command need not wait for its
-    // fork.
+    // While there is nothing else to do, starts a supervisor in advance, so that the next command need not wait for the
+    // supervisor's fork.
     const bool prepares = configured_ && idle_count_ == 0 && !closing_ && busy_count_ < machine_limit_;
     event events[64];
     const long count = kernel(__NR_epoll_pwait, poller_, address(events), 64, prepares ? 0 : wait, 0, 8);
@@ -146,7 +146,7 @@ void warden::loop() {
         case source::transport:
           if (closing_) break;
           if (index == 1 || (events[i].events & out_event) != 0) {
-            if (index == 1 && (events[i].events & (8 | 16)) != 0) {  // EPOLLERR, EPOLLHUP: the host closed it
+            if (index == 1 && (events[i].events & (8 | 16)) != 0) {  // EPOLLERR, EPOLLHUP: the host closed the stream
               kill_everything(false);
               break;
             }
