@@ -523,7 +523,7 @@ awaitable<bool> examine_all(settings chosen) {
 
 /// Opens the listener for --http HOST:PORT, and prints how clients reach it.
 /// \param where       HOST:PORT.
-/// \param has_token   false: there is no token, so only a loopback address is allowed.
+/// \param has_token   true if clients need a token. Without a token, only a loopback address is allowed.
 /// \param made_token  the token that was generated for this run, which is printed; otherwise empty.
 listener listen(const asio::any_io_executor& executor, const std::string& where, bool has_token,
                 const std::string& made_token) {

@@ -558,7 +558,7 @@ TEST(Attack, AL_24_exported_functions_are_not_used) {
   EXPECT_TRUE(here.attack_works(alias));
   EXPECT_TRUE(here.is_refused(catalogue_policy(), alias));
   const allow_commands careless = catalogue_policy().allow_variables("BASH_ENV", "BASH_FUNC_echo%%");
-  // Even a policy that allows these variables is safe, because the library starts `echo` without a shell.
+  // Even a policy that allows these environment variables is safe, because the library starts `echo` without a shell.
   for (const command& c : {function, alias}) {
     EXPECT_EQ(here.run_under(careless, c).out().text(), "hi\n");
     EXPECT_FALSE(here.has_canary());

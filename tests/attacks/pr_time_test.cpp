@@ -389,8 +389,8 @@ void give_number_away(cofferdam::warden_policy policy) {
     ::kill(number, SIGKILL);
     eventually([&] { return !is_alive(number); });
     pid_t stranger = stranger_with(number);
-    // Without a warden the dead command is our child, and not reaped yet, so its pid cannot be reused. A supervisor
-    // has already reaped it.
+    // Without a warden the dead command is a child of this program that was not reaped yet, so its pid cannot be
+    // reused. With a warden, a supervisor (the process that started the command) has already reaped it.
     if (policy == cofferdam::warden_policy::never) {
       EXPECT_EQ(stranger, 0);
     }

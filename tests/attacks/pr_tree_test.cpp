@@ -2,10 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Attacks PR-03, 05 to 08 and 10 of the project's catalogue of attacks, as far as they concern process trees and the
-// death of the host: commands that leave their process group, hide from their parents, attack the processes that
-// watch them, or outlive the host. The tests check the host's process table, in which every process of an attack has
-// a marker among its arguments. The controls are `warden_policy::never` (only the process group is killed), a session
-// without Landlock's restriction of signals, and a plain fork.
+// death of the host: commands that leave their process group, hide from their parents, attack the processes that watch
+// them (the warden, which is the library's helper program, and one supervisor for each command), or outlive the host.
+// The tests check the host's process table, in which every process of an attack has a marker among its arguments. The
+// controls are `warden_policy::never` (only the process group is killed), a session without Landlock's restriction of
+// signals, and a plain fork.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
@@ -546,7 +547,7 @@ TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_
     std::string text = "nothing";
     run([&]() -> awaitable<void> {
       warden_session session = co_await open_without_scope(base);
-      // The guest stops the warden first, so that the warden cannot react when the supervisor dies.
+      // The guest suspends the warden first, so that the warden cannot react when the supervisor dies.
       const std::string warden = std::to_string(session.hello().pid());
       const command c = shell("kill -STOP " + warden + "; kill -9 $PPID; kill -9 " + warden + "; sleep " + marker);
       cofferdam::spawn_request request = plain_request(c);
@@ -625,8 +626,8 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_supervisor_is_ended_in_time) {
     EXPECT_EQ(attack_the_supervisor(base, line, marker, by_kind), "timeout") << line;
     EXPECT_EQ(shown(marked(marker)), "");
   }
-  // The library gives up a supervisor that is stopped again and again. It ends the command at once, and reports an
-  // unknown status.
+  // The warden kills a supervisor that is suspended again and again. The command then ends at once, with an unknown
+  // status.
   const std::string in_a_loop[] = {
       "P=$PPID; (while kill -STOP $P; do :; done) & sleep M",
       "P=$PPID; (setsid sh -c 'while kill -STOP $0; do :; done' $P &); while kill -STOP $P; do :; done; sleep M",

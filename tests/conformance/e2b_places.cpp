@@ -41,7 +41,8 @@ std::vector<place> e2b_places() {
   // only two signals.
   const std::string walled = without + ":*a_signal_reaches_the_command";
   places.push_back({"e2b", [] { return by_gateway(local().without_warning()); }, walled, ""});
-  // Here commands may signal each other. The library finds abandoned processes by their session and their variables.
+  // In this setup, commands may signal each other. The library finds abandoned processes by their session and their
+  // environment variables.
   places.push_back({"e2b_scripts", [] { return by_gateway(local().without_warning().warden(warden_policy::never)); },
                     without + ":*file_conformance*", ""});
   // In this setup, each sandbox is a Docker container.

@@ -72,7 +72,8 @@ awaitable<void> converse(std::string address) {
   const docker::provider provider = docker::from_image("cofferdam-test/busybox")
                                         .options(options)
                                         .daemon(docker::daemon_choice().address(address))
-                                        // With the attached transport, all traffic passes the proxy.
+                                        // With this transport, all traffic goes through the daemon's address, and
+                                        // therefore through the proxy.
                                         .by(docker::command_transport::attached);
   docker::environment env = co_await provider.open();
   command_result result = co_await env.run_command(shell("cat; echo done").input("in\n"));

@@ -44,7 +44,7 @@
 #include <unistd.h>
 
 // Tests of the warden program as its host sees it: the bytes on the stream, and the processes in /proc. (The warden is
-// the helper program that starts commands in each sandbox.)
+// the helper program that starts commands in each sandbox. It forks a supervisor process for each running command.)
 
 namespace {
 
@@ -136,7 +136,7 @@ TEST_P(WardenStream, greets_with_what_it_is) {
   EXPECT_TRUE(warden.hello().can(wire::capability_adopts));
   EXPECT_GT(warden.hello().max_jobs, 0U);
   EXPECT_TRUE(warden.is_alive());
-  // Signals to our session do not reach the warden.
+  // Signals to the process group or the terminal of the test do not reach the warden.
   EXPECT_EQ(process_of(warden.stream().pid()).session, warden.stream().pid());
 }
 
@@ -356,12 +356,13 @@ TEST_F(WardenProgram, a_host_that_had_stopped_reading_is_refused_all_the_same) {
   wire_command loud = shell("exec yes");
   loud.window = 0x7fffffff;
   warden.spawn(1, loud);
-  std::this_thread::sleep_for(100ms);  // our buffer is full, and a frame is written only in part
+  std::this_thread::sleep_for(100ms);  // the socket is full, and the warden has written only a part of a frame
   std::thread refused([&] {
     std::this_thread::sleep_for(50ms);
     warden.stream().send_bytes(wire_bytes(frame{0x7f}, 0));
   });
-  // There may be no room for the refusal itself. The stream must contain whole frames only, and then end.
+  // The socket may have no room for the `protocol_error` frame. The stream must contain whole frames only, and then
+  // end.
   const int status = warden.finish();
   refused.join();
   EXPECT_TRUE(is_clean_exit(status));
@@ -526,7 +527,7 @@ TEST_F(WardenProgram, a_command_has_three_descriptors_and_a_session_and_no_block
     EXPECT_EQ(cofferdam_test::settled_descriptors(pid), "0,1,2");
     EXPECT_EQ(process_of(pid).session, pid);
     EXPECT_EQ(process_of(pid).group, pid);
-    EXPECT_NE(process_of(pid).parent, warden.stream().pid());  // its supervisor is between them
+    EXPECT_NE(process_of(pid).parent, warden.stream().pid());  // the parent of the command is its supervisor
     const std::string status = read_proc(proc + "/status");
     EXPECT_NE(status.find("SigBlk:\t0000000000000000"), std::string::npos) << status;
     EXPECT_NE(status.find("SigIgn:\t0000000000000000"), std::string::npos) << status;
@@ -1271,7 +1272,8 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_answer_is_replaced_by_the_warde
   warden.spawn(1, command);
   ASSERT_TRUE(warden.until_out(1, "\n"));
   const pid_t supervisor = std::atoi(warden[1].out.c_str());
-  // A traced supervisor that is interrupted: it is neither stopped nor dead, but it does not run.
+  // The test seizes the supervisor as a tracer and interrupts it. The supervisor then does not run, but the kernel does
+  // not report it as suspended to the warden.
   COFFERDAM_NEEDS("root", ::ptrace(PTRACE_SEIZE, supervisor, nullptr, nullptr) == 0, "a supervisor that never runs");
   ::ptrace(PTRACE_INTERRUPT, supervisor, nullptr, nullptr);
   EXPECT_TRUE(eventually(
@@ -1363,7 +1365,7 @@ TEST_F(WardenProgram, a_command_that_asks_to_be_traced_goes_on_and_its_own_end_i
     EXPECT_TRUE(killed.was_killed_by(number)) << killed;
     EXPECT_EQ(killed.out, "");
   }
-  // A traced command that is stopped continues after SIGCONT, as any other command does.
+  // A traced command that is suspended continues after SIGCONT, as any other command does.
   const wire_outcome stopped =
       run("my $p = $$; if (fork == 0) { select(undef, undef, undef, 0.1); kill 'CONT', $p; exit "
           "0 } " +
@@ -1698,7 +1700,7 @@ TEST_F(WardenProgram, a_supervisor_stopped_by_its_guest_holds_up_no_deadline) {
     EXPECT_TRUE(living_with(mark).empty());
     return outcome;
   };
-  // A stopped supervisor must be continued, and must then still report how its command ended.
+  // The warden must resume a suspended supervisor, and the supervisor must then still report how its command ended.
   for (const std::string times : {"1", "1 2 3"}) {
     const wire_outcome outcome =
         expect_in_time("for i in " + times + "; do kill -STOP $PPID; sleep 0.02; done; sleep " + mark, times);
