@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: BSL-1.0 Copyright the cofferdam authors. See LICENSE. Compares the library's E2B client with
-// E2B's own SDKs for Python and JavaScript. The measurements are interleaved. All clients use one gateway over local
-// folders, which runs in another process. Usage: e2b_bench [ROUNDS [FOLDER]]. FOLDER (default: COFFERDAM_E2B_PEERS)
-// contains the SDKs; tests/serve/sdk/peers.sh FOLDER installs them.
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// Compares the library's E2B client with E2B's own SDKs for Python and JavaScript. The measurements are interleaved.
+// All clients use one gateway over local folders, which runs in another process. Usage: e2b_bench [ROUNDS [FOLDER]].
+// FOLDER (default: COFFERDAM_E2B_PEERS) contains the SDKs; tests/serve/sdk/peers.sh FOLDER installs them.
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>

@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: BSL-1.0 Copyright the cofferdam authors. See LICENSE. Compares Python code in a warm runner
-// (whose interpreter is already running) with a new interpreter for each run. The measurements are interleaved:
-// python_bench [ROUNDS [PYTHON [MODULE]]] PYTHON is an interpreter itself, not a script that starts one.
-// COFFERDAM_KODEAGENT_PEER names a folder with kodeagent, whose runner on the host starts the same PYTHON
-// (benchmarks/macro/kodeagent_peer.sh installs it). The rows in a container need the Docker daemon of the tests
-// (tests/docker/daemon.sh). COFFERDAM_DENO and COFFERDAM_PYODIDE name Deno and the folder of Pyodide
-// (tests/code/deno_peers.sh installs both). Missing parts are reported and skipped.
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// Compares Python code in a warm runner (whose interpreter is already running) with a new interpreter for each run. The
+// measurements are interleaved:
+//   python_bench [ROUNDS [PYTHON [MODULE]]]
+// PYTHON is an interpreter itself, not a script that starts one. COFFERDAM_KODEAGENT_PEER names a folder with
+// kodeagent, whose runner on the host starts the same PYTHON (benchmarks/macro/kodeagent_peer.sh installs it). The rows
+// in a container need the Docker daemon of the tests (tests/docker/daemon.sh). COFFERDAM_DENO and COFFERDAM_PYODIDE
+// name Deno and the folder of Pyodide (tests/code/deno_peers.sh installs both). Missing parts are reported and skipped.
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/allow_imports.hpp>

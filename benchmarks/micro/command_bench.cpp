@@ -1,5 +1,7 @@
-// SPDX-License-Identifier: BSL-1.0 Copyright the cofferdam authors. See LICENSE. Compares a command with the least that
-// it can cost: posix_spawn and waitpid of the same shell, with the same arguments, environment variables and folder.
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// Compares a command with the least that it can cost: posix_spawn and waitpid of the same shell, with the same
+// arguments, environment variables and folder.
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/with.hpp>

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSL-1.0 Copyright the cofferdam authors. See LICENSE. The warden's side of its supervisors
-// (the processes that start commands; see supervisor.h): starting, using and replacing supervisors, and ending the
-// processes that a killed supervisor leaves.
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+// The warden's side of its supervisors (the processes that start commands; see supervisor.h): starting, using and
+// replacing supervisors, and ending the processes that a killed supervisor leaves.
 #pragma once
 
 #include "warden.h"
