@@ -344,7 +344,8 @@ any_provider make_provider(const settings& chosen) {
   refuse("pyodide has no commands");
 }
 
-/// Wraps a recipe for a runner in the given guards. The first guard is outermost, so it checks the code first.
+/// Wraps a provider of code runners in the given guards (layers that may refuse code). The first guard is outermost, so
+/// it checks the code first.
 any_runner_provider guarded(any_runner_provider recipe, const std::vector<std::string>& guards) {
   for (auto at = guards.rbegin(); at != guards.rend(); ++at) {
     const std::vector<std::string> parts = split(*at, ':');

@@ -210,7 +210,7 @@ awaitable<void> compare(const std::string& url, peer& javascript, peer& python, 
   co_await env.close();
 }
 
-/// A connection that stays open and uses system calls only. Its times are the floor that no client can go below.
+/// A connection that stays open and uses system calls only. Its times are the least that any client can need.
 class raw_connection {
  public:
   explicit raw_connection(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

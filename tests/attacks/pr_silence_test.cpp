@@ -300,12 +300,12 @@ TEST(Attack, PR_06d_control_a_plain_send_is_refused_as_long_as_the_guest_likes) 
   EXPECT_EQ(report, "");
 }
 
-// ---- the guest stops the warden -------------------------------------------------------------------------------------
+// ---- the guest suspends the warden ----------------------------------------------------------------------------------
 
 namespace {
 
-/// Returns a shell line that sets the variable W to the pid of the warden, and P to the pid of the supervisor, and
-/// then runs `line`.
+/// Returns a shell line that sets the variable W to the pid of the warden, and P to the pid of the supervisor (the
+/// warden's child that watches the command), and then runs `line`.
 std::string against_the_warden(const std::string& line, const std::string& marker) {
   return with_marker("W=$(sed -n 's/^PPid:[^0-9]*//p' /proc/$PPID/status); P=$PPID; " + line, marker);
 }

@@ -34,7 +34,7 @@ cofferdam::any_provider by_gateway(Provider behind) {
 std::vector<place> e2b_places() {
   using namespace cofferdam;
   std::vector<place> places;
-  // Two tests cannot pass here. A shell does not report that its child died by SIGINT or SIGPIPE, and sockets buffer
+  // Two tests cannot pass on E2B. A shell does not report that its child died by SIGINT or SIGPIPE, and sockets buffer
   // some unread output.
   const std::string without = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   // One more test cannot pass, because the gateway does not let a command signal another one, and E2B itself supports

@@ -542,8 +542,9 @@ TEST(Attack, PR_06_a_guest_of_a_container_cannot_read_trace_or_forge_its_warden)
 
 namespace {
 
-/// Tests a container whose commands have the same user as the warden. A guest tries to set limits of its supervisor
-/// and its warden, and must fail. Control: a process without the system call filter succeeds.
+/// Tests a container whose commands have the same user as the warden. A guest tries to set limits of its warden and of
+/// its supervisor (the process that started the command), and must fail. Control: a process without the system call
+/// filter succeeds.
 template <class Environment>
 awaitable<void> limit_those_who_watch(Environment& env, const std::string& user) {
   process running = co_await env.start(

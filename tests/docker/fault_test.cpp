@@ -64,8 +64,8 @@ class outcome {
   bool is_ours = true;  ///< true if the exception is a cofferdam::error
 };
 
-/// Opens an environment, uses it and closes it. The user is a new one each time, so its name is looked up in a
-/// container of its own.
+/// Opens an environment, uses it and closes it. Each call uses a new user id, so the library looks up the user in a
+/// separate container each time.
 awaitable<void> converse(std::string address) {
   static int user = 20000;
   const docker::container_options options = docker::container_options().user(std::to_string(++user));

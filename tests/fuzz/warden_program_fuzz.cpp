@@ -4,8 +4,8 @@
 // Fuzz target: the warden program gets any bytes as the stream from its host. (The warden is the helper program in each
 // sandbox.) It must reply with whole frames only. When the stream ends, it must end within seconds, with status 0.
 // Input: one byte for the size of the pieces and for the way in which the stream ends, then steps. A step below 128 is
-// a well-formed frame for one of four jobs. Any other step adds some bytes of the input unchanged. The target first
-// configures the warden without a root folder, so that no input reaches a file.
+// a well-formed frame for one of four jobs (commands). Any other step adds some bytes of the input unchanged. The
+// target first configures the warden without a root folder, so that no input reaches a file.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>

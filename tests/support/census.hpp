@@ -24,8 +24,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-// Observations of the host: its processes, descriptors and memory. The attack tests judge by them, so this file uses
-// neither the library nor any process that the library has started.
+// Observations of the host: its processes, descriptors and memory. The attack tests use these observations to check the
+// library, so this file uses neither the library nor any process that the library has started.
 
 namespace cofferdam_test {
 

@@ -167,8 +167,8 @@ TEST_P(WardenStream, a_ping_comes_back_with_what_it_held) {
 
 // ---- frames that are refused ----------------------------------------------------------------------------------------
 
-/// Starts a job, sends `bytes`, and expects a `protocol_error` with this fault and type. The program must then end, and
-/// its processes must be dead.
+/// Starts a job (a command), sends `bytes`, and expects a `protocol_error` with this fault and type. The program must
+/// then end, and its processes must be dead.
 void expect_refused(const wire_start& how, std::string_view bytes, fault what, frame type,
                     const std::vector<int>& fds = {}) {
   const std::string mark = unique_sleep();
@@ -1989,7 +1989,7 @@ TEST_F(WardenProgram, while_nothing_happens_it_does_nothing) {
 // ---- the program for another architecture, in an emulator -----------------------------------------------------------
 
 // The emulator does not support subreapers, so processes that fork twice are lost. Process trees are therefore not
-// tested here.
+// tested in the emulator.
 
 bool has_emulator() { return std::system("command -v qemu-aarch64 >/dev/null 2>&1") == 0; }
 

@@ -303,7 +303,8 @@ class WardenFiles : public testing::TestWithParam<resolution> {
   file_client& files() { return *client_; }
 
   /// Returns the process that performs the file operations: the warden's only child that is in the warden's session.
-  /// Waits because a new supervisor is in that session too, for a moment after its fork.
+  /// Waits because a new supervisor (a process that starts commands) is also in the warden's session for a moment after
+  /// its fork.
   pid_t worker() {
     std::vector<pid_t> found;
     eventually([&] {

@@ -214,7 +214,7 @@ TEST(HostLink, what_somebody_else_has_put_under_such_a_name_leads_nowhere) {
   std::filesystem::create_directory(place.path() / "holder");
   std::filesystem::create_directory_symlink(place.path() / "precious", place.path() / "holder" / "link");
   std::filesystem::create_directory_symlink(place.path() / "holder", place.path() / (dead + "b"));
-  // Control: a folder that looks like an abandoned one of this program is removed.
+  // Control: a folder that looks like an abandoned folder of this program is removed.
   std::filesystem::create_directories(place.path() / (dead + "c") / "link");
   std::ofstream(place.path() / (dead + "c") / "link" / "socket") << "";
   // This folder belongs to another user, and must stay.

@@ -650,7 +650,7 @@ TEST(McpHttp, clients_of_the_modern_era_have_places_by_name_and_only_so_many) {
     const char* const second = "second-token-012345";
     struct row {
       const char* token;
-      std::string name;  // empty: no name is sent
+      std::string name;  // empty means that no name is sent
       std::string answer;
     };
     const std::vector<row> rows{{first, "", "200 1"},

@@ -41,7 +41,7 @@ class connect_envelope {
 ///
 /// ```
 /// envelope = flags(1) length(4, big-endian) payload(length)     ; a length of 0 is allowed
-/// flags    = 0x00 message | 0x02 end of the stream              ; 0x01 (compressed) is an error: we never offer it
+/// flags    = 0x00 message | 0x02 end of the stream              ; 0x01 (compressed) is an error: never requested
 /// ```
 /// A message that is complete in one piece of input is not copied. A message in several pieces is copied into a buffer
 /// that grows with the bytes that have arrived, never beyond the limit of the reader, even if the length field claims
@@ -109,8 +109,8 @@ class connect_envelope_reader {
   /// Returns true if the input so far ends between two envelopes, not inside one.
   bool may_end() const noexcept { return have_ == 0; }
 
-  /// Checks that the input does not end inside an envelope. Call this at the end of the stream. A missing end envelope
-  /// is not an error here: check `ended()` for it.
+  /// Checks that the input does not end inside an envelope. Call this at the end of the stream. This function accepts a
+  /// stream without an end envelope: call `ended()` to check for the envelope.
   /// \throws error{exec_errc::io_error} with net_errc::truncated as its `cause()` if the input ends inside an envelope.
   void finish() const {
     if (!may_end())

@@ -202,8 +202,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   asio::any_io_executor executor_;
   http_handler handler_;
   http_server_settings settings_;
-  // Called by a connection that has become idle. If the server has its maximum of connections, this wakes the coroutine
-  // that waits to add one: the idle connection can now be closed for it.
+  // Called by a connection that has become idle. If the server has its maximum of connections, this function wakes the
+  // coroutine that waits to add a connection, which can then close the idle one.
   std::function<void()> became_idle_ = [this] {
     if (connections_.size() >= settings_.connections()) changed_.notify();
   };

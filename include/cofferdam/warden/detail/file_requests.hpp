@@ -50,7 +50,7 @@ class basic_file_requests;
 using file_requests = basic_file_requests<>;
 
 /// The file requests that a warden has not answered yet. The warden answers requests in order. A request for which the
-/// warden has no room waits here. All members are called on one executor.
+/// warden has no room waits in this program. All members are called on one executor.
 template <class Unused>
 class basic_file_requests {
  public:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The input and output of commands, and how commands end. A part of the warden, the helper program in a sandbox.
+// The input and output of commands, and how commands end. A part of the warden, the helper program in a sandbox. The
+// warden starts and ends each command through a supervisor process (see supervisor.h).
 #pragma once
 
 #include "warden.h"
@@ -126,8 +127,8 @@ void warden::feed(job& one) {
 }
 
 void warden::close_input(job& one) {
-  // A terminal stays open until no process of the job is left. Some programs close their descriptors before they exit.
-  // If the terminal closed at that moment, SIGHUP would kill them.
+  // A terminal stays open until no process of the job (the command) is left. Some programs close their descriptors
+  // before they exit. If the terminal closed at that moment, SIGHUP would kill them.
   one.in_closed = true;
   if ((one.flags & wire::spawn_terminal) == 0 || one.emptied) drop(one.in);
   if (one.in_data != nullptr) kernel(__NR_munmap, address(one.in_data), wire::input_window);

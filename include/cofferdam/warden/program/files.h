@@ -469,8 +469,8 @@ class file_worker {
       discard(*one);
       return 0;
     }
-    // Reads the arguments of the other requests, in the order of their payloads. The strings are in this process's
-    // buffer, where they may be split.
+    // Reads the arguments of the other requests, in the order of their payloads. The strings are in the buffer of this
+    // process, which `clean_path` and `split_path` may modify.
     char* path = const_cast<char*>(from.text());
     char* to = type == rename ? const_cast<char*>(from.text()) : nullptr;
     const u64 offset = type == read ? from.get<u64>() : 0;
@@ -687,8 +687,8 @@ class file_worker {
     return nullptr;
   }
 
-  /// Opens a directory, and makes it and its parents if they are missing. Finds the deepest existing directory first,
-  /// and then makes those below it.
+  /// Opens a directory, after making the directory and its parents if they are missing. Finds the deepest existing
+  /// directory first, and then makes those below it.
   int open_made(char* path, u32 mode) {
     size_t end = strlen(path);
     int at;

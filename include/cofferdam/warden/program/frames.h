@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 //
 // Frames: sending them to the host, and executing the host's requests. A part of the warden, the helper program in a
-// sandbox.
+// sandbox. The warden starts each command (job) through a supervisor process (see supervisor.h).
 #pragma once
 
 #include "warden.h"

@@ -28,9 +28,9 @@ inline long enter_scope() {
 /// Forbids the calling process to trace processes outside of its Landlock domain. Every Landlock domain has this
 /// effect. Needs Landlock ABI 2.
 ///
-/// A ruleset must handle at least one access right. If it handles a right on files, it forbids moving files between
-/// directories, unless it grants the right REFER. This ruleset therefore handles REFER and one other right, and grants
-/// both everywhere.
+/// A ruleset must handle at least one access right. A ruleset that handles a right on files forbids moving files
+/// between directories, unless it grants the right REFER. This ruleset therefore handles REFER and one other right, and
+/// grants both everywhere.
 inline long enter_domain() {
   constexpr u64 make_block = u64{1} << 11, refer = u64{1} << 13;
   const u64 handled = make_block | refer;

@@ -9,7 +9,7 @@
 
 /// A descriptor of the directory /proc. It stays open, so that a change of the root or a mount cannot hide the
 /// directory. 0 if the directory does not exist, or if it belongs to another pid namespace, whose process numbers have
-/// no meaning here.
+/// no meaning for this process.
 inline constinit int proc_fd = 0;
 inline bool proc_has_children = false;
 /// The `children` file in /proc of this process, which has a single thread; negative if it cannot be opened. It is
@@ -194,8 +194,8 @@ class descendants {
 
   void add_children(u32 pid) {
     if (own_children_fd >= 0 && pid == own_pid()) return add_read(own_children_fd, pid);
-    // Reads the file of the first thread without listing the threads. Most processes have only this thread, and it also
-    // gets the inherited children.
+    // Reads the file of the first thread without listing the threads. Most processes have only this thread. Orphans
+    // that a process adopts are in the file of its first thread, too.
     char path[64];
     char* behind = put_text(put_number(path, pid), "/task");
     put_text(put_number(put_text(behind, "/"), pid), "/children");
@@ -271,5 +271,5 @@ class descendants {
   one all_[max_processes];  // used only if the kernel has no `children` files
 };
 
-/// The warden uses this object. After a fork, each supervisor uses its own copy.
+/// The warden uses this object. After a fork, each supervisor (the process that starts a command) uses its own copy.
 inline constinit descendants tree;

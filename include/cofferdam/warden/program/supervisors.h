@@ -10,8 +10,9 @@ namespace {
 
 // ---- supervisors ----------------------------------------------------------------------------------------------------
 
-/// Forks a process. Its exit signal is not SIGCHLD, so a wait without __WALL ignores it. sweep_orphans uses such a wait
-/// to find the processes that a killed supervisor has left. Emulators support only SIGCHLD.
+/// Forks a process whose exit signal is not SIGCHLD. A wait without __WALL therefore ignores this process.
+/// sweep_orphans uses such a wait to find the processes that a killed supervisor has left. Emulators support only
+/// SIGCHLD.
 long warden::fork_supervisor() {
   const long pid = kernel(__NR_clone, sig_usr1);
   if (pid != -EINVAL) return pid;
@@ -22,7 +23,8 @@ long warden::fork_supervisor() {
 constexpr size_t score_size = 16;
 
 /// Opens the file /proc/self/oom_score_adj, the warden's priority for being killed when memory is short. This must
-/// happen while the warden is dumpable. Later it cannot open the file without privileges, but it can still write to it.
+/// happen while the warden is dumpable. Later the warden cannot open the file without privileges, but it can still
+/// write to the open descriptor.
 void warden::open_own_score() {
   if (proc_fd <= 0) return;
   int opened = open_at(proc_fd, "self/oom_score_adj", o_rdwr);
@@ -32,7 +34,7 @@ void warden::open_own_score() {
 }
 
 /// Raises the warden's score for the next fork. A supervisor inherits the raised score, and so do its commands, so the
-/// kernel kills them before the warden when memory is short. Never lowers the score.
+/// kernel kills supervisors and commands before the warden when memory is short. Never lowers the score.
 /// \param before  receives the text that restores the score; it has `score_size` bytes.
 /// \return  the size of that text; 0 or less if the score was not changed.
 long warden::raise_own_score(char* before) {

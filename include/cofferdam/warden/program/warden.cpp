@@ -120,8 +120,8 @@ void warden::loop() {
     flush();
     tell_exits();
     if (out_begin_ != out_end_ && !out_waits_) continue;
-    // The warden waits until its own processes have ended. Otherwise the process that adopts orphans in this sandbox
-    // would have to reap them.
+    // The warden waits until its own processes have ended. Otherwise these processes would become orphans, and the
+    // sandbox's first process would have to reap them.
     if (closing_ && busy_count_ == 0 && supervisors_end_ == 0 && worker_pid_ == 0) end_process(0);
     const u64 next = next_time();
     const u64 now = now_us();
@@ -180,7 +180,7 @@ void warden::loop() {
   }
 }
 
-/// Connects to the Unix socket at a path. Returns its descriptor; negative if no process listens there.
+/// Connects to the Unix socket at a path. Returns its descriptor; negative if no process listens on the socket.
 int connect_to(const char* path) {
   struct {
     u16 family;

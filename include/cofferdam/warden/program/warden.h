@@ -22,7 +22,7 @@ constexpr u32 max_jobs = 2048;
 constexpr u32 max_idle = 8;
 constexpr u64 never = ~u64{0};
 
-/// The warden's entry for one supervisor process.
+/// The warden's entry for one supervisor, a process that starts one command at a time.
 struct supervisor_link {
   u32 pid = 0;  ///< 0 if the entry is free
   int orders = -1;
