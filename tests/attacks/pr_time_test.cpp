@@ -157,7 +157,8 @@ TEST(Attack, PR_04_control_reading_to_the_end_waits_for_the_background_child) {
 
 namespace {
 
-/// Starts about 250 processes that finally all sleep. It is a fork bomb with an end, for the sake of the machine.
+/// Starts about 250 processes that finally all sleep. It is a fork bomb that ends by itself, so that it does no harm to
+/// the machine.
 constexpr const char* tree_of_processes =
     "trap '' TERM; b() { echo >> started; if [ $1 -gt 0 ]; then b $(($1-1)) & b $(($1-1)) & fi; sleep 30 & wait; }; b "
     "6; sleep 60";

@@ -179,7 +179,7 @@ awaitable<std::string> end_of(process& running) {
   const std::string text = "as it was\n";
   try {
     co_await running.write_input(cofferdam::to_bytes(text));
-    // The process is dead, which the result will show.
+    // Writing fails if the process is dead, which the result shows.
   } catch (const cofferdam::error&) {
   }
   co_await running.close_input();
@@ -308,8 +308,8 @@ TEST(Attack, PR_03_control_a_process_group_does_not_hold_a_daemon) {
 
 namespace {
 
-/// A fork bomb with an end. Every process starts a session of its own and continues to fork: as a tree of depth 6,
-/// and as four chains in which each process starts its successor and exits.
+/// A fork bomb that ends by itself. Every process starts a session of its own and continues to fork: as a tree of depth
+/// 6, and as four chains in which each process starts its successor and exits.
 constexpr const char* bounded_bomb =
     "use POSIX; $SIG{TERM} = 'IGNORE'; open(my $f, '>>', 'started'); $f->autoflush(1); "
     "sub tree { my $n = shift; setsid; syswrite $f, 'x'; if ($n) { for (1..2) { my $p = fork; "
@@ -318,7 +318,7 @@ constexpr const char* bounded_bomb =
     "select(undef, undef, undef, 0.001) } sleep 1 while 1 } "
     "if ($ARGV[1] ne 'tree') { for (1..4) { my $p = fork; if (defined $p && !$p) { hop() } } } tree(6)";
 
-/// A fork bomb without an end. Every process starts a session of its own.
+/// A fork bomb that never ends by itself. Every process starts a session of its own.
 constexpr const char* endless_bomb =
     "use POSIX; $SIG{TERM} = 'IGNORE'; open(my $f, '>>', 'started'); "
     "for (;;) { my $p = fork; if (!defined $p) { select(undef, undef, undef, 0.001) } "

@@ -136,8 +136,8 @@ TEST(Attack, DK_01_a_guest_gets_nothing_of_the_hosts_but_pipes_and_finds_no_way_
         command_result more = co_await env.run_command(
             shell("ls -l /proc/$$/fd >open; grep -c pipe open; grep -c socket open").input("text"));
         EXPECT_EQ(more.out().text(), "3\n0\n");
-        // The socket to the host existed only while the warden connected. Its folder is empty, and cannot be written
-        // to.
+        // The socket to the host existed only while the warden (the helper program in the container) connected. The
+        // folder of the socket is empty, and the guest cannot write to it.
         command_result way = co_await env.run_command(
             shell("ls -A /.cofferdam-host | wc -l; touch /.cofferdam-host/x 2>/dev/null || echo no; "
                   "mkdir /.cofferdam-host/x 2>/dev/null || echo no; cat /proc/net/unix | grep -c cofferdam-host"));

@@ -109,7 +109,7 @@ bytes step(input& from) {
     case 12: return wire::frame_writer(frame::kill_all, 0).take();
     case 13: return wire::frame_writer(frame::stat, job).text("x").take();
     case 14:
-    case 15: {  // never a decoded `spawn`: it could start any program
+    case 15: {  // never a valid `spawn`, which could start any program
       const auto type = static_cast<frame>(from.byte());
       if (type == frame::spawn) return wire::frame_writer(type, job).data(from.some(32)).take();
       return wire::frame_writer(type, job).data(from.some(from.byte())).take();

@@ -1809,7 +1809,8 @@ TEST_F(WardenProgram, a_guest_of_the_same_user_sees_nothing_of_the_warden) {
             "sleep 20 & for f in environ maps auxv fd/ cwd; do test -r /proc/$!/$f && echo own $f; done; kill -9 $!");
   const wire_outcome outcome = warden.run(command);
   EXPECT_EQ(outcome.out, "own environ\nown maps\nown auxv\nown fd/\nown cwd\n");
-  // The same for another process of that user, which can read the memory of the user's other processes.
+  // The warden's files must also be unreadable for an unrelated process of the same user, which can read the memory of
+  // the user's other processes.
   const pid_t stranger = ::fork();
   ASSERT_GE(stranger, 0);
   if (stranger == 0) {

@@ -88,7 +88,7 @@ inline unique_fd program_in_file(std::span<const unsigned char> program, const s
   return whole ? numbered_high(std::move(file)) : unique_fd();
 }
 
-/// Executes an open program as a warden.
+/// Executes the program in an open file as a warden.
 inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
   spawn_request request;
   request.program = program.get();

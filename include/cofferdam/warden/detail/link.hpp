@@ -203,7 +203,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
                                     [job](const outgoing& each) { return wire::job_of(each.frame) == job; });
     if (found == held_.end()) return false;
     if (type == wire::frame_type::kill) {
-      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // not from inside `send`
+      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // later, not inside `send`
         const std::shared_ptr<link_listener> listener = self->listener_;
         if (self->open_) listener->spawn_dropped(job, {});
       });

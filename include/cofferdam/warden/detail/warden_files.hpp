@@ -240,7 +240,7 @@ class basic_warden_files<Unused>::writing {
     try {
       files_.requests_->send_now(*files_.sink_, number_,
                                  wire::frame_writer(wire::frame_type::write_abort, number_).take());
-    } catch (const std::bad_alloc&) {  // without memory, the file is discarded at the end of the session
+    } catch (const std::bad_alloc&) {  // no memory for the request: the file is discarded when the session ends
     }
   }
 

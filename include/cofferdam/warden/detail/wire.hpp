@@ -56,7 +56,7 @@ enum class frame_type : std::uint8_t {
   list = 0x21,  ///< string path, u8 recursive. Data: entries, each followed by its path relative to `path`, as a string
   read = 0x22,  ///< string path, u64 offset, u64 maximum size. Data: bytes. Reply: u64 size of the file, u32 mode
   write = 0x23,  ///< string path, u32 mode (or keep_mode), u8 exclusive; begins a file that has this request's number
-  write_data = 0x24,      ///< bytes for the file of this number; if they cannot be written, the file is discarded
+  write_data = 0x24,      ///< bytes for the file that `write` has begun with this number; a failure discards the file
   write_commit = 0x25,    ///< no payload; gives the file its name. Reply: u64 size
   write_abort = 0x26,     ///< no payload; discards the file
   make_directory = 0x27,  ///< string path, u32 mode of all new directories; succeeds if the directory exists

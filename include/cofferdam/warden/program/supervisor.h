@@ -174,7 +174,7 @@ class supervisor {
   [[noreturn]] void serve(int orders) {
     orders_ = orders;
     pid_ = own_pid();
-    nothing_fd = static_cast<int>(kernel(__NR_dup3, 0, 2, 0));  // nothing is written to descriptor 2
+    nothing_fd = static_cast<int>(kernel(__NR_dup3, 0, 2, 0));  // a supervisor writes nothing to descriptor 2
     open_own_children();  // opened now, because a guest may exhaust descriptors later
     kernel(__NR_setsid);
     kernel(__NR_prctl, 36, 1, 0, 0, 0);  // PR_SET_CHILD_SUBREAPER
@@ -196,7 +196,7 @@ class supervisor {
  private:
   // Sets the limits that every command inherits.
   static void prepare_inheritance() {
-    const limit_values no_core{1, 1};  // a limit of 0 would prevent a core file, but not a program in core_pattern
+    const limit_values no_core{1, 1};  // unlike 0, also prevents a core handler program: core(5)
     kernel(__NR_prlimit64, 0, 4, address(&no_core), 0);
   }
 

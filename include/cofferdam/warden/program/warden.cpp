@@ -71,7 +71,7 @@ void warden::serve(bool on_socket) {
   kernel(__NR_fcntl, in_, 4, kernel(__NR_fcntl, in_, 3, 0) | o_nonblock);
   kernel(__NR_fcntl, out_, 4, kernel(__NR_fcntl, out_, 3, 0) | o_nonblock);
 
-  // Usually the descriptors are pipes. With a larger buffer, the host is woken less often.
+  // The descriptors of the stream are usually pipes. With a larger pipe buffer, the kernel wakes the host less often.
   if (!on_socket) {
     kernel(__NR_fcntl, in_, 1031, 1024 * 1024);  // F_SETPIPE_SZ
     kernel(__NR_fcntl, out_, 1031, 1024 * 1024);
