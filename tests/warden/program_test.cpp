@@ -1637,7 +1637,7 @@ TEST_P(WardenStream, the_end_of_the_stream_ends_everything_whatever_it_did_to_ge
     const pid_t pid = warden.stream().pid();
     if (kind == 0) warden.stream().close();
     if (kind == 1) warden.stream().finish_sending();
-    if (kind == 2) ::kill(pid, SIGKILL);  // its supervisors notice that it has ended
+    if (kind == 2) ::kill(pid, SIGKILL);  // the warden's supervisors detect that the warden has ended
     EXPECT_TRUE(eventually([&] { return living_with(mark).empty(); }, 2s));
     EXPECT_LT(since(begin), 20s);
     const int status = warden.stream().wait(2s);

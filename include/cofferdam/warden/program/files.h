@@ -589,8 +589,8 @@ class file_worker {
     upper_directories[depth_].position = position;
     ++depth_;
     if (depth_ - lowest_held_ == max_held) {
-      // All descriptors are in use. The slot of the new directory is the slot of the uppermost open directory, which is
-      // therefore closed.
+      // All elements of held_directories are in use. The new directory gets the element of the uppermost open
+      // directory, whose descriptor is therefore closed.
       status.st_ino = 0;
       here().fd = looked_at(here().fd, status);
       upper_directories[lowest_held_].device = status.st_dev;

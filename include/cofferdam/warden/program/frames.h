@@ -182,8 +182,8 @@ void warden::configure(const u8* payload, size_t size) {
   lease_us_ = u64{lease_ms} * 1000;
   if (lease_us_ != 0) lease_end_ = now_us() + lease_us_;
   configured_flags_ = flags;
-  // The root is opened only once. A restarted worker therefore gets the same directory, even if the path was replaced
-  // in between.
+  // The root is opened only once. A restarted worker (the process for file operations) therefore gets the same
+  // directory, even if the path was replaced in between.
   int opened = root[0] == 0 ? -EINVAL : open_at(at_fdcwd, root, o_path | o_directory);
   root_ = opened;
   if (opened < 0) return;
