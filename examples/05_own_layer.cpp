@@ -17,7 +17,7 @@ class announce_layer : public layer<announce_layer<Inner>, Inner> {
  public:
   using layer<announce_layer, Inner>::layer;
 
-  // Called for each command before it runs. A layer can change the command here, or return a result instead of running
+  // Called for each command before it runs. This function can change the command, or return a result instead of running
   // it.
   std::optional<command_result> admit(command& c) {
     std::cout << "$ " << c.line() << "\n";

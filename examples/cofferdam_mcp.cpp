@@ -344,7 +344,8 @@ any_provider make_provider(const settings& chosen) {
   refuse("pyodide has no commands");
 }
 
-/// Wraps a recipe for a runner in the given guards. The first guard is outermost, so it checks the code first.
+/// Wraps a provider of code runners in the given guards (layers that may refuse code). The first guard is outermost, so
+/// it checks the code first.
 any_runner_provider guarded(any_runner_provider recipe, const std::vector<std::string>& guards) {
   for (auto at = guards.rbegin(); at != guards.rend(); ++at) {
     const std::vector<std::string> parts = split(*at, ':');
@@ -523,7 +524,7 @@ awaitable<bool> examine_all(settings chosen) {
 
 /// Opens the listener for --http HOST:PORT, and prints how clients reach it.
 /// \param where       HOST:PORT.
-/// \param has_token   false: there is no token, so only a loopback address is allowed.
+/// \param has_token   true if clients need a token. Without a token, only a loopback address is allowed.
 /// \param made_token  the token that was generated for this run, which is printed; otherwise empty.
 listener listen(const asio::any_io_executor& executor, const std::string& where, bool has_token,
                 const std::string& made_token) {

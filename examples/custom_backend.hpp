@@ -2,9 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A backend of your own needs two classes: an environment with four member functions, and a recipe with one. This
-// environment runs commands in a folder that you name; yours may run them in a pod, on a phone or in a simulator. The
-// library's building blocks for processes and files (`child_processes`, `workspace_files`) do most of the work.
+// A backend of your own needs two classes: an environment with four member functions, and a provider, which opens
+// environments, with one. This environment runs commands in a folder that you name; yours may run them in a pod, on a
+// phone or in a simulator. The library's building blocks for processes and files (`child_processes`, `workspace_files`)
+// do most of the work.
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/workspace_files.hpp>

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Serves containers, or folders of this machine, to E2B's official SDKs, including the code interpreter. Usage:
-// `e2b_gateway docker[:IMAGE]` or `e2b_gateway local --allow-host-paths`. Listens on the port in the variable PORT
-// (default 3000), prints the variables that a client needs, and serves until ^C.
+// `e2b_gateway docker[:IMAGE]` or `e2b_gateway local --allow-host-paths`. Listens on the port in the environment
+// variable PORT (default 3000), prints the environment variables that a client needs, and serves until ^C.
 //
 //     $ ./e2b_gateway docker:python:3.12-slim
 //     export E2B_API_URL=http://127.0.0.1:3000 ...
@@ -55,8 +55,8 @@ std::string new_key() {
 std::unique_ptr<e2b_gateway::server> gateway_over(const asio::any_io_executor& executor, const provider_name& name,
                                                   e2b_gateway::options options) {
   if (name.kind() == "docker") {
-    // Sandboxes of E2B start commands in this directory. A command therefore finds a file under the name by which a
-    // client wrote it.
+    // Sandboxes of E2B start commands in this directory. A command therefore finds a file under the same relative path
+    // by which a client has written it.
     docker::container_options containers;
     containers.working_directory("/home/user");
     return std::make_unique<e2b_gateway::server>(

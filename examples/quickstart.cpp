@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Runs a Python script, as a model would write it, behind walls of the kernel. Expected output: the script reads 44
-// years of CO2 measurements, and its lines are printed as they arrive. The walls that stood around it are printed, and
-// its report is copied out. Then the allowlist refuses a command, and the refusal contains advice.
+// Runs a Python script, as a model would write it, isolated by the kernel. Expected output: the script reads 44 years
+// of CO2 measurements, and its lines are printed as they arrive. Then the isolation of the script is printed, and the
+// report that the script has written is copied out. Finally the allowlist refuses a command, and the refusal contains
+// advice.
 #include <cofferdam/core.hpp>
 #include <cofferdam/sandbox.hpp>
 

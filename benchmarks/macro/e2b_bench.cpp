@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Compares our E2B client with E2B's own SDKs for Python and JavaScript. The measurements are interleaved. All clients
-// use one gateway over local folders, which runs in another process. Usage: e2b_bench [ROUNDS [FOLDER]].
+// Compares the library's E2B client with E2B's own SDKs for Python and JavaScript. The measurements are interleaved.
+// All clients use one gateway over local folders, which runs in another process. Usage: e2b_bench [ROUNDS [FOLDER]].
 // FOLDER (default: COFFERDAM_E2B_PEERS) contains the SDKs; tests/serve/sdk/peers.sh FOLDER installs them.
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -210,7 +210,7 @@ awaitable<void> compare(const std::string& url, peer& javascript, peer& python, 
   co_await env.close();
 }
 
-/// A connection that stays open and uses system calls only. Its times are the floor that no client can go below.
+/// A connection that stays open and uses system calls only. Its times are the least that any client can need.
 class raw_connection {
  public:
   explicit raw_connection(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# kodeagent_peer.sh FOLDER: installs kodeagent into FOLDER. python_bench finds the folder in the variable
+# kodeagent_peer.sh FOLDER: installs kodeagent into FOLDER. python_bench finds the folder in the environment variable
 # COFFERDAM_KODEAGENT_PEER. Installs only the dependencies that kodeagent's runner on the host imports, because all of
 # them are a hundred packages, models among them. Does nothing if this version is already installed. Needs Python 3.10
 # or newer with venv.

@@ -175,8 +175,8 @@ void run_shell() {
   if (failure != 0 || ::waitpid(pid, &status, 0) != pid || status != 0) throw std::runtime_error("bash failed");
 }
 
-/// Calls the same tool of several servers in turn, and prints the times. The first server must be ours.
-/// \param floor  a function that is measured beside the servers; null means none.
+/// Calls the same tool of several servers in turn, and prints the times. The first server must be `cofferdam-mcp`.
+/// \param floor  a function that is measured beside the servers, as the least possible time; null means none.
 void compare(const char* title, const std::vector<contestant>& contestants, const std::string& arguments, int rounds,
              void (*floor)() = nullptr) {
   std::vector<row> rows;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Compares Python code in a warm runner with a new interpreter for each run. The measurements are interleaved:
+// Compares Python code in a warm runner (whose interpreter is already running) with a new interpreter for each run. The
+// measurements are interleaved:
 //   python_bench [ROUNDS [PYTHON [MODULE]]]
 // PYTHON is an interpreter itself, not a script that starts one. COFFERDAM_KODEAGENT_PEER names a folder with
 // kodeagent, whose runner on the host starts the same PYTHON (benchmarks/macro/kodeagent_peer.sh installs it). The rows

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Compares a command with the least that it can cost: posix_spawn and waitpid of the same shell, with the same words,
-// variables and folder.
+// Compares a command with the least that it can cost: posix_spawn and waitpid of the same shell, with the same
+// arguments, environment variables and folder.
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/with.hpp>
@@ -183,7 +183,7 @@ awaitable<void> compare(int rounds) {
 }
 
 /// Runs a program by fork and execve. A fork copies the page tables, which is slow if the host holds much memory. The
-/// library avoids it, because the warden starts the commands.
+/// library avoids such a fork, because the warden (a small helper process) starts the commands.
 void fork_and_wait(const std::string& program, std::vector<std::string> words, std::vector<std::string> variables) {
   const std::vector<char*> arguments = pointers(words);
   const std::vector<char*> environment = pointers(variables);

@@ -11,8 +11,8 @@
 #include <vector>
 
 // A table of measurements. The rows of a comparison are measured in turn (a, b, c, a, b, c, …), so that a change of the
-// machine's speed affects all of them. The first row is the floor: its ratio is 1, and the other ratios are relative to
-// it.
+// machine's speed affects all of them. The first row is the floor, the least that the measured work can cost: its ratio
+// is 1, and the other ratios are relative to it.
 
 namespace cofferdam_bench {
 

@@ -558,7 +558,7 @@ TEST(Attack, AL_24_exported_functions_are_not_used) {
   EXPECT_TRUE(here.attack_works(alias));
   EXPECT_TRUE(here.is_refused(catalogue_policy(), alias));
   const allow_commands careless = catalogue_policy().allow_variables("BASH_ENV", "BASH_FUNC_echo%%");
-  // Even a policy that allows these variables is safe, because the library starts `echo` without a shell.
+  // Even a policy that allows these environment variables is safe, because the library starts `echo` without a shell.
   for (const command& c : {function, alias}) {
     EXPECT_EQ(here.run_under(careless, c).out().text(), "hi\n");
     EXPECT_FALSE(here.has_canary());
@@ -671,8 +671,8 @@ TEST(Attack, EN_01_secrets_of_the_host_are_not_inherited) {
   }
 }
 
-// Expects that `catalogue_policy()` refuses a command that sets one of these variables, and that the same policy with
-// `allow_variables` admits the command.
+// Expects that `catalogue_policy()` refuses a command that sets one of these environment variables, and that the same
+// policy with `allow_variables` admits the command.
 void expect_variables_refused(const playground& here, const words& names) {
   for (const std::string& name : names) {
     EXPECT_TRUE(here.is_refused(catalogue_policy(), shell("ls").variable(name, "x"))) << name;
@@ -685,7 +685,7 @@ void expect_variables_refused(const playground& here, const words& names) {
 TEST(Attack, EN_02_the_loader_s_variables_are_refused) {
   const playground here;
   const command c = argv("ls").variable("LD_DEBUG", "files").variable("LD_DEBUG_OUTPUT", here.fill("@W/loader"));
-  // Control: without the allowlist, the loader writes to the file that the variable names.
+  // Control: without the allowlist, the dynamic loader writes to the file that the environment variable names.
   here.run_bare(c);
   const auto written = [&] {
     return std::any_of(
@@ -758,7 +758,7 @@ TEST(Attack, EN_07_impossible_variables_are_typed_errors) {
       return failure.code();
     }
   };
-  // Control: a valid variable is accepted.
+  // Control: a valid environment variable is accepted.
   EXPECT_EQ(code_of("A", "b"), std::error_code());
   for (const std::string& name : {""s, "A=B"s, "A\0B"s, "A\nB"s})
     EXPECT_EQ(code_of(name, "x"), exec_errc::invalid_argument);

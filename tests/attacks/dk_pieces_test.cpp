@@ -244,7 +244,7 @@ TEST(Attack, DK_01_a_link_of_this_machine_does_not_bring_a_socket_in) {
   for (const char* const source : {"/srv/link", "/srv/link/crio", "/srv/home", "/h", "/srv/daemon"}) {
     create_request request("x", "nn", {"/x"}, container_options().add(mount::bind(source, "/in")));
     request.daemon_socket("/opt/daemon/d.sock");
-    // Control: if the daemon runs on another machine, the name has no special meaning and is accepted.
+    // Control: for a daemon on another machine, the links of this machine do not exist, so `source` is accepted.
     EXPECT_NO_THROW(request.body(host.view())) << source;
     request.local_daemon();
     EXPECT_EQ(code_of([&] { request.body(host.view()); }), exec_errc::invalid_argument) << source;
@@ -393,9 +393,10 @@ TEST(Attack, DK_04_the_sweep_takes_what_a_dead_owner_of_this_host_left_and_nothi
   const std::vector<found_container> left{{"cofferdam-a", owner_label(dead, "cofferdam-a").text()},
                                           {"renamed by us", owner_label(reused, "renamed by us").text()}};
   const std::vector<found_container> strangers{
-      {"cofferdam-b", ""},          // a foreign container whose name looks like ours
-      {"cofferdam-c", "anything"},  // a foreign container whose label also looks like ours
-      // The image of this container was committed from one of our containers, and brings our label along.
+      {"cofferdam-b", ""},          // a foreign container whose name looks like the library's
+      {"cofferdam-c", "anything"},  // a foreign container whose label looks like the library's, too
+      // The image of this container was committed from one of the library's containers, so the container has the
+      // library's label.
       {"web", owner_label(dead, "cofferdam-a").text()},
       {"cofferdam-d", owner_label(alive, "cofferdam-d").text()},   // its owner is alive
       {"cofferdam-e", owner_label(hidden, "cofferdam-e").text()},  // the state of its owner is unknown

@@ -73,7 +73,7 @@ class scene {
       const std::string name = entry.path().lexically_relative(folder_.path()).string();
       if (name != "w" && !name.starts_with("w/")) found.insert(name);
     }
-    // A new hard link to a file outside would let the archive change that file later.
+    // The archive could use a new hard link to a file outside to change that file later.
     struct stat status {};
     const bool has_one_name = ::stat((folder_ / "canary").c_str(), &status) == 0 && status.st_nlink == 1;
     return has_one_name && found == std::set<std::string>{"canary", "outside", "outside/secret"} &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Rows of the catalogue of attacks that the walls of the jail hold: SY, NT, FS, PR and EN. Each attack runs twice, in
-// the jail and on `local` with its protections switched off, where it must work. The judge is the host: its files, its
-// sockets, its processes, and canaries in what the guest prints.
+// Attacks SY, NT, FS, PR and EN of the project's catalogue of attacks, as far as the jail's isolation must prevent
+// them. Each attack runs twice: in the jail, where it must fail, and on `local` without its protections, where it must
+// succeed. The tests check files, sockets and processes of the host, and search the guest's output for canary texts.
 
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -74,7 +74,8 @@ class JailAttack : public ::testing::Test {
         .tracing(tracing_policy::allowed);
   }
 
-  /// Runs an attack in the jail, where `worked` must be false after it, then on `local`, where it must be true.
+  /// Runs an attack in the jail and then on `local`. Expects that `worked` returns false for the result in the jail,
+  /// and true for the result on `local`.
   void expect_held(const command& attack, const std::function<bool(const command_result&)>& worked) {
     const command_result held = result_of(in_jail(), attack);
     EXPECT_FALSE(worked(held)) << "in the jail: " << held.out().text() << held.err().text();
@@ -82,7 +83,7 @@ class JailAttack : public ::testing::Test {
     EXPECT_TRUE(worked(control)) << "the control: " << control.out().text() << control.err().text() << control.reason();
   }
 
-  /// The same for an attack that shows the canary.
+  /// As `expect_held`, for an attack that works if its output contains the canary.
   void expect_hidden(const command& attack) {
     expect_held(attack,
                 [](const command_result& result) { return result.out().text().find(canary) != std::string::npos; });
@@ -96,7 +97,7 @@ command python(const std::string& code, const std::string& argument = "") {
   return argv("python3", "-I", "-c", code, argument).timeout(30s);
 }
 
-/// A process of the host with the canary in its environment, of the user who attacks.
+/// A process of the host that has the canary in its environment, and the same user as the attack.
 class victim {
  public:
   victim() : pid_(::fork()) {
@@ -121,7 +122,7 @@ class victim {
   pid_t pid_;
 };
 
-/// A socket of the host that counts who connects to it.
+/// A listening socket of the host, which counts the connections to it.
 class listener {
  public:
   listener(int family, const sockaddr* address, socklen_t size)
@@ -148,7 +149,8 @@ class listener {
   std::size_t count_ = 0;
 };
 
-/// A Unix socket of the host. `@` at the start of the name stands for the NUL of an abstract one.
+/// Returns a listener on a Unix socket of the host. A `@` at the start of the name stands for the NUL of an abstract
+/// socket.
 listener unix_listener(std::string name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -304,7 +306,7 @@ print(open("/proc/%d/status" % pid).read())
     return text.find("TracerPid:") != std::string::npos && text.find("TracerPid:\t0\n") == std::string::npos;
   };
   expect_held(trace(of_host.pid()), worked);
-  // its own child is not traced either
+  // a child of the traced program cannot be traced either
   const command own = python(R"(
 import ctypes, os
 libc = ctypes.CDLL(None)
@@ -340,7 +342,7 @@ TEST_F(JailAttack, SY_05_SY_06_SY_07_parts_of_the_kernel_with_a_history_are_refu
   class call {
    public:
     const char* name;
-    const char* code;  // makes the file `made` if it works
+    const char* code;  // creates the file `made` if the attack works
   };
   const std::vector<call> calls{
       {"keyring", "assert libc.syscall(250, 0, -3, 1) > 0"},

@@ -183,8 +183,8 @@ void serve_files(const std::filesystem::path& in, const std::filesystem::path& o
 
 TEST(Attack, MC_03_prints_of_the_program_and_of_its_guests_do_not_get_into_the_protocol) {
   const cofferdam_test::temporary_folder folder;
-  // A FIFO, because the server cancels its calls at the end of its input. The FIFO stays open until the responses are
-  // written.
+  // The input is a FIFO that stays open until the responses are written, because the server cancels running calls at
+  // the end of its input.
   const std::filesystem::path in = folder.path() / "in";
   ASSERT_EQ(::mkfifo(in.c_str(), 0600), 0);
   std::fflush(stdout);
@@ -218,7 +218,7 @@ TEST(Attack, MC_03_prints_of_the_program_and_of_its_guests_do_not_get_into_the_p
     EXPECT_EQ(member(message, "jsonrpc"), "2.0");
   }
   EXPECT_EQ(lines, 3);
-  // Control: all of the text was printed, but to standard error.
+  // Control: each of these texts was printed, but to standard error.
   const std::string errors = read_file_of(folder.path() / "err");
   for (const char* const print : {"a print of the program", "a write of a library", "a child of the program"})
     EXPECT_NE(errors.find(print), std::string::npos) << print;

@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Attacks OU-03 to OU-07 and OU-12 of the project's catalogue of attacks: hostile text in a guest's output, and the
-// code that reads it. Each test contains a control: the same input without our protection, which must do harm.
+// code that reads it. Each test contains a control: the same input without the library's protection, which must do
+// harm.
 
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/format_result.hpp>
@@ -57,7 +58,7 @@ std::size_t count(std::string_view text, std::string_view what) {
   return found;
 }
 
-/// Returns true if the text is valid UTF-8, as judged by iconv(3), which is independent of our own code.
+/// Returns true if the text is valid UTF-8, as judged by iconv(3), which is independent of the library.
 bool is_utf8_to_iconv(std::string_view text) {
   iconv_t converter = iconv_open("UCS-4LE", "UTF-8");
   if (converter == iconv_t(-1)) throw std::runtime_error("iconv knows no UTF-8");

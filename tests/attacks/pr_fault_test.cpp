@@ -67,8 +67,8 @@ bool must_fail() noexcept {
 }
 [[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-// The test does not replace Asio's own allocations (aligned new): Asio ends the program if one of them fails, and we
-// cannot prevent that.
+// The test does not replace Asio's own allocations (aligned new): Asio ends the program if one of them fails, and the
+// library cannot prevent that.
 
 namespace {
 
@@ -219,8 +219,8 @@ TEST(Attack, PR_09_destroyed_at_every_step_it_leaves_nothing) {
 
 TEST(Attack, PR_09_with_any_allocation_failing_it_ends_and_leaves_nothing) {
 #if !defined(ASIO_HAS_STD_ALIGNED_ALLOC)
-  // Asio 1.22 uses aligned new only if a standard header was included before Asio's first header. Otherwise its
-  // allocations cannot be distinguished from ours.
+  // Asio 1.22 uses aligned new only if a standard header was included before Asio's first header. Otherwise Asio's
+  // allocations cannot be distinguished from those of the library.
   std::cout << "not proven here: in this build Asio's own memory cannot be told from ours\n";
   return;
 #endif

@@ -2,11 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Attacks PR-06d, PR-06e, EN-01 and PR-10 of the project's catalogue of attacks. A guest (a process that a command
-// started) has the same user id as its supervisor, its warden and its host. It lowers their limits, starves them of
-// processor time, traces them and steals their descriptors, all without a signal. (The warden is our helper program
-// in each environment; a supervisor is its child that watches one command.) The attacks are a small C program that is
-// compiled here and run by guests; the tests check the results in /proc. The controls are sessions without the system
-// call filter or without Landlock, and `warden_policy::never`.
+// started) has the same user id as its supervisor, its warden and its host. Without a signal, the guest lowers the
+// limits of these processes, starves them of processor time, traces them and steals their descriptors. (The warden is
+// the library's helper program in each environment; a supervisor is the warden's child process that starts and watches
+// one command.) The attacks are a small C program that is compiled here and run by guests; the tests check the results
+// in /proc. The controls are sessions without the system call filter or without Landlock, and `warden_policy::never`.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>

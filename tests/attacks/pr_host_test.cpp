@@ -510,7 +510,8 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
         ::kill(pid, SIGSEGV);
         siginfo_t info{};
         ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
-        // The process is not our child. The test checks the limit that the kernel reports instead of the wait status.
+        // The process is not a child of this program. Instead of the wait status, the test checks the limit that the
+        // kernel reports.
         if (policy == cofferdam::warden_policy::require)
           report = report.starts_with("1 ") ? "not dumped" : "limit: " + report;
         else

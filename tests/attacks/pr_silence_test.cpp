@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Attacks PR-06b, PR-06c, PR-06d and PR-08 of the project's catalogue of attacks, in which a guest silences the
-// warden (our helper program in each environment). The guest sends so many descriptors through sockets that the
-// kernel lets the host pass none to the warden. Or the guest stops the warden by a signal, which works where Landlock
+// Attacks PR-06b, PR-06c, PR-06d and PR-08 of the project's catalogue of attacks, in which a guest silences the warden
+// (the library's helper program in each environment). The guest sends so many descriptors through sockets that the
+// kernel lets the host pass none to the warden. Or the guest suspends the warden by SIGSTOP, which works where Landlock
 // does not restrict signals. The controls are a plain sendmsg(2), and a host that waits for the warden without a time
 // limit.
 
@@ -300,12 +300,12 @@ TEST(Attack, PR_06d_control_a_plain_send_is_refused_as_long_as_the_guest_likes) 
   EXPECT_EQ(report, "");
 }
 
-// ---- the guest stops the warden -------------------------------------------------------------------------------------
+// ---- the guest suspends the warden ----------------------------------------------------------------------------------
 
 namespace {
 
-/// Returns a shell line that sets the variable W to the pid of the warden, and P to the pid of the supervisor, and
-/// then runs `line`.
+/// Returns a shell line that sets the variable W to the pid of the warden, and P to the pid of the supervisor (the
+/// warden's child that watches the command), and then runs `line`.
 std::string against_the_warden(const std::string& line, const std::string& marker) {
   return with_marker("W=$(sed -n 's/^PPid:[^0-9]*//p' /proc/$PPID/status); P=$PPID; " + line, marker);
 }
@@ -419,7 +419,7 @@ TEST(Attack, PR_06b_a_terminal_that_nobody_reads_puts_no_limit_off_where_the_war
   kill_marked(marker);
 }
 
-// Another process traces the warden, so the host cannot continue it by a signal.
+// Another process traces the warden, so the host cannot resume the warden by a signal.
 TEST(Attack, PR_06b_a_host_whose_warden_never_runs_again_ends_everything_itself) {
   COFFERDAM_NEEDS("root", ::geteuid() == 0, "a warden that never runs");
   const std::string marker = new_marker();

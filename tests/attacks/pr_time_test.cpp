@@ -157,7 +157,8 @@ TEST(Attack, PR_04_control_reading_to_the_end_waits_for_the_background_child) {
 
 namespace {
 
-/// Starts about 250 processes that finally all sleep. It is a fork bomb with an end, for the sake of the machine.
+/// Starts about 250 processes that finally all sleep. It is a fork bomb that ends by itself, so that it does no harm to
+/// the machine.
 constexpr const char* tree_of_processes =
     "trap '' TERM; b() { echo >> started; if [ $1 -gt 0 ]; then b $(($1-1)) & b $(($1-1)) & fi; sleep 30 & wait; }; b "
     "6; sleep 60";
@@ -389,8 +390,8 @@ void give_number_away(cofferdam::warden_policy policy) {
     ::kill(number, SIGKILL);
     eventually([&] { return !is_alive(number); });
     pid_t stranger = stranger_with(number);
-    // Without a warden the dead command is our child, and not reaped yet, so its pid cannot be reused. A supervisor
-    // has already reaped it.
+    // Without a warden the dead command is a child of this program that was not reaped yet, so its pid cannot be
+    // reused. With a warden, a supervisor (the process that started the command) has already reaped it.
     if (policy == cofferdam::warden_policy::never) {
       EXPECT_EQ(stranger, 0);
     }

@@ -2,10 +2,11 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Attacks PR-03, 05 to 08 and 10 of the project's catalogue of attacks, as far as they concern process trees and the
-// death of the host: commands that leave their process group, hide from their parents, attack the processes that
-// watch them, or outlive the host. The tests check the host's process table, in which every process of an attack has
-// a marker among its arguments. The controls are `warden_policy::never` (only the process group is killed), a session
-// without Landlock's restriction of signals, and a plain fork.
+// death of the host: commands that leave their process group, hide from their parents, attack the processes that watch
+// them (the warden, which is the library's helper program, and one supervisor for each command), or outlive the host.
+// The tests check the host's process table, in which every process of an attack has a marker among its arguments. The
+// controls are `warden_policy::never` (only the process group is killed), a session without Landlock's restriction of
+// signals, and a plain fork.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/error.hpp>
@@ -178,7 +179,7 @@ awaitable<std::string> end_of(process& running) {
   const std::string text = "as it was\n";
   try {
     co_await running.write_input(cofferdam::to_bytes(text));
-    // The process is dead, which the result will show.
+    // Writing fails if the process is dead, which the result shows.
   } catch (const cofferdam::error&) {
   }
   co_await running.close_input();
@@ -307,8 +308,8 @@ TEST(Attack, PR_03_control_a_process_group_does_not_hold_a_daemon) {
 
 namespace {
 
-/// A fork bomb with an end. Every process starts a session of its own and continues to fork: as a tree of depth 6,
-/// and as four chains in which each process starts its successor and exits.
+/// A fork bomb that ends by itself. Every process starts a session of its own and continues to fork: as a tree of depth
+/// 6, and as four chains in which each process starts its successor and exits.
 constexpr const char* bounded_bomb =
     "use POSIX; $SIG{TERM} = 'IGNORE'; open(my $f, '>>', 'started'); $f->autoflush(1); "
     "sub tree { my $n = shift; setsid; syswrite $f, 'x'; if ($n) { for (1..2) { my $p = fork; "
@@ -317,7 +318,7 @@ constexpr const char* bounded_bomb =
     "select(undef, undef, undef, 0.001) } sleep 1 while 1 } "
     "if ($ARGV[1] ne 'tree') { for (1..4) { my $p = fork; if (defined $p && !$p) { hop() } } } tree(6)";
 
-/// A fork bomb without an end. Every process starts a session of its own.
+/// A fork bomb that never ends by itself. Every process starts a session of its own.
 constexpr const char* endless_bomb =
     "use POSIX; $SIG{TERM} = 'IGNORE'; open(my $f, '>>', 'started'); "
     "for (;;) { my $p = fork; if (!defined $p) { select(undef, undef, undef, 0.001) } "
@@ -546,7 +547,7 @@ TEST(Attack, PR_06_control_without_the_scope_a_guest_gets_rid_of_supervisor_and_
     std::string text = "nothing";
     run([&]() -> awaitable<void> {
       warden_session session = co_await open_without_scope(base);
-      // The guest stops the warden first, so that the warden cannot react when the supervisor dies.
+      // The guest suspends the warden first, so that the warden cannot react when the supervisor dies.
       const std::string warden = std::to_string(session.hello().pid());
       const command c = shell("kill -STOP " + warden + "; kill -9 $PPID; kill -9 " + warden + "; sleep " + marker);
       cofferdam::spawn_request request = plain_request(c);
@@ -625,8 +626,8 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_supervisor_is_ended_in_time) {
     EXPECT_EQ(attack_the_supervisor(base, line, marker, by_kind), "timeout") << line;
     EXPECT_EQ(shown(marked(marker)), "");
   }
-  // The library gives up a supervisor that is stopped again and again. It ends the command at once, and reports an
-  // unknown status.
+  // The warden kills a supervisor that is suspended again and again. The command then ends at once, with an unknown
+  // status.
   const std::string in_a_loop[] = {
       "P=$PPID; (while kill -STOP $P; do :; done) & sleep M",
       "P=$PPID; (setsid sh -c 'while kill -STOP $0; do :; done' $P &); while kill -STOP $P; do :; done; sleep M",

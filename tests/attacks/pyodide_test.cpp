@@ -64,7 +64,8 @@ std::vector<std::string> ways_out() {
   };
 }
 
-/// Runs the code by Deno and Pyodide directly, without our driver and with the given permissions.
+/// Runs the code by Deno and Pyodide directly, with the given permissions, and without the library's driver (the
+/// program that runs code in Pyodide).
 command_result run_bare(std::vector<std::string> permissions, const temporary_folder& folder, const std::string& code) {
   folder.write("bare.mjs",
                "const [folder, code] = Deno.args;\n"

@@ -25,7 +25,7 @@ using cofferdam_test::result_of;
 
 static_assert(std::same_as<decltype(sandbox()), jail>);
 
-/// Sets a variable of this program for a while.
+/// Sets an environment variable of this program. The destructor restores the old value.
 class changed_variable {
  public:
   changed_variable(const char* name, const std::string& value) : name_(name) {
@@ -41,7 +41,7 @@ class changed_variable {
   std::string before_;
 };
 
-/// Returns the error of a sandbox that must not open.
+/// Opens a sandbox, which must fail, and returns the message of the error.
 std::string failure_of(const jail& recipe) {
   try {
     result_of(recipe, "true");
@@ -74,7 +74,8 @@ TEST(Sandbox, it_stands_behind_the_walls_of_the_jail) {
 TEST(Sandbox, without_bubblewrap_it_lists_the_choices_and_runs_nothing) {
   const open_folder base;
   const changed_variable path("PATH", base.path());
-  // A daemon that answers would be no reason to use it.
+  // The sandbox must not fall back to Docker, even if there is a docker command. This command records that it was
+  // called.
   base.write("docker", "#!/bin/sh\ntouch " + (base / "asked").string() + "\n", 0755);
   const std::string ran = (base.make_shared_folder("shared") / "ran").string();
   std::string text;
@@ -116,7 +117,8 @@ TEST(Sandbox, a_missing_wall_is_an_error_with_the_choices) {
   EXPECT_NE(text.find("--provider docker:IMAGE"), std::string::npos) << text;
 }
 
-// A jail that is asked for by its name adds no choices: the program made its own.
+// The errors of `jail()` list no alternatives, because a program that names the jail has chosen it. Neither do the
+// errors of `sandbox()` that have another cause than a missing jail.
 TEST(Sandbox, other_errors_of_open_have_no_choices) {
   const std::string text = failure_of(sandbox().mount_read_only("/no/such/folder"));
   EXPECT_EQ(text.find("--provider"), std::string::npos) << text;

@@ -72,7 +72,7 @@ void run_at_once(loop_kind kind, int count, const std::function<awaitable<void>(
   for (std::thread& each : threads) each.join();
 }
 
-/// A source of generated files. It calls `looks` on every read, which checks the calling thread.
+/// A source of generated files. It calls `looks`, a function that checks the calling thread, on every read.
 class made_up_files final : public file_source {
  public:
   explicit made_up_files(std::function<void()> looks) : looks_(std::move(looks)) {}

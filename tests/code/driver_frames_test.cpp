@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests of the frames and reports that the Python driver sends, without a driver.
+// Tests of the parser of the frames and reports that the Python driver (the program that runs code in the sandbox)
+// sends. The tests run no driver.
 
 #include <cofferdam/code/detail/driver_frames.hpp>
 #include <cofferdam/code/detail/driver_report.hpp>

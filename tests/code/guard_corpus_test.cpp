@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runs ordinary scripts through all guards: 500 scripts of this project (tests/code/corpus/ordinary_scripts.py), the
-// examples of the installed standard library (library_examples.py), and notebook cells that use variables they did
-// not set (notebooks.py). No script may be refused, and each may import only modules that the guard has predicted.
+// Runs ordinary scripts through all guards (layers around a code runner that may refuse code): 500 scripts of this
+// project (tests/code/corpus/ordinary_scripts.py), the examples of the installed standard library
+// (library_examples.py), and notebook cells that use variables they did not set (notebooks.py). No script may be
+// refused, and each may import only modules that the guard has predicted.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>

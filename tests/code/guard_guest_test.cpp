@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests of guards if the host has no Python: the guards then parse code with the Python of the environment. The host
-// and the environments use different values of PATH. A folder in the environment's PATH contains an interpreter that
-// the host cannot find.
+// Tests of guards (layers around a code runner that may refuse code) if the host has no Python: the guards then parse
+// code with the Python of the environment. The host and the environments use different values of PATH. A folder in the
+// environment's PATH contains an interpreter that the host cannot find.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/check_syntax.hpp>

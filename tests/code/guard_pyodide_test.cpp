@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests of guards around Pyodide. They parse code with Pyodide's own Python, if the host has no Python or an older
-// one.
+// Tests of guards (layers that may refuse code) around a Pyodide runner. They parse code with Pyodide's own Python, if
+// the host has no Python or an older one.
 
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/check_syntax.hpp>

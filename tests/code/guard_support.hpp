@@ -64,7 +64,8 @@ class fake_runner_provider {
   std::shared_ptr<fake_runner::notes> book_;
 };
 
-/// Parses pieces of code with one reader process on the host, in order. Returns the facts about each.
+/// Parses pieces of code with one reader process (the Python that parses code for the guards) on the host, in order.
+/// Returns the facts about each.
 inline std::vector<std::shared_ptr<const cofferdam::code_analysis>> read_all(
     const std::vector<std::string>& sources, cofferdam::python_reader settings = cofferdam::python_reader(),
     const std::function<void(std::size_t)>& before_each = nullptr) {

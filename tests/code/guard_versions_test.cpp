@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests of guards if the Python that parses code is older or newer than the Python that runs it.
+// Tests of guards (layers around a code runner that may refuse code) if the Python that parses code for them is older
+// or newer than the Python that runs it.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/allow_imports.hpp>
@@ -39,8 +40,8 @@ using cofferdam_test::fake_runner;
 using cofferdam_test::python_folder;
 using cofferdam_test::temporary_folder;
 
-/// A reader that pretends to be Python 3.9. It reports a syntax error for all code, and records the version for which
-/// it parses.
+/// A reader (the Python that parses code for a guard) that pretends to be Python 3.9. It reports a syntax error for all
+/// code, and records the version for which it parses.
 class old_reader {
  public:
   old_reader() {

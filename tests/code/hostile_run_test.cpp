@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Tests that a run which abuses its channel to the driver does not affect other runs, contexts or the host.
+// Tests that a run which abuses its channel to the driver (the Python program that runs code in the sandbox) does not
+// affect other runs, contexts or the host.
 #include <cofferdam/code/detail/guest_json.hpp>
 #include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/detail/os/process_table.hpp>

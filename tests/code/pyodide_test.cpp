@@ -219,7 +219,7 @@ TEST(Pyodide, D12_a_dead_process_is_told_and_started_again_by_one_start) {
   with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request("x = 1").context("c"));
     EXPECT_TRUE(first.success()) << all_of(first);
-    // One process communicates with the host. The other two are interpreters, and end when it ends.
+    // One process communicates with the host. The other two are interpreters, and end when that process ends.
     const auto running = denos();
     EXPECT_EQ(running.size(), 3U);
     for (const auto& each : running)
@@ -266,7 +266,7 @@ TEST(Pyodide, fresh_globals_share_an_interpreter_and_isolated_runs_do_not) {
     code_result first = co_await runner.run_code(code_request(leaves));
     EXPECT_TRUE(first.success()) << all_of(first);
     code_result second = co_await runner.run_code(code_request(looks));
-    // The documentation describes exactly this.
+    // The documentation of `pyodide` promises exactly this degree of isolation.
     EXPECT_EQ(value_of(second), "[true,true,false]") << all_of(second);
   });
   with_pyodide(fast_pyodide().isolate_runs(), [&](pyodide_runner& runner) -> awaitable<void> {

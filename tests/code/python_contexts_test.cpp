@@ -35,8 +35,8 @@ using cofferdam_test::value_of;
 using cofferdam_test::with_python;
 using namespace std::chrono_literals;
 
-/// Python code that sets variables to the pids of its ancestors. The monitor is the parent of a run, the nursery
-/// forks the monitors, and the driver starts the nursery.
+/// Python code that sets variables to the pids of its ancestors. The monitor is the parent of a run, the nursery forks
+/// the monitors, and the driver (the program that runs code in the sandbox) starts the nursery.
 constexpr const char* ancestors =
     "import os, signal, time\n"
     "def parent(pid):\n  stat = open('/proc/%d/stat' % pid).read()\n  return int(stat[stat.rindex(')') + "

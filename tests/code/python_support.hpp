@@ -121,8 +121,8 @@ inline std::string all_of(const cofferdam::code_result& result) {
          "\nerr: " + result.err().text() + "\nvalue: " + value_of(result);
 }
 
-/// Sets a variable in a context, and awaits `body(runner)`. Expects that the variable still exists afterwards, and
-/// that the same driver still runs code.
+/// Sets a variable in a context, and awaits `body(runner)`. Expects that the variable still exists afterwards, and that
+/// the same driver (the program that runs code in the sandbox) still runs code.
 template <class Runner, class Body>
 cofferdam::awaitable<void> around_a_context(Runner& runner, Body body) {
   cofferdam::code_result before = co_await runner.run_code(

@@ -536,8 +536,9 @@ TEST(Python, a_thousand_runs_leave_no_process_descriptor_or_file) {
   };
   const auto body = [&](python_here& runner) -> awaitable<void> {
     const std::string inherited = co_await runs(runner, 20);
-    // The processes are the warden, the driver, its nursery (which forks a monitor for each run), and the next run with
-    // its monitor. The last two are forked after a run has reported its result, so they may appear later.
+    // The five processes are the warden (which starts commands), the driver (which runs code), the driver's nursery
+    // (which forks a monitor for each run), the process for the next run, and its monitor. The last two are forked
+    // after a run has reported its result, so they may appear later.
     EXPECT_TRUE(cofferdam_test::eventually([&] { return census::take(folder.path()).processes == 5; }))
         << census::take(folder.path());
     const census before = census::take(folder.path());

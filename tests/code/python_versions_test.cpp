@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests the driver with every Python of this machine: the system's, the newest one packaged by Debian, and those of
-// pyenv.
+// Tests the driver (the program that runs code in the sandbox) with every Python of this machine: the system's, the
+// newest one packaged by Debian, and those of pyenv.
 
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/code/tagged_value.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A recipe for a code runner does not convert to any_provider. The message names the right type.
+// A recipe for a code runner (an object that opens runners, such as python()) does not convert to any_provider. The
+// message names the right type.
 // expect: cofferdam: this is a recipe for a runner of code.*any_runner_provider
 // within: 12
 

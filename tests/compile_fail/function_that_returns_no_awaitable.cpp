@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A handler must be a coroutine, or return an awaitable.
+// The handler of a function (a tool for models) must be a coroutine, or return an awaitable.
 // expect: cofferdam: .*must return an awaitable of void
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A handler must have one parameter for each argument. This handler has fewer.
+// The handler of a function (a tool for models) must have one parameter for each argument. This handler has fewer.
 // expect: cofferdam: .*one parameter for each argument, in order
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Copies of a function share their handler, so its call operator must be const.
+// Copies of a function (a tool for models) share their handler, so its call operator must be const.
 // expect: cofferdam: .*must not be mutable
 // within: 12
 

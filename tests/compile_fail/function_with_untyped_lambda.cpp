@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The parameters of a generic lambda have no types, so no schema can be derived from them.
+// The parameters of a generic lambda have no types, so the library cannot derive the argument types of a function (a
+// tool for models) from them.
 // expect: cofferdam: .*without auto parameters
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The type of the items of a list must fit too.
+// If an argument of a function (a tool for models) is a list, the item type of the handler's parameter must fit, too.
 // expect: cofferdam: .*list_of a std::vector
 // within: 12
 

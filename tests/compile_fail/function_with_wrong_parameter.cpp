@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The type of a parameter must fit the type of its argument. The message lists the types that fit.
+// The type of a handler's parameter must fit the type of the function's argument. The message lists the types that fit.
 // expect: cofferdam: .*does not fit its argument: text is std::string
 // within: 12
 

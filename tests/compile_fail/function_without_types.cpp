@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// If a handler takes checked_arguments, each argument must have an explicit type.
+// If the handler of a function (a tool for models) takes checked_arguments, each argument must have an explicit type.
 // expect: cofferdam: .*needs a type if the handler takes checked_arguments
 // within: 12
 

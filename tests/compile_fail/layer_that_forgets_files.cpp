@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A layer that overrides write_file must also define files(). If it does not, it has no files(), so no file operation
-// can bypass it.
+// A layer that overrides write_file must also define files(). If it does not, the library gives the layer no files(),
+// so that no file operation can bypass its write_file.
 // expect: this layer has no files\(\)
 
 #include <cofferdam/core/layer.hpp>

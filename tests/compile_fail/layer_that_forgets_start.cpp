@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A layer that overrides run_command must also define start. If it does not, it has no start, so no command can
-// bypass it.
+// A layer that overrides run_command must also define start. If it does not, the library gives the layer no start, so
+// that no command can bypass its run_command.
 // expect: inherits_run_command
 
 #include <cofferdam/core/layer.hpp>

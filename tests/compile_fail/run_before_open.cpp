@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A provider is only a recipe, and has no run_command. Only the environment from open() has it.
+// A provider only opens environments, and has no run_command. The environment from open() has run_command.
 // expect: no member named .?run_command
 
 #include "minimal_provider.hpp"

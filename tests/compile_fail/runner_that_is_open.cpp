@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// with() takes a recipe for a runner, not an open runner. The message shows how to use the runner.
+// with() takes a recipe for a runner (an object that opens runners, such as python()), not an open runner. The message
+// shows how to use the runner.
 // expect: cofferdam: this runner is open already.*call the members
 // within: 12
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// A layer has start() only if its inner environment has it. The message names the concept.
+// A layer has start() only if its inner environment has start(). The message names the concept.
 // expect: streaming_environment
 
 #include <cofferdam/middleware/timeout.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// g++ 12 would destroy the captures of a temporary lambda twice, so with() does not accept one there. The message
-// shows the remedy.
+// g++ 12 would destroy the captures of a temporary lambda twice, so with() does not accept such a lambda with g++ 12.
+// The message shows the remedy.
 // only: g++ < 13
 // expect: cofferdam: .*Name the lambda in a statement of its own
 

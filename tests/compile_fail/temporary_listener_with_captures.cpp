@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// g++ 12 would destroy the captures of a temporary lambda twice, so stream_output() does not accept one there.
+// g++ 12 would destroy the captures of a temporary lambda twice, so stream_output() does not accept such a lambda with
+// g++ 12.
 // only: g++ < 13
 // expect: cofferdam: .*Name the lambda in a statement of its own
 

@@ -44,13 +44,13 @@ std::vector<place> docker_places() {
   // The image defines a user, and the root file system is writable.
   add("docker_user", "cofferdam-test/user", container_options().writable_root(),
       "*streaming_conformance*:*terminal_conformance*");
-  // The transport that is used if the daemon runs on another machine. The image has an entry point, which must not
-  // start.
+  // The way to reach the warden (the helper program in the container) that is used if the daemon runs on another
+  // machine. The image has an entry point, which must not start.
   places.push_back({"docker_attached", [] { return by(command_transport::attached, "cofferdam-test/entrypoint"); }, "",
                     "COFFERDAM_TEST_DOCKER"});
   add("docker_root", "cofferdam-test/busybox", container_options().user("0:0"), commands_only);
-  // Two tests cannot pass here. A shell does not report that its child died by SIGINT or SIGPIPE, and the daemon
-  // buffers 1 MiB of unread output.
+  // Two tests cannot pass with the transport `exec`. A shell does not report that its child died by SIGINT or SIGPIPE,
+  // and the daemon buffers 1 MiB of unread output.
   const std::string by_no_exec = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   places.push_back({"docker_exec", [] { return by(command_transport::exec, "cofferdam-test/debian"); }, by_no_exec,
                     "COFFERDAM_TEST_DOCKER"});

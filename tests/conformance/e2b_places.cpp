@@ -34,14 +34,15 @@ cofferdam::any_provider by_gateway(Provider behind) {
 std::vector<place> e2b_places() {
   using namespace cofferdam;
   std::vector<place> places;
-  // Two tests cannot pass here. A shell does not report that its child died by SIGINT or SIGPIPE, and sockets buffer
+  // Two tests cannot pass on E2B. A shell does not report that its child died by SIGINT or SIGPIPE, and sockets buffer
   // some unread output.
   const std::string without = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   // One more test cannot pass, because the gateway does not let a command signal another one, and E2B itself supports
   // only two signals.
   const std::string walled = without + ":*a_signal_reaches_the_command";
   places.push_back({"e2b", [] { return by_gateway(local().without_warning()); }, walled, ""});
-  // Here commands may signal each other. The library finds abandoned processes by their session and their variables.
+  // In this setup, commands may signal each other. The library finds abandoned processes by their session and their
+  // environment variables.
   places.push_back({"e2b_scripts", [] { return by_gateway(local().without_warning().warden(warden_policy::never)); },
                     without + ":*file_conformance*", ""});
   // In this setup, each sandbox is a Docker container.

@@ -51,7 +51,8 @@ std::vector<place> local_places() {
   std::vector<place> places;
   places.push_back({"local", [] { return any_provider(local().without_warning()); }, "", ""});
   places.push_back({"frames", [] { return any_provider(far_provider()); }, "", ""});
-  // These layers change nothing in the suites. The suites must pass, so no layer loses or bypasses an operation.
+  // These layers do not change the behaviour that the suites check. If the suites pass, no layer has omitted or
+  // bypassed an operation.
   places.push_back({"layers",
                     [] {
                       return any_provider(any_provider(local().without_warning()) | limit_output(1024 * 1024) |

@@ -20,11 +20,12 @@ class place {
   std::string name;
   /// Returns the provider; each test opens an environment of its own.
   std::function<cofferdam::any_provider()> provider;
-  /// Tests that do not apply here, as a GoogleTest filter. The reason of each stands beside the place.
+  /// Tests that do not apply to this place, as a GoogleTest filter. The reason for each is in a comment beside the
+  /// definition of the place.
   std::string without;
   /// Environment variable that must be set for this place to run; empty means none.
   std::string needs;
-  /// Returns a provider of Python runners. Empty means that the tests of runners do not run here.
+  /// Returns a provider of Python runners. Empty means that the tests of runners do not run at this place.
   std::function<cofferdam::any_runner_provider()> runners = {};
 };
 

@@ -29,7 +29,8 @@ static_assert(!streaming_environment<referenced_environment<plain_fake>>);
 static_assert(streaming_environment<referenced_environment<full_fake>>);
 static_assert(sizeof(referenced_environment<full_fake>) == sizeof(void*));
 
-/// A layer that overrides write_file(), and therefore loses files().
+/// A layer that overrides write_file() and does not define files(). It therefore has no files(): file operations
+/// through it would bypass the override.
 class writing_layer : public layer<writing_layer, full_fake> {
  public:
   using layer<writing_layer, full_fake>::layer;

@@ -53,7 +53,8 @@ class only_moved {
   std::unique_ptr<int> number_;
 };
 
-/// Returns true if the calling thread is inside the strand of an object that created its own strand.
+/// Returns true if the calling thread is inside the strand of `executor`, which must be the executor of an object that
+/// created its own strand.
 bool runs_on(const asio::any_io_executor& executor) {
   return executor.target<detail::gated_executor>()->running_in_this_thread();
 }

@@ -78,7 +78,7 @@ TEST(Shielded, runs_the_work_on_the_executor_of_the_awaiting_coroutine) {
 }
 
 TEST(Shielded, the_work_is_not_cancelled_at_any_step) {
-  // The first handler starts the coroutine, so the first cancellation comes after it.
+  // The first handler starts the coroutine, so the loop cancels after at least one handler.
   for (std::size_t handlers = 1; handlers < 20; ++handlers) {
     int done = 0;
     std::exception_ptr failure;

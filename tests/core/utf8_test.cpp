@@ -39,8 +39,8 @@ repaired repair(std::string_view raw) {
   return result;
 }
 
-/// The decoder of the WHATWG Encoding Standard, section 8.1.1, implemented literally. It is the reference for our own
-/// decoder.
+/// The decoder of the WHATWG Encoding Standard, section 8.1.1, implemented literally. It is the reference for the
+/// library's decoder.
 repaired whatwg_repair(std::string_view raw) {
   repaired result;
   char32_t code_point = 0;

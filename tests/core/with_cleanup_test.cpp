@@ -158,7 +158,7 @@ TEST(WithCleanup, takes_a_cleanup_that_awaits_nothing) {
 }
 
 TEST(WithCleanup, cleans_up_to_the_end_when_cancelled_at_any_step) {
-  // The first handler starts the coroutine, so the first cancellation comes after it.
+  // The first handler starts the coroutine, so the loop cancels after at least one handler.
   for (std::size_t handlers = 1; handlers < 20; ++handlers) {
     int done = 0;
     int cleaned = 0;

@@ -136,8 +136,8 @@ TEST(Attack, DK_01_a_guest_gets_nothing_of_the_hosts_but_pipes_and_finds_no_way_
         command_result more = co_await env.run_command(
             shell("ls -l /proc/$$/fd >open; grep -c pipe open; grep -c socket open").input("text"));
         EXPECT_EQ(more.out().text(), "3\n0\n");
-        // The socket to the host existed only while the warden connected. Its folder is empty, and cannot be written
-        // to.
+        // The socket to the host existed only while the warden (the helper program in the container) connected. The
+        // folder of the socket is empty, and the guest cannot write to it.
         command_result way = co_await env.run_command(
             shell("ls -A /.cofferdam-host | wc -l; touch /.cofferdam-host/x 2>/dev/null || echo no; "
                   "mkdir /.cofferdam-host/x 2>/dev/null || echo no; cat /proc/net/unix | grep -c cofferdam-host"));
@@ -542,8 +542,9 @@ TEST(Attack, PR_06_a_guest_of_a_container_cannot_read_trace_or_forge_its_warden)
 
 namespace {
 
-/// Tests a container whose commands have the same user as the warden. A guest tries to set limits of its supervisor
-/// and its warden, and must fail. Control: a process without the system call filter succeeds.
+/// Tests a container whose commands have the same user as the warden. A guest tries to set limits of its warden and of
+/// its supervisor (the process that started the command), and must fail. Control: a process without the system call
+/// filter succeeds.
 template <class Environment>
 awaitable<void> limit_those_who_watch(Environment& env, const std::string& user) {
   process running = co_await env.start(

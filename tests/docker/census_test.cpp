@@ -51,7 +51,8 @@ class census final : public testing::Environment {
     EXPECT_EQ(docker_says("ps -aq --no-trunc | sort"), containers_) << "containers are left";
     EXPECT_EQ(docker_says("images -q --no-trunc | sort"), images_) << "images are left";
     EXPECT_EQ(docker_says("network ls -q"), networks_) << "networks are left";
-    // The volumes that contain the warden's program stay, because later environments reuse them.
+    // The volumes that contain the program of the warden (the helper program in each container) stay, because later
+    // environments reuse them.
     const std::string volumes = docker_says("volume ls -q");
     for (std::size_t at = 0; at < volumes.size();) {
       const std::size_t end = std::min(volumes.find('\n', at), volumes.size());

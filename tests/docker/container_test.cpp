@@ -320,7 +320,8 @@ TEST(Docker, timed_out_commands_with_children_in_sessions_of_their_own_leave_no_
             if (result.kind() == error_kind::timeout) ++timeouts;
           }
           EXPECT_EQ(timeouts, rounds);
-          // The warden may keep idle supervisors, but no process of a command may be left.
+          // The warden may keep idle supervisors (processes that start commands), but no process of a command may be
+          // left.
           EXPECT_EQ(docker_says("top " + env.container_id() + " -eo pid,comm | grep -c -e sleep -e sh || true"), "0");
           std::cout << rounds << " timed out; before: " << before << " lines, after: " << docker_says(top) << '\n';
         });

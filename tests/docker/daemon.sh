@@ -62,8 +62,8 @@ read_run() {
 
 client() { docker -H "unix://$run/docker.sock" "$@"; }
 
-# Succeeds if the process with this id is one of ours. An id may belong to an unrelated process after ours has ended, so
-# the command line must contain the run folder.
+# Succeeds if the process with this id was started by this script. After that process has ended, its id may belong to an
+# unrelated process, so the command line must contain the run folder.
 is_ours() {
   local line state
   [[ $1 =~ ^[0-9]+$ ]] && [ "$1" -gt 1 ] || return 1
@@ -112,8 +112,8 @@ remove_containers() {
   fi
 }
 
-# Prints our cgroups. The processes of every container are in a cgroup below ours, so this also finds the processes
-# that a crashed daemon left behind.
+# Prints the cgroups of this script's daemon. The processes of every container are in a cgroup below these, so this also
+# finds the processes that a crashed daemon left behind.
 own_cgroups() {
   local top
   for top in "/sys/fs/cgroup/${run##*/}" /sys/fs/cgroup/*/"${run##*/}"; do
@@ -219,8 +219,8 @@ TEXT
   echo "$address" >"$folder/registry"
 }
 
-# Succeeds if the process becomes one of ours soon. Before its exec, a child has the command line of this script, which
-# does not contain the run folder.
+# Succeeds if the process soon counts as started by this script. Before its exec, a child has the command line of this
+# script, which does not contain the run folder.
 is_ours_soon() {
   local attempt
   for attempt in $(seq 40); do

@@ -166,7 +166,7 @@ class fault_proxy {
     int client;
     int daemon;
     int left = 2;
-    int last = -1;  // direction of the last bytes, or -1
+    int last = -1;  // direction of the last bytes; -1 means that there were none
     std::array<std::thread, 2> pumps;
   };
 

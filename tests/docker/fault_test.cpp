@@ -64,15 +64,16 @@ class outcome {
   bool is_ours = true;  ///< true if the exception is a cofferdam::error
 };
 
-/// Opens an environment, uses it and closes it. Each call uses a new user id, because the provider looks up each new
-/// user in a temporary container, and this test covers that step too.
+/// Opens an environment, uses it and closes it. Each call uses a new user id, so the library looks up the user in a
+/// separate container each time.
 awaitable<void> converse(std::string address) {
   static int user = 20000;
   const docker::container_options options = docker::container_options().user(std::to_string(++user));
   const docker::provider provider = docker::from_image("cofferdam-test/busybox")
                                         .options(options)
                                         .daemon(docker::daemon_choice().address(address))
-                                        // With the attached transport, all traffic passes the proxy.
+                                        // With this transport, all traffic goes through the daemon's address, and
+                                        // therefore through the proxy.
                                         .by(docker::command_transport::attached);
   docker::environment env = co_await provider.open();
   command_result result = co_await env.run_command(shell("cat; echo done").input("in\n"));

@@ -64,8 +64,8 @@ bool name_matches(std::string_view pattern, std::string_view name, bool at_start
       return !hidden && found != negated && name_matches(pattern.substr(at + 1), name.substr(1), false);
   }
   const std::size_t skip = pattern[0] == '\\' && pattern.size() > 1 ? 1 : 0;
-  // A star that matched nothing may precede the dot of a hidden name here. `one_name` refuses such a match, because the
-  // pattern must begin with the dot itself.
+  // At this point, a star that matched nothing may precede the dot of a hidden name. `one_name` refuses such a match,
+  // because the pattern must begin with the dot itself.
   return pattern[skip] == name[0] && name_matches(pattern.substr(skip + 1), name.substr(1), false);
 }
 

@@ -4,8 +4,8 @@
 // Fuzz target: the warden program gets any bytes as the stream from its host. (The warden is the helper program in each
 // sandbox.) It must reply with whole frames only. When the stream ends, it must end within seconds, with status 0.
 // Input: one byte for the size of the pieces and for the way in which the stream ends, then steps. A step below 128 is
-// a well-formed frame for one of four jobs. Any other step adds some bytes of the input unchanged. The target first
-// configures the warden without a root folder, so that no input reaches a file.
+// a well-formed frame for one of four jobs (commands). Any other step adds some bytes of the input unchanged. The
+// target first configures the warden without a root folder, so that no input reaches a file.
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
@@ -109,7 +109,7 @@ bytes step(input& from) {
     case 12: return wire::frame_writer(frame::kill_all, 0).take();
     case 13: return wire::frame_writer(frame::stat, job).text("x").take();
     case 14:
-    case 15: {  // never a decoded `spawn`: it could start any program
+    case 15: {  // never a valid `spawn`, which could start any program
       const auto type = static_cast<frame>(from.byte());
       if (type == frame::spawn) return wire::frame_writer(type, job).data(from.some(32)).take();
       return wire::frame_writer(type, job).data(from.some(from.byte())).take();

@@ -401,7 +401,7 @@ TEST(Session, a_conversation_that_is_too_long_is_shortened_step_by_step) {
   memory_environment env;
   env.all().files["big"] = to_bytes(std::string(3000, 'x'));
   for (int i = 0; i < 5; ++i) model.call("read_file", R"({"path":"big"})");
-  model.fail(chat_errc::context_overflow);  // the session cuts old tool results
+  model.fail(chat_errc::context_overflow);  // the agent session cuts old tool results
   model.fail(chat_errc::context_overflow);  // there are no images to remove, so the session requests a summary
   model.fail(chat_errc::context_overflow);  // ... and the request for the summary is too long as well
   model.say("The summary.").call("finish", done);

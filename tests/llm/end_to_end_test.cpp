@@ -164,8 +164,8 @@ class open:
 
 TEST(EndToEnd, S41_what_a_model_wants_computed_is_computed_in_the_environment_and_a_sum_without_end_is_ended) {
   cofferdam_test::scripted_model_server server;
-  // Code that escapes from an evaluation inside Python: from any object to each loaded module. If the code ran in this
-  // process, it would find this process's variables.
+  // The code would escape from a sandbox inside a Python process: from any object, it reaches each loaded module. If
+  // the library ran the code in this process, the code would find the environment variables of this process.
   server.call("run_python", cofferdam_test::json_of("code", R"py(
 import os
 found = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ == "_wrap_close"][0].__init__.__globals__["sys"]

@@ -35,9 +35,9 @@ class scripted_answer {
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> fields;
   std::string body;
-  std::size_t piece = 0;  ///< bytes per write; 0: one write, with a Content-Length
-  bool torn = false;      ///< true: the connection breaks after the body
-  bool waits = false;     ///< true: never replies
+  std::size_t piece = 0;  ///< bytes per write; 0 means one write, with a Content-Length
+  bool torn = false;      ///< true if the connection breaks after the body
+  bool waits = false;     ///< true if no reply is ever sent
 
   static scripted_answer complaint(int status, std::string message, std::string code = "") {
     boost::json::object error;

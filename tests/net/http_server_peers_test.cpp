@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests our HTTP server with clients that we did not write: curl, Python's http.client and, for TLS, OpenSSL's client.
+// Tests the library's HTTP server with clients of other projects: curl, Python's http.client and, for TLS, OpenSSL's
+// client.
 
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_server.hpp>

@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Tests tar_reader and tar_writer with GNU tar, bsdtar and Python's tarfile, in each format that these programs
-// support. We read archives that they write, and they extract archives that we write.
+// support. The library reads archives that the programs write, and the programs extract archives that the library
+// writes.
 
 #include <cofferdam/detail/net/tar_reader.hpp>
 #include <cofferdam/detail/net/tar_writer.hpp>
@@ -195,7 +196,7 @@ TEST(TarPeers, reads_what_GNU_tar_packs) { expect_read("tar"); }
 TEST(TarPeers, reads_what_bsdtar_packs) { expect_read("bsdtar"); }
 TEST(TarPeers, reads_what_Python_packs) { expect_read("python3"); }
 
-/// Packs a folder with our writer, and returns the archive.
+/// Packs a folder with `tar_writer`, and returns the archive.
 std::string packed(const std::filesystem::path& root) {
   std::vector<tar_file> files;
   std::map<ino_t, std::string> first_names;

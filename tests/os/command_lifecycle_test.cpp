@@ -72,7 +72,7 @@ class watched {
   int finishes = 0;
   int conclusions = 0;
   int closings = 0;
-  bool is_waiting = false;  // for the end of the grace time or the linger time
+  bool is_waiting = false;  // true while the owner waits for the end of the grace time or the linger time
   end_reason reason = end_reason::none;
 
   friend auto operator<=>(const watched&, const watched&) = default;

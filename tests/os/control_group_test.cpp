@@ -77,7 +77,7 @@ TEST(ControlGroupPlaces, controllers_that_share_a_hierarchy_are_told_apart_by_wh
 }
 
 TEST(ControlGroupPlaces, the_mounted_group_is_not_named_twice) {
-  // As in a container of Docker on version 1, which sees the host's path.
+  // As in a Docker container on a host with version 1 of control groups, where /proc shows the path on the host.
   const place_map places = control_group_places(
       "4:memory:/docker/ab12\n", "32 30 0:28 /docker/ab12 /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
   const place_map expected = {{"memory", place("/sys/fs/cgroup/memory", false)}};

@@ -70,7 +70,8 @@ bool unprivileged(F&& body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Each test runs twice: paths are resolved by the kernel (openat2), and by our own walk through the components.
+/// Each test runs twice: once with the kernel resolving paths (openat2), and once with the library opening the
+/// components of a path one by one.
 class Directory : public testing::TestWithParam<path_resolution> {
  protected:
   Directory() {

@@ -73,8 +73,8 @@ class guest {
   spawned& start() {
     if (started_) return *started_;
     started_.emplace(spawn(request));
-    // `spawn` returns as soon as the child has left our memory. The kernel may still be preparing the new program, so
-    // this waits until /proc shows it.
+    // `spawn` returns as soon as the child no longer shares the memory of this program. The kernel may still be
+    // preparing the new program, so this waits until /proc shows it.
     if (started_->ok())
       eventually([this] { return !proc("cmdline").empty() || process_of(started_->pid()).is_zombie(); });
     return *started_;

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# warnings.sh [FLAG...]: checks that our headers cause no warnings in a program with stricter warnings than ours. The
-# compilers check the syntax only. g++ uses -Wshadow -Wconversion -Wuseless-cast; clang uses the first two, because it
-# lacks the third. Both compilers get each FLAG too. Prints a line for each check and finally `N passed, N failed,
-# N skipped`. --self-test proves that each of these warnings is an error here.
+# warnings.sh [FLAG...]: checks that the library's headers cause no warnings in a program with stricter warnings than
+# the library's own build. The compilers check the syntax only. g++ uses -Wshadow -Wconversion -Wuseless-cast; clang
+# uses the first two, because it lacks the third. Both compilers get each FLAG too. Prints a line for each check and
+# finally `N passed, N failed, N skipped`. --self-test proves that each of these warnings is an error here.
 
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -87,8 +87,9 @@ def end(server, warden):
         server.kill()
     took = time.monotonic() - begun
     check(took < 10, f"it ends within 10 s ({took:.1f} s)")
-    # A stopped warden: 0 if the server continues it to end the command, 1 if the server closes everything at once and
-    # has to kill it.
+    # "stopped" means that the warden (the server's helper program, which runs commands) is suspended. The exit status
+    # is then 0 if the server resumes the warden to end the command, and 1 if the server closes everything at once and
+    # has to kill the warden.
     right = {"well": (0,), "stopped": (0, 1), "held": (1,)}[warden]
     check(status in right, f"its status tells how it went ({status})")
     gone = until(lambda: not any(stat_of(one) is not None for one in processes), 2)

@@ -52,8 +52,8 @@ std::string said(const std::string& program, const std::string& arguments) {
   return output_of(line);
 }
 
-// A server over stdio has no tokens, so the option has no effect there. It is refused, because it must not look
-// effective.
+// A server over stdio has no tokens, so the option would have no effect. The program refuses it, so that no user relies
+// on it.
 TEST(ProgramOptions, no_token_without_http_is_refused_with_a_sentence) {
   const std::string text = said(COFFERDAM_MCP_PROGRAM, "--no-token");
   EXPECT_NE(text.find("--no-token is for --http"), std::string::npos) << text;

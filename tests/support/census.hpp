@@ -24,8 +24,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-// Observations of the host: its processes, descriptors and memory. The attack tests judge by them, so this file uses
-// neither the library nor any process that the library has started.
+// Observations of the host: its processes, descriptors and memory. The attack tests use these observations to check the
+// library, so this file uses neither the library nor any process that the library has started.
 
 namespace cofferdam_test {
 
@@ -77,7 +77,7 @@ inline bool is_alive(pid_t pid) {
 /// Returns all processes of this machine.
 inline std::vector<process_entry> process_table() {
   std::vector<process_entry> table;
-  std::error_code ignored;  // a process can end while we read its entry
+  std::error_code ignored;  // a process can end while its entry is read
   for (const auto& folder : std::filesystem::directory_iterator("/proc", ignored)) {
     const std::string name = folder.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
@@ -102,8 +102,8 @@ inline std::vector<process_entry> own_wardens() {
 }
 
 /// Returns the living guests of `folder`: the processes of commands whose environment lies in `folder`. Finds them by
-/// the path in their variables HOME and TMPDIR, whatever their parent and session. Living children of this program
-/// other than wardens count too.
+/// the path in their environment variables HOME and TMPDIR, whatever their parent and session. Living children of this
+/// program other than wardens count too.
 inline std::vector<process_entry> guests_of(const std::filesystem::path& folder) {
   std::vector<process_entry> found;
   for (const process_entry& entry : process_table()) {
@@ -212,7 +212,7 @@ class memory_growth {
     before_ = resident_memory();
   }
 
-  /// Returns false if the kernel cannot reset the peak of the memory. The result may then be the peak of an earlier
+  /// Returns false if the kernel cannot reset the peak of the memory. `peak()` may then include the peak of an earlier
   /// test.
   bool is_exact() const noexcept { return is_exact_; }
 

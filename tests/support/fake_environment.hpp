@@ -97,7 +97,7 @@ class full_fake : public plain_fake {
   }
 };
 
-/// A recipe whose environments are of type `Fake`: `plain_fake` or `full_fake`.
+/// A provider (recipe) that opens environments of type `Fake`: `plain_fake` or `full_fake`.
 template <class Fake>
 class fake_provider {
  public:

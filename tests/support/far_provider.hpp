@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-// A provider for tests whose environments reach a warden over a stream that carries bytes only. Commands and files
-// therefore travel in frames, and no descriptor is passed.
+// A provider for tests whose environments reach a warden (the helper program that starts commands in a sandbox) over a
+// stream that carries bytes only. Commands and files therefore travel in frames, and no descriptor is passed.
 
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/directory_entry.hpp>

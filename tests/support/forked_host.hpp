@@ -47,7 +47,7 @@ std::string in_forked_host(Body body, unsigned seconds = 60) {
       if (written <= 0) break;
       rest.remove_prefix(static_cast<std::size_t>(written));
     }
-    // Not `_exit`, because a sanitizer that reported an error before the fork would change the exit status there.
+    // Not `_exit`, because in `_exit` a sanitizer that reported an error before the fork would change the exit status.
     ::syscall(SYS_exit_group, 0);
   }
   ::close(ends[1]);

@@ -176,8 +176,8 @@ class spare_user {
       struct stat status {};
       if (::stat(("/proc/" + std::to_string(entry.pid)).c_str(), &status) == 0) used.insert(status.st_uid);
     }
-    // Starts the search at a number that depends on our process id, so that two test programs which search at the same
-    // time do not choose the same user id.
+    // Starts the search at a number that depends on this program's process id, so that two test programs which search
+    // at the same time do not choose the same user id.
     for (uid_t candidate = 40'000 + static_cast<uid_t>(::getpid()) % 20'000; candidate < 64'000; ++candidate) {
       if (used.contains(candidate) || ::getpwuid(candidate) != nullptr) continue;
       const bool can = in_forked_host([candidate] {
@@ -193,7 +193,8 @@ class spare_user {
   uid_t uid_ = 0;
 };
 
-/// Runs `body` in a forked host, and returns its text. The host runs as the spare user if there is one.
+/// Runs `body` in a forked host, and returns the text that `body` returns. The host runs as the spare user if there is
+/// one.
 template <class Body>
 inline std::string in_spare_host(const temporary_folder& base, Body body) {
   const spare_user& user = spare_user::instance();

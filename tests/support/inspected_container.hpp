@@ -8,8 +8,8 @@
 
 namespace cofferdam_test {
 
-/// Returns the response of a daemon to an inspection, if the daemon has applied all requested settings. Holds only the
-/// fields that the library checks.
+/// Returns the description of a container ("docker inspect") by a daemon that has applied all requested settings.
+/// `asked` is the request that created the container. The result has only the fields that the library checks.
 inline boost::json::object inspected_as_asked(const boost::json::object& asked) {
   boost::json::object answer;
   boost::json::object config;

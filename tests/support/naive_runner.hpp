@@ -19,7 +19,8 @@
 namespace cofferdam_test {
 
 /// A command that is run in the simplest way: fork and `sh -c`, with pipes and everything inherited; reads to the end
-/// of the output, and kills only the child. The control of the attack tests: the attacks must succeed here.
+/// of the output, and kills only the child. The control of the attack tests: against this runner, the attacks must
+/// succeed.
 class naive_runner {
  public:
   /// \param line  the shell line.

@@ -10,8 +10,8 @@
 
 namespace cofferdam_test {
 
-/// An environment that has only the four members that the concept requires. Every other operation must fall back on
-/// these four.
+/// An environment that has only the four members that the concept `code_exec_environment` requires. The library must
+/// perform every other operation by means of these four.
 template <cofferdam::code_exec_environment Inner>
 class plain_environment {
  public:

@@ -12,7 +12,7 @@
 
 namespace {
 
-/// Sets the variable COFFERDAM_REQUIRE, and restores its former value at the end of the scope.
+/// Sets the environment variable COFFERDAM_REQUIRE. The destructor restores the old value.
 class required {
  public:
   explicit required(const char* list) {

@@ -26,7 +26,7 @@
 
 namespace cofferdam_test {
 
-/// The two kinds of environment that the file tests run on. This one transfers many files in one operation;
+/// The two kinds of environment that the file tests run on. This kind transfers many files in one operation;
 /// `one_by_one` has only the four required members.
 class in_one_trip {
  public:

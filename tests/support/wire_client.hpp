@@ -37,7 +37,8 @@
 
 namespace cofferdam_test {
 
-/// An encoder for the content of a frame, one value after another.
+/// An encoder for the content of a frame, one value after another. (A frame is a message between a host and its warden,
+/// the helper program in a sandbox.)
 class wire_payload {
  public:
   template <class T>
@@ -119,8 +120,8 @@ struct wire_frame {
 /// The command line that starts the warden, and the kind of stream to it.
 struct wire_start {
   std::vector<std::string> words = {warden_program(), "3"};
-  bool over_pipes = false;       ///< true: two pipes, standard input and output; false: a socket, descriptor 3
-  std::string connects_to = {};  ///< path of a socket: we listen, the program connects; empty: none. Needs `over_pipes`
+  bool over_pipes = false;       ///< true for two pipes (standard input and output); false for a socket (descriptor 3)
+  std::string connects_to = {};  ///< socket on which the test listens; empty means none. Needs `over_pipes`
 };
 
 /// A warden process and the stream to it. Sends and receives frames in one thread with blocking calls, and shares no
@@ -264,13 +265,13 @@ class wire_client {
   }
   bool has_ended() const noexcept { return ended_; }
 
-  /// Closes our end of the stream, in both directions.
+  /// Closes the test's end of the stream, in both directions.
   void close() {
     if (from_fd_ >= 0 && from_fd_ != fd_) ::close(from_fd_);
     if (fd_ >= 0) ::close(fd_);
     fd_ = from_fd_ = -1;
   }
-  /// Closes the direction in which we send. Frames can still be received.
+  /// Closes the direction in which the test sends. Frames can still be received.
   void finish_sending() {
     if (is_socket()) {
       ::shutdown(fd_, SHUT_WR);
@@ -321,8 +322,8 @@ class wire_client {
     return here.size() - cofferdam::detail::wire::header_size >= wire_reader(here).number<std::uint32_t>();
   }
 
-  int fd_ = -1;       ///< we write to this descriptor
-  int from_fd_ = -1;  ///< we read from this descriptor; equal to `fd_` if the stream is a socket
+  int fd_ = -1;       ///< the test writes to this descriptor
+  int from_fd_ = -1;  ///< the test reads from this descriptor; equal to `fd_` if the stream is a socket
   pid_t pid_ = 0;
   int status_ = 0;
   bool ended_ = false;

@@ -26,7 +26,7 @@
 
 namespace cofferdam_test {
 
-/// The content of a `spawn` frame, which starts one command (a job).
+/// The content of a `spawn` frame, which makes a warden (the helper program in a sandbox) start one command (a job).
 struct wire_command {
   struct limit {
     std::uint32_t resource;
@@ -140,8 +140,9 @@ class wire_session {
   using frame = cofferdam::detail::wire::frame_type;
   static constexpr std::chrono::milliseconds patience = std::chrono::seconds(30);
 
-  /// \param configure  true sends the `configure` frame at once.
-  /// \param lease_ms   the lease in that frame, in milliseconds; 0 means no lease.
+  /// \param configure  true to send the `configure` frame at once.
+  /// \param lease_ms   the lease in the `configure` frame: the maximum time between two pings, in milliseconds, after
+  ///                   which the warden ends everything. 0 means no lease.
   explicit wire_session(wire_start how = wire_start(), bool configure = true, std::uint32_t lease_ms = 0)
       : client_(std::move(how)) {
     wire_reader from_hello(first_.emplace(client_.take_hello()).payload);
@@ -349,7 +350,7 @@ class wire_session {
 };
 
 /// Returns a number of seconds for `sleep` that appears in no other command line on this machine. Tests find the
-/// process by it.
+/// process of the `sleep` by this number.
 inline std::string unique_sleep() {
   static int count = 0;
   char text[64];

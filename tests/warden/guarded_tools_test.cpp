@@ -17,8 +17,8 @@
 
 #include <unistd.h>
 
-// Tests that common tools work under the seccomp filter, at each level of Landlock. (The warden is the helper program
-// that starts commands in each sandbox; it applies both.)
+// Tests that common tools work under the seccomp filter, and with each version of Landlock that restricts commands
+// more. (The warden is the helper program that starts commands in each sandbox; it applies the filter and Landlock.)
 
 namespace {
 
@@ -34,7 +34,8 @@ struct level {
   std::uint32_t flags;
 };
 
-/// Returns the protections that this kernel can apply: as without Landlock, as with Landlock 2, and as with Landlock 6.
+/// Returns the levels of protection that this kernel supports: those that the warden applies without Landlock, with
+/// version 2 of Landlock's interface, and with version 6.
 std::vector<level> levels(const wire_session& warden) {
   std::vector<level> result = {{"no Landlock", wire::spawn_filter | wire::spawn_refuse_tracing}};
   if (warden.hello().can(wire::capability_domain))

@@ -39,10 +39,10 @@ using namespace std::chrono_literals;
 
 enum class kind { exits, echoes, prints, sleeps, missing, leaves };
 
-/// What the model knows about one job, and therefore expects.
+/// The facts that the model keeps about one job (a command), from which it derives the frames to expect.
 struct expectation {
   kind what{};
-  bool disturbed = false;  ///< the test has killed or signalled it, or its time limit is short
+  bool disturbed = false;  ///< the test has killed or signalled the job, or the job's time limit is short
   bool input_ended = false;
   int code = 0;
   std::string sent;

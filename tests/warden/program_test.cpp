@@ -44,7 +44,7 @@
 #include <unistd.h>
 
 // Tests of the warden program as its host sees it: the bytes on the stream, and the processes in /proc. (The warden is
-// the helper program that starts commands in each sandbox.)
+// the helper program that starts commands in each sandbox. It forks a supervisor process for each running command.)
 
 namespace {
 
@@ -136,7 +136,7 @@ TEST_P(WardenStream, greets_with_what_it_is) {
   EXPECT_TRUE(warden.hello().can(wire::capability_adopts));
   EXPECT_GT(warden.hello().max_jobs, 0U);
   EXPECT_TRUE(warden.is_alive());
-  // Signals to our session do not reach the warden.
+  // Signals to the process group or the terminal of the test do not reach the warden.
   EXPECT_EQ(process_of(warden.stream().pid()).session, warden.stream().pid());
 }
 
@@ -167,8 +167,8 @@ TEST_P(WardenStream, a_ping_comes_back_with_what_it_held) {
 
 // ---- frames that are refused ----------------------------------------------------------------------------------------
 
-/// Starts a job, sends `bytes`, and expects a `protocol_error` with this fault and type. The program must then end, and
-/// its processes must be dead.
+/// Starts a job (a command), sends `bytes`, and expects a `protocol_error` with this fault and type. The program must
+/// then end, and its processes must be dead.
 void expect_refused(const wire_start& how, std::string_view bytes, fault what, frame type,
                     const std::vector<int>& fds = {}) {
   const std::string mark = unique_sleep();
@@ -356,12 +356,13 @@ TEST_F(WardenProgram, a_host_that_had_stopped_reading_is_refused_all_the_same) {
   wire_command loud = shell("exec yes");
   loud.window = 0x7fffffff;
   warden.spawn(1, loud);
-  std::this_thread::sleep_for(100ms);  // our buffer is full, and a frame is written only in part
+  std::this_thread::sleep_for(100ms);  // the socket is full, and the warden has written only a part of a frame
   std::thread refused([&] {
     std::this_thread::sleep_for(50ms);
     warden.stream().send_bytes(wire_bytes(frame{0x7f}, 0));
   });
-  // There may be no room for the refusal itself. The stream must contain whole frames only, and then end.
+  // The socket may have no room for the `protocol_error` frame. The stream must contain whole frames only, and then
+  // end.
   const int status = warden.finish();
   refused.join();
   EXPECT_TRUE(is_clean_exit(status));
@@ -526,7 +527,7 @@ TEST_F(WardenProgram, a_command_has_three_descriptors_and_a_session_and_no_block
     EXPECT_EQ(cofferdam_test::settled_descriptors(pid), "0,1,2");
     EXPECT_EQ(process_of(pid).session, pid);
     EXPECT_EQ(process_of(pid).group, pid);
-    EXPECT_NE(process_of(pid).parent, warden.stream().pid());  // its supervisor is between them
+    EXPECT_NE(process_of(pid).parent, warden.stream().pid());  // the parent of the command is its supervisor
     const std::string status = read_proc(proc + "/status");
     EXPECT_NE(status.find("SigBlk:\t0000000000000000"), std::string::npos) << status;
     EXPECT_NE(status.find("SigIgn:\t0000000000000000"), std::string::npos) << status;
@@ -1271,7 +1272,8 @@ TEST_F(WardenProgram, a_supervisor_that_does_not_answer_is_replaced_by_the_warde
   warden.spawn(1, command);
   ASSERT_TRUE(warden.until_out(1, "\n"));
   const pid_t supervisor = std::atoi(warden[1].out.c_str());
-  // A traced supervisor that is interrupted: it is neither stopped nor dead, but it does not run.
+  // The test seizes the supervisor as a tracer and interrupts it. The supervisor then does not run, but the kernel does
+  // not report it as suspended to the warden.
   COFFERDAM_NEEDS("root", ::ptrace(PTRACE_SEIZE, supervisor, nullptr, nullptr) == 0, "a supervisor that never runs");
   ::ptrace(PTRACE_INTERRUPT, supervisor, nullptr, nullptr);
   EXPECT_TRUE(eventually(
@@ -1363,7 +1365,7 @@ TEST_F(WardenProgram, a_command_that_asks_to_be_traced_goes_on_and_its_own_end_i
     EXPECT_TRUE(killed.was_killed_by(number)) << killed;
     EXPECT_EQ(killed.out, "");
   }
-  // A traced command that is stopped continues after SIGCONT, as any other command does.
+  // A traced command that is suspended continues after SIGCONT, as any other command does.
   const wire_outcome stopped =
       run("my $p = $$; if (fork == 0) { select(undef, undef, undef, 0.1); kill 'CONT', $p; exit "
           "0 } " +
@@ -1635,7 +1637,7 @@ TEST_P(WardenStream, the_end_of_the_stream_ends_everything_whatever_it_did_to_ge
     const pid_t pid = warden.stream().pid();
     if (kind == 0) warden.stream().close();
     if (kind == 1) warden.stream().finish_sending();
-    if (kind == 2) ::kill(pid, SIGKILL);  // its supervisors notice that it has ended
+    if (kind == 2) ::kill(pid, SIGKILL);  // the warden's supervisors detect that the warden has ended
     EXPECT_TRUE(eventually([&] { return living_with(mark).empty(); }, 2s));
     EXPECT_LT(since(begin), 20s);
     const int status = warden.stream().wait(2s);
@@ -1698,7 +1700,7 @@ TEST_F(WardenProgram, a_supervisor_stopped_by_its_guest_holds_up_no_deadline) {
     EXPECT_TRUE(living_with(mark).empty());
     return outcome;
   };
-  // A stopped supervisor must be continued, and must then still report how its command ended.
+  // The warden must resume a suspended supervisor, and the supervisor must then still report how its command ended.
   for (const std::string times : {"1", "1 2 3"}) {
     const wire_outcome outcome =
         expect_in_time("for i in " + times + "; do kill -STOP $PPID; sleep 0.02; done; sleep " + mark, times);
@@ -1807,7 +1809,8 @@ TEST_F(WardenProgram, a_guest_of_the_same_user_sees_nothing_of_the_warden) {
             "sleep 20 & for f in environ maps auxv fd/ cwd; do test -r /proc/$!/$f && echo own $f; done; kill -9 $!");
   const wire_outcome outcome = warden.run(command);
   EXPECT_EQ(outcome.out, "own environ\nown maps\nown auxv\nown fd/\nown cwd\n");
-  // The same for another process of that user, which can read the memory of the user's other processes.
+  // The warden's files must also be unreadable for an unrelated process of the same user, which can read the memory of
+  // the user's other processes.
   const pid_t stranger = ::fork();
   ASSERT_GE(stranger, 0);
   if (stranger == 0) {
@@ -1987,7 +1990,7 @@ TEST_F(WardenProgram, while_nothing_happens_it_does_nothing) {
 // ---- the program for another architecture, in an emulator -----------------------------------------------------------
 
 // The emulator does not support subreapers, so processes that fork twice are lost. Process trees are therefore not
-// tested here.
+// tested in the emulator.
 
 bool has_emulator() { return std::system("command -v qemu-aarch64 >/dev/null 2>&1") == 0; }
 

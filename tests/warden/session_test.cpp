@@ -132,7 +132,8 @@ TEST(WardenSession, writes_that_are_cancelled_give_their_room_back_and_leave_no_
 }
 
 std::string worker_of(unsigned warden) {
-  // The warden's children are supervisors, which have sessions of their own, and the worker for file operations.
+  // The warden's children are supervisors (which start commands and have sessions of their own), and the worker for
+  // file operations.
   for (const auto& each : std::filesystem::directory_iterator("/proc")) {
     const std::string name = each.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;

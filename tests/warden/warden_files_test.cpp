@@ -273,7 +273,8 @@ std::size_t temporaries_in(const std::filesystem::path& place) {
 
 enum class resolution { kernel, component };
 
-/// Each test runs twice: the kernel resolves paths (openat2), and the warden's own walk through the components does.
+/// Each test runs twice: once with the kernel resolving paths (openat2), and once with the warden opening the
+/// components of a path one by one (its walk).
 class WardenFiles : public testing::TestWithParam<resolution> {
  protected:
   WardenFiles() {
@@ -302,7 +303,8 @@ class WardenFiles : public testing::TestWithParam<resolution> {
   file_client& files() { return *client_; }
 
   /// Returns the process that performs the file operations: the warden's only child that is in the warden's session.
-  /// Waits because a new supervisor is in that session too, for a moment after its fork.
+  /// Waits because a new supervisor (a process that starts commands) is also in the warden's session for a moment after
+  /// its fork.
   pid_t worker() {
     std::vector<pid_t> found;
     eventually([&] {
@@ -551,7 +553,7 @@ TEST_P(WardenFiles, a_dangling_link_is_not_found_and_nothing_is_made_behind_it) 
   EXPECT_FALSE(folder_.has("in/nowhere"));
 }
 
-/// The kernel fails with ELOOP for these links. Our walk reads them, and fails with EXDEV.
+/// The kernel fails with ELOOP for these links. The warden's walk reads the links, and fails with EXDEV.
 TEST_P(WardenFiles, magic_links_of_proc_are_refused) {
   COFFERDAM_NEEDS("openat2", files().has_openat2(), "that the kernel resolves paths where it can");
   file_client proc("/proc/self", walks());
@@ -1300,7 +1302,7 @@ TEST_P(WardenFiles, removing_a_tree_whose_directories_are_swapped_for_links_neve
   const swapper attack(spot, apart);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   for (int i = 0; i < 2000 && std::chrono::steady_clock::now() < end; ++i) {
-    if (!folder_.has("in/tree")) {  // nothing is swapped then; `apart` is one of the two
+    if (!folder_.has("in/tree")) {  // the tree was removed: makes it again
       const bool has_link = std::filesystem::is_symlink(apart);
       folder_.make_folder("in/tree");
       if (has_link) {

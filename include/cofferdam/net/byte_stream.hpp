@@ -30,8 +30,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads  use the stream only on the executor for which it was made.
 class byte_stream {
  public:
-  /// The interface of a transport. Each member has the contract of the member of the same name in `byte_stream`. The
-  /// destructor closes the stream.
+  /// The interface that every kind of stream implements. Each member has the contract of the member of the same name in
+  /// `byte_stream`. The destructor closes the stream.
   class implementation {
    public:
     implementation() = default;
@@ -46,8 +46,8 @@ class byte_stream {
     virtual bool is_quiet() noexcept { return true; }
 
    protected:
-    /// Sends a part of a file through a buffer in memory: the default of `send_file`, for transports without a system
-    /// call for it.
+    /// Sends a part of a file through a buffer in memory. This is the default of `send_file`, for kinds of streams to
+    /// which no system call can send a file.
     awaitable<void> send_by_pieces(int file, std::uint64_t offset, std::uint64_t count);
     /// Returns the error for a file that ends before `count` bytes were sent.
     static error file_is_shorter();

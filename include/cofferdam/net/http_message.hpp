@@ -262,7 +262,7 @@ class http_request {
                       "characters and what is not ASCII");
   }
 
-  /// Adds a field. A `Host` field replaces the name of the connection's host, which the client would send.
+  /// Adds a field. If the request has no `Host` field, the client adds one with the name of the connection's host.
   /// \throws error{exec_errc::invalid_argument} for an invalid name or value, as the constructor of `http_field`.
   http_request& field(std::string name, std::string value) & {
     fields_.append(std::move(name), std::move(value));

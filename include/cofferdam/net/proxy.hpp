@@ -21,7 +21,7 @@ class http_proxy {
   /// Parses the URL of a proxy.
   /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, with or without `http://`. User and password are
   ///                 percent-encoded. Default port: 80.
-  /// \param setting  the name of the option or variable that contains the URL, for the error message.
+  /// \param setting  the name of the option or environment variable that contains the URL, for the error message.
   /// \throws error{exec_errc::invalid_argument} for any other URL. The message does not show the URL, which may contain
   ///     a password.
   static http_proxy parse(std::string_view url, std::string_view setting);
@@ -38,8 +38,8 @@ class http_proxy {
   std::uint16_t port_ = 80;
 };
 
-/// Rules that choose between a proxy and a direct connection, from the variables HTTPS_PROXY and NO_PROXY. A value
-/// type.
+/// Rules that choose between a proxy and a direct connection, usually made from the environment variables HTTPS_PROXY
+/// and NO_PROXY. A value type.
 ///
 /// Connections to this machine itself (`localhost`, 127.0.0.0/8, ::1) never use the proxy.
 class proxy_rules {
@@ -52,7 +52,7 @@ class proxy_rules {
   ///                    names that end in `.example.com`, and may be written `.example.com` or `*.example.com`. Other
   ///                    forms: `example.com:8443`, `10.1.2.3`, `10.0.0.0/8`, `::1`, and `*` for every host. An entry of
   ///                    any other form matches no host.
-  /// \param setting     the name of the variable that contains `proxy`, for the error message.
+  /// \param setting     the name of the environment variable that contains `proxy`, for the error message.
   /// \throws error{exec_errc::invalid_argument} if `proxy` is not a valid URL.
   explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
                        std::string_view setting = "HTTPS_PROXY");

@@ -11,7 +11,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The program of a warden: the helper program that runs in each sandbox and starts its commands.
+/// The program of a warden: the helper program that runs in each sandbox and starts the commands there.
 class warden_image {
  public:
   constexpr warden_image(std::span<const unsigned char> program, std::string_view sha256)

@@ -109,7 +109,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
 
   const wire::hello& hello() const noexcept { return *hello_; }
 
-  /// Closes the link. The warden then ends all commands and exits.
+  /// Closes the link (the connection to the warden). The warden then ends all commands and exits.
   void disconnect() noexcept { lose(closed_); }
 
   void lose(const error& reason) noexcept override {
@@ -134,7 +134,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
 
   /// Ends every command, and waits for their ends.
   /// \throws error{exec_errc::provider_lost} if a command has not ended within the grace period and
-  ///     `running_command::end_patience`. The link is then closed.
+  ///     `running_command::end_patience`. The link (the connection to the warden) is then closed.
   awaitable<void> close() override { return end_all(self_of(*this)); }
 
   void send(bytes frame) override {
@@ -252,7 +252,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     watch_heart();
     try {
       link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
-    } catch (...) {  // the warden never receives the frame
+    } catch (...) {  // the frame was not sent
       jobs_.erase(job);
       throw;
     }
@@ -286,7 +286,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       isolation.set(isolation_kind::system_calls,
                     refuses ? "no limits for other processes, no tracing" : "no limits for other processes");
     }
-    // otherwise the host runs on another machine, where guests have no access to its memory
+    // without descriptors, this program may run on another machine, where guests have no access to its memory
     if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));
     set_isolation(std::make_shared<const isolation_report>(std::move(isolation)));
   }
@@ -302,7 +302,8 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     return "readable";
   }
 
-  /// Returns the `spawn` flags that protect the warden and its supervisors from a guest.
+  /// Returns the `spawn` flags that protect the warden and its supervisors (the processes that start commands) from a
+  /// guest (code in the sandbox).
   std::uint32_t guard_flags() const noexcept {
     std::uint32_t flags = 0;
     if (settings_.landlock >= 6 && hello_->can(wire::capability_scope))
@@ -381,7 +382,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     for (const auto& [job, running] : jobs) {
       try {
         running->command().lose(reason);
-      } catch (const std::bad_alloc&) {  // without memory, the output so far is lost
+      } catch (const std::bad_alloc&) {  // no memory: the output so far is lost
         running->command().lose_quietly(reason);
       }
     }
@@ -417,12 +418,12 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   asio::steady_timer greeted_;
   asio::steady_timer lease_;
   asio::steady_timer heartbeat_;
-  bool beats_ = false;      // true while the time until the next ping runs
+  bool beats_ = false;      // true while `heartbeat_` waits for the time of the next ping
   bool is_silent_ = false;  // true if no frame has arrived since the last ping
   std::optional<wire::hello> hello_;
   std::optional<error> lost_;
   const error closed_{exec_errc::environment_closed,
-                      "the environment is closed"};  // made early: memory may be exhausted later
+                      "the environment is closed"};  // made now, because memory may be exhausted later
   std::uint32_t last_job_ = 0;
   std::unordered_map<std::uint32_t, std::shared_ptr<warden_command>> jobs_;
 };

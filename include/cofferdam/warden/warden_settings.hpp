@@ -54,29 +54,29 @@ class warden_settings {
   /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind,
   /// reason and advice of the result. May be empty.
   std::function<void(command_result&)> explain_end;
-  /// The maximum time without a message from the host, after which the warden ends everything. Zero, the default, means
-  /// no maximum.
+  /// The maximum time without a ping from this program, after which the warden ends everything. This program pings
+  /// three times as often. Zero, the default, means no maximum.
   std::chrono::milliseconds lease{0};
   /// The interval between pings of the warden while commands or requests are under way. If nothing has arrived from the
-  /// warden when the next ping is due, `silent` is called: the warden may be stopped, or its machine too busy. Zero,
+  /// warden when the next ping is due, `silent` is called: the warden may be suspended, or its machine too busy. Zero,
   /// the default, means no pings.
   std::chrono::milliseconds heartbeat{0};
   /// The name of the sandbox for error messages, for example `the container x`. Leave it empty if the errors of the
   /// stream already name the sandbox.
   std::string place;
-  /// A function that is called if the warden does not answer pings, on the session's executor. It may call
-  /// `warden_session::lose` to end the session. If it does not, pings continue.
+  /// A function that is called on the session's executor if nothing has arrived from the warden since the last ping.
+  /// The function may call `warden_session::lose` to end the session. Otherwise the pings continue.
   std::function<void()> silent;
   /// The time in which the warden must report the end of a command after the command's time limit, grace period and
   /// linger time. Default 2 s; zero means no limit.
   ///
-  /// If the warden is late, this program requests the end of the command and calls `rouse`, for the grace period and
-  /// `running_command::end_patience` (three times as long if the warden was never found stopped). If the command still
-  /// has not ended, `end_all` is called and the session is lost. Without `end_all`, the command fails with
-  /// error{exec_errc::provider_lost}.
+  /// If the warden is late, this program requests the end of the command and calls `rouse` repeatedly. It continues for
+  /// the grace period and `running_command::end_patience`, or three times as long if `rouse` has never returned true.
+  /// If the command still has not ended, `end_all` is called and the session is lost. Without `end_all`, the command
+  /// fails with error{exec_errc::provider_lost}.
   std::chrono::milliseconds report_timeout{std::chrono::seconds(2)};
-  /// A function that continues the warden if a signal has stopped it. Returns true if the warden was stopped. Called on
-  /// the session's executor.
+  /// A function that resumes the warden if a signal such as SIGSTOP has suspended it. Returns true if the warden was
+  /// suspended. Called on the session's executor.
   std::function<bool()> rouse;
   /// A function that kills the warden and everything that the warden has started. Called on the session's executor.
   std::function<void()> end_all;

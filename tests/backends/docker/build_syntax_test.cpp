@@ -37,7 +37,7 @@ TEST(BuildSyntax, buildkit_builds_where_the_daemon_prefers_it_or_the_dockerfile_
   EXPECT_EQ(builder_for(engine_kind::docker, false, false), builder::classic);
   EXPECT_EQ(builder_for(engine_kind::docker, false, true), builder::buildkit);
   EXPECT_EQ(builder_for(engine_kind::docker, true, false), builder::buildkit);
-  // The classic builder of Podman is its own, and supports these lines.
+  // Podman's classic builder differs from Docker's, and supports these lines.
   EXPECT_EQ(builder_for(engine_kind::podman, true, true), builder::classic);
 }
 

@@ -66,7 +66,7 @@ TEST(FindDaemon, the_options_go_before_variables_and_those_before_the_configurat
   fake_host host = with_context(R"({"Host":"tcp://context:1"})");
   host.config(R"({"currentContext":"remote1"})");
   EXPECT_EQ(only(host).host(), "context");
-  // An empty variable counts as not set.
+  // An empty environment variable counts as not set.
   host.set("DOCKER_HOST", "");
   EXPECT_EQ(only(host).host(), "context");
   host.set("DOCKER_CONTEXT", "default");

@@ -42,7 +42,7 @@ using cofferdam::docker::detail::owner;
 using cofferdam_test::pause_for;
 using socket_type = asio::local::stream_protocol::socket;
 
-/// Sets TMPDIR to a new folder. The destructor restores the variable.
+/// Sets the environment variable TMPDIR to a new folder. The destructor restores the old value.
 class temporary_place {
  public:
   temporary_place() {
@@ -208,13 +208,13 @@ TEST(HostLink, what_somebody_else_has_put_under_such_a_name_leads_nowhere) {
       "cofferdam-host-" + std::to_string(here.pid_namespace()) + "-" + std::to_string(::getpid()) + "-1-";
   std::filesystem::create_directory(place.path() / "precious");
   std::ofstream(place.path() / "precious" / "socket") << "kept";
-  // In the first folder, `link` is a symbolic link. In the second case, the folder itself is one.
+  // In the folder `dead + "a"`, `link` is a symbolic link. The folder `dead + "b"` itself is a symbolic link.
   std::filesystem::create_directory(place.path() / (dead + "a"));
   std::filesystem::create_directory_symlink(place.path() / "precious", place.path() / (dead + "a") / "link");
   std::filesystem::create_directory(place.path() / "holder");
   std::filesystem::create_directory_symlink(place.path() / "precious", place.path() / "holder" / "link");
   std::filesystem::create_directory_symlink(place.path() / "holder", place.path() / (dead + "b"));
-  // Control: a folder that looks like an abandoned one of this program is removed.
+  // Control: a folder that looks like an abandoned folder of this program is removed.
   std::filesystem::create_directories(place.path() / (dead + "c") / "link");
   std::ofstream(place.path() / (dead + "c") / "link" / "socket") << "";
   // This folder belongs to another user, and must stay.

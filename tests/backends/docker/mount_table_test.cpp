@@ -87,7 +87,7 @@ TEST(MountTable, a_target_behind_a_link_of_the_image_is_found_at_its_real_path) 
       json::parse(R"({"HostConfig":{"Tmpfs":{"/var/run/data":""},"Mounts":[{"Type":"bind","Target":"/in"}]}})")
           .as_object();
   EXPECT_EQ(unexpected_mounts(table, through_link), std::vector<std::string>{});
-  // Each requested target explains at most one mount, so a further mount is reported.
+  // Each requested mount may appear only once in the table, so a further mount is reported.
   const std::string more = "95 74 0:9 / /more rw - tmpfs tmpfs rw\n";
   EXPECT_EQ(unexpected_mounts(table + more, through_link).size(), 1U);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests of the E2B backend against our own gateway over the local backend, in addition to the conformance suites.
+// Tests of the E2B backend against the library's E2B gateway over the local backend, in addition to the conformance
+// suites.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>

@@ -227,7 +227,7 @@ TEST(E2bRealDaemon, should_retry_false_is_not_asked_again_and_the_error_has_the_
   EXPECT_EQ(tries, 1U);
   EXPECT_NE(std::string(failure.what()).find("sandbox_create_refused: Failed to place sandbox"), std::string::npos)
       << failure.what();
-  // Control: without that sentence in the response, the client retries.
+  // Control: without the header `Should-Retry: false`, the client retries.
   scripted_service control;
   for (int i = 0; i < 5; ++i) control.instead["POST /sandboxes"].push_back(answers(503, busy));
   EXPECT_EQ(opened(control).second, 4U);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests of the gateway's code interpreter: with requests as E2B's SDKs send them, and with our own client.
+// Tests of the gateway's code interpreter: with requests as E2B's SDKs send them, and with the library's own client.
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
@@ -568,7 +568,7 @@ TEST(E2bInterpreter, limits_are_checked_where_they_are_said) {
   EXPECT_EQ(code_of([] { e2b_gateway::code_interpreter().keepalive(1ms); }), exec_errc::invalid_argument);
 }
 
-// ---- our own client ----
+// ---- the library's own client ----
 
 const std::string client_key = "e2b_0123456789";
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// node client.mjs FOLDER DIALECT TRANSPORT PROGRAM [ARGUMENT...]: tests the server PROGRAM with MCP's official TypeScript
-// clients in FOLDER/node_modules.
-// DIALECT: v1 (the SDK of most hosts), v2 (the newer client with protocol versions up to 2025-11-25), modern (the newer
-// client with 2026-07-28 only), or auto (the newer client finds out).
-// TRANSPORT: stdio or http. For http the program is started with `--http 127.0.0.1:0`, and prints its URL on stderr.
-// Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
+// node client.mjs FOLDER DIALECT TRANSPORT PROGRAM [ARGUMENT...]: tests the server PROGRAM with MCP's official
+// TypeScript clients in FOLDER/node_modules. DIALECT: v1 (the SDK of most hosts), v2 (the newer client with protocol
+// versions up to 2025-11-25), modern (the newer client with 2026-07-28 only), or auto (the newer client negotiates the
+// version). TRANSPORT: stdio or http. For http the program is started with `--http 127.0.0.1:0`, and prints its URL on
+// stderr. Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'

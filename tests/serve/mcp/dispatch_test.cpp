@@ -405,7 +405,7 @@ TEST(McpDispatch, a_modern_client_needs_no_handshake_and_is_told_more) {
     EXPECT_EQ(text_said(reply), R"({"a":1})");
     EXPECT_EQ(member(result_in(reply), "resultType"), "complete");
     EXPECT_TRUE(result_in(reply).at("_meta").as_object().contains("io.modelcontextprotocol/serverInfo"));
-    // Requests of the older era still work on the same stream.
+    // Requests of the older era (with a handshake) still work on the same stream.
     co_await client.initialize();
     const value old = co_await client.call("echo");
     EXPECT_FALSE(result_in(old).as_object().contains("resultType"));

@@ -253,7 +253,7 @@ void add_talking(mcp::server& to) {
          [](call& of) { return ask_user(of, "Please choose", object(choices)); });
 }
 
-// ---- requests for input in the era without a handshake ----
+// ---- requests for input in the protocol versions without a handshake (from 2026-07-28) ----
 answer ask_name(call& of) {
   const auto filled = accepted(of, "user_name");
   if (filled && !text_in(*filled, "name").empty()) return answer("Hello, " + text_in(*filled, "name") + "!");

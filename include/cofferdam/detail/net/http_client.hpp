@@ -97,7 +97,7 @@ class http_upgrade {
 ///
 /// A server may respond while the body of the request is still being sent. If the status is 300 or more, the client
 /// stops sending at once. Otherwise it sends the rest of the body before it reads the body of the response: the Docker
-/// daemon reports progress in this way while it reads.
+/// daemon, for example, reports its progress in the response while it is still reading the request.
 /// \par Errors    `error{exec_errc::io_error}` with the name of the peer, and with the system's error code or a
 ///                `net_errc` as its `cause()`; error{exec_errc::invalid_argument}, error{exec_errc::too_large},
 ///                error{exec_errc::cancelled}. A response with an error status is returned, not thrown.

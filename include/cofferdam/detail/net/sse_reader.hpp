@@ -33,9 +33,9 @@ class sse_event {
 
 /// A parser for server-sent events. It does no I/O: the caller passes the received bytes, cut anywhere.
 ///
-/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry` lines, unknown fields and events without data are ignored. The
-/// standard drops a last event without an empty line after it. `finish` returns it, because real servers omit that
-/// line.
+/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry` lines, unknown fields and events without data are ignored. By
+/// the standard, a last event that no empty line follows is dropped. `finish` passes such an event to the caller,
+/// because real servers omit the empty line.
 /// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
 class sse_reader {
  public:

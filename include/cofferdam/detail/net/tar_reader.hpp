@@ -482,7 +482,7 @@ class tar_reader {
   }
 
   static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
-  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // programs fill the last record with zeros
+  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // tar programs pad the archive with zeros
 
   tar_limits limits_;
   state state_ = state::head;

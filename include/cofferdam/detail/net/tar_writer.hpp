@@ -157,7 +157,7 @@ class tar_writer {
     std::array<char, detail::tar_block> bytes_{};
   };
 
-  /// The name in a header block whose real name is in the pax header before it.
+  /// The name that a header block contains if the entry's real name or target is in the pax header before the block.
   static constexpr std::string_view stand_in = "pax-header";
 
   static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
@@ -196,7 +196,7 @@ class tar_writer {
     return split_name{name.substr(0, slash), name.substr(slash + 1)};
   }
 
-  /// Returns the largest number that fits into a field as octal digits. One byte stays for a NUL.
+  /// Returns the largest number that fits into a field as octal digits. The last byte of the field is a NUL.
   static constexpr std::uint64_t octal_most(detail::tar_field where) noexcept {
     return (std::uint64_t{1} << (3 * (where.size - 1))) - 1;
   }

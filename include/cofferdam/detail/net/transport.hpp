@@ -37,8 +37,8 @@ class connector {
   /// \param name     the peer's name for error messages, for example `the socket "/var/run/docker.sock"`.
   /// \param host     the value of the `Host` field in HTTP requests: a name, or an address with its port; no control
   ///                 characters.
-  /// \param connect  the function that connects. Every copy of this object has a copy of it. It runs in the coroutine
-  ///                 of the caller.
+  /// \param connect  the function that connects. Every copy of this connector has a copy of the function. It runs in
+  ///                 the coroutine of the caller.
   connector(std::string name, std::string host, function connect)
       : name_(std::move(name)), host_(std::move(host)), connect_(std::move(connect)) {
     if (!connect_) throw error(exec_errc::invalid_argument, "connector: the function that connects is empty");
@@ -88,8 +88,8 @@ connector tcp_connector(std::string host, std::uint16_t port);
 /// \param writable  models Asio's AsyncWriteStream and has `close()`. The stream takes it over. If it is an
 ///                  `asio::posix::stream_descriptor`, it becomes non-blocking, and writing raises no SIGPIPE.
 /// \param peer      the name of the other side, for error messages.
-/// \param owner     an object that must live as long as both, for example the child process. It is destroyed after
-///                  them.
+/// \param owner     an object that must live as long as both, for example the child process. The owner is destroyed
+///                  after both.
 template <class Readable, class Writable, class Owner = std::nullptr_t>
   requires(std::is_object_v<Readable> && std::is_object_v<Writable> && std::is_object_v<Owner>)
 byte_stream make_byte_stream(Readable readable, Writable writable, std::string peer, Owner owner = Owner()) {

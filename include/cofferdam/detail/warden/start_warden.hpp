@@ -34,8 +34,8 @@ class started_warden {
   unique_fd pidfd;
   /// The process number of the child.
   pid_t pid = 0;
-  /// The warden itself, if the child is a program that has started the warden in a sandbox and ends after the warden.
-  /// Otherwise empty and 0.
+  /// The pidfd and the process number of the warden, if the child process is not the warden but a program that runs the
+  /// warden in a sandbox and exits after it. Otherwise empty and 0.
   unique_fd inner_pidfd;
   pid_t inner_pid = 0;
 };
@@ -88,7 +88,7 @@ inline unique_fd program_in_file(std::span<const unsigned char> program, const s
   return whole ? numbered_high(std::move(file)) : unique_fd();
 }
 
-/// Executes an open program as a warden.
+/// Executes the program in an open file as a warden.
 inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
   spawn_request request;
   request.program = program.get();

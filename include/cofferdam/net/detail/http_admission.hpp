@@ -68,7 +68,7 @@ inline std::optional<http_authority> parse_origin(std::string_view text) {
 inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
 
 /// Checks the allowed hosts and origins in the settings.
-/// \throws error{exec_errc::invalid_argument} for an entry that no host or origin can be equal to.
+/// \throws error{exec_errc::invalid_argument} for an entry that is not a valid host or origin.
 inline void check_lists(const http_server_settings& settings) {
   if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
     for (const std::string& host : *hosts) {

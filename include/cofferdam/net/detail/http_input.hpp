@@ -21,15 +21,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A stream that is read into a buffer of 32 KiB even while the handler does not read. This detects that the client has
-/// disconnected. While the buffer is full, nothing more is read or detected.
+/// The receiving side of a server's connection. It reads the stream into a buffer of 32 KiB even while the handler of a
+/// request does not read, so that the server detects a client that has disconnected. While the buffer is full, nothing
+/// more is read or detected.
 class http_input {
  public:
   http_input(const asio::any_io_executor& executor, byte_stream stream)
       : stream_(std::move(stream)), came_(executor), taken_(executor) {}
 
   byte_stream& stream() noexcept { return stream_; }
-  /// Returns the received bytes that were not consumed yet. The view is valid until the next wait.
+  /// Returns the received bytes that were not consumed yet. The view is valid until the calling coroutine waits again.
   bytes_view pending() const noexcept { return bytes_view(room_).subspan(begin_, end_ - begin_); }
   void consume(std::size_t count) noexcept {
     begin_ += count;

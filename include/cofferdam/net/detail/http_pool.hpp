@@ -101,8 +101,8 @@ class http_pool {
  private:
   friend class http_lease;
 
-  /// A request that waits for one of the limited slots. The pool may grant the slot at any time, also while the request
-  /// is being cancelled; the destructor then frees the slot.
+  /// A request that waits for a slot: the permission to use one of the `settings().connections()` connections. The pool
+  /// may grant the slot at any time, also while the request is being cancelled; the destructor then frees the slot.
   class waiter {
    public:
     explicit waiter(http_pool& pool) : pool_(pool), changed_(pool.executor_) { pool_.waiters_.push_back(this); }

@@ -24,8 +24,8 @@ inline void append_fields(std::string& text, const http_fields& fields) {
 }
 
 /// Returns the serialized head of a request, including the empty line after it.
-/// \throws error{exec_errc::invalid_argument} if the method or the target is invalid. They therefore cannot add lines
-///     to the head.
+/// \throws error{exec_errc::invalid_argument} if the method or the target is invalid, so that neither can add lines to
+///     the head.
 /// \par Source  RFC 9112, 3.
 inline std::string http_head_text(const http_request_head& head) {
   if (!detail::is_token(head.method) || !detail::is_target(head.target))

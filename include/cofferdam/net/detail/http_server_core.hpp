@@ -187,8 +187,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
                                                                      became_idle_, loopback);
     connections_.push_back(connection.get());
     const auto at = std::prev(connections_.end());
-    // The deleter removes the connection from the list. It runs when both coroutines have ended, or when their context
-    // has destroyed them.
+    // The deleter removes the connection from the list. It runs when the coroutines `pump` and `serve` have both ended,
+    // or when the executor's context has destroyed them.
     const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
       core->connections_.erase(at);
       core->changed_.notify();
@@ -202,8 +202,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   asio::any_io_executor executor_;
   http_handler handler_;
   http_server_settings settings_;
-  // Called by a connection that has become idle. If the server has its maximum of connections, this wakes the coroutine
-  // that waits to add one: the idle connection can now be closed for it.
+  // Called by a connection that has become idle. If the server has its maximum of connections, this function wakes the
+  // coroutine that waits to add a connection, which can then close the idle one.
   std::function<void()> became_idle_ = [this] {
     if (connections_.size() >= settings_.connections()) changed_.notify();
   };

@@ -132,7 +132,8 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     acceptor_.open(asio::local::stream_protocol(), failure);
     check(failure);
     keep_from_children(acceptor_.native_handle());
-    // On Linux the socket's mode becomes the mode of its file. Set before `bind`, it never lets other users connect.
+    // On Linux the socket's mode becomes the mode of its file. Because the mode is set before `bind`, other users can
+    // never connect.
     if (::fchmod(acceptor_.native_handle(), 0600) != 0) check(std::error_code(errno, std::system_category()));
     acceptor_.bind(asio::local::stream_protocol::endpoint(path), failure);
     check(failure);

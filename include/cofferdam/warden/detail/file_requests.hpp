@@ -23,7 +23,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// An object that receives the data frames before a reply. The request keeps it alive.
+/// An object that receives the `reply_data` frames of a file request: pieces of a file or of a listing, which the
+/// warden (the helper program in a sandbox) sends before its reply. The request keeps this object alive.
 class reply_data_sink {
  public:
   virtual void take(bytes_view piece) = 0;
@@ -35,8 +36,8 @@ class reply_data_sink {
   ~reply_data_sink() = default;
 };
 
-/// The reply to a file request: the kernel's error number (0 for success), the fields of the reply, and the data before
-/// it.
+/// The reply to a file request: the kernel's error number (0 for success), the fields of the reply, and the data that
+/// was sent before the reply.
 class file_answer {
  public:
   int number = 0;
@@ -49,7 +50,7 @@ class basic_file_requests;
 using file_requests = basic_file_requests<>;
 
 /// The file requests that a warden has not answered yet. The warden answers requests in order. A request for which the
-/// warden has no room waits here. All members are called on one executor.
+/// warden has no room waits in this program. All members are called on one executor.
 template <class Unused>
 class basic_file_requests {
  public:
@@ -84,10 +85,12 @@ class basic_file_requests {
   /// Returns true if no request is waiting for its reply.
   bool empty() const noexcept { return sent_.empty(); }
 
-  /// Waits until the warden has room, and sends a request. Does not wait for the reply.
+  /// Waits until the warden has room for the request (see `wire::file_window`), and sends it. Does not wait for the
+  /// reply.
   /// \param data  receives the data before the reply. If it is null, the data is stored in the reply, at most
   ///              `wire::max_read` bytes.
-  /// \throws error{exec_errc::cancelled}, and the request was not sent; or the error with which the session was lost.
+  /// \throws error{exec_errc::cancelled} if the wait was cancelled; the request was then not sent. Otherwise the error
+  ///         that ended the session (the connection to the warden).
   awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
                                         std::shared_ptr<reply_data_sink> data = nullptr) {
     co_await window_.acquire(frame.size(), "file operation");
@@ -109,8 +112,8 @@ class basic_file_requests {
   }
 
   /// Waits for the reply to a request.
-  /// \throws error{exec_errc::cancelled}, and the request may or may not be executed; or the error with which the
-  ///     session was lost.
+  /// \throws error{exec_errc::cancelled} if the wait was cancelled; the request may or may not be executed. Otherwise
+  ///     the error that ended the session.
   awaitable<file_answer> answer(std::shared_ptr<sent> request) {
     while (!request->answered && !lost_) {
       const wait_result result = co_await request->came.wait();
@@ -172,7 +175,8 @@ class basic_file_requests {
   }
 
  private:
-  /// The room that is kept for requests that must not wait: requests to discard a file.
+  /// The part of `wire::file_window`, in bytes, that is kept free for requests that must not wait: requests to discard
+  /// a file.
   static constexpr std::size_t reserve = 16 * 1024;
 
   std::shared_ptr<sent> enqueue(frame_sink& sink, std::uint32_t number, bytes frame, bool is_counted) {

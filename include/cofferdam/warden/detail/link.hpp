@@ -57,12 +57,14 @@ concept coroutine_stream = requires(Stream& stream, std::span<std::byte> into, b
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// An object that receives the input of a link. The link keeps it alive while the link is open.
+/// An object that receives the frames that a link delivers. A link is the connection between this program and a warden
+/// (the helper program in a sandbox). The link keeps this object alive while the link is open.
 class link_listener {
  public:
   virtual void frame_arrived(const wire::frame& arrived) = 0;
-  /// Called if the `spawn` frame of a job was not sent, because its descriptors could not be sent or because the job
-  /// was killed before. If the job was killed, `cause` is empty. Later frames of the job are not sent either.
+  /// Called if the `spawn` frame of a job (a command) was not sent, because the frame's descriptors could not be sent
+  /// or because the job was killed first. If the job was killed, `cause` is empty. Later frames of the job are not sent
+  /// either.
   virtual void spawn_dropped(std::uint32_t job, std::error_code cause) = 0;
   /// Called when the stream has ended or its content is invalid. No further member is called after that.
   virtual void link_lost(const error& reason) = 0;
@@ -71,7 +73,7 @@ class link_listener {
   ~link_listener() = default;
 };
 
-/// A stream of frames to a warden. All members are called on one executor.
+/// A connection to a warden, which carries frames in both directions. All members are called on one executor.
 class warden_link {
  public:
   warden_link() = default;
@@ -82,7 +84,7 @@ class warden_link {
   /// Begins to read and to call `listener`.
   virtual void start(std::shared_ptr<link_listener> listener) = 0;
   /// Sends a frame after all earlier frames. Does not wait.
-  /// \param descriptors  borrowed. They are duplicated if they cannot be sent at once.
+  /// \param descriptors  borrowed. `send` duplicates them if it cannot send them at once.
   virtual void send(bytes frame, std::span<const int> descriptors) = 0;
   /// Returns true if `send` accepts descriptors.
   virtual bool carries_descriptors() const noexcept = 0;
@@ -125,8 +127,8 @@ using socket_link = basic_socket_link<>;
 ///
 /// The kernel refuses to pass descriptors (ETOOMANYREFS) while processes of the same user have too many descriptors in
 /// flight. The link then keeps the `spawn` frame and tries again for `hold_time`, but at most until the command's time
-/// limit. Meanwhile frames of other jobs are sent. Frames of the same job wait, too; a `kill` frame removes the job.
-/// The waiting time is subtracted from the command's time limit.
+/// limit. Meanwhile frames of other jobs are sent. Later frames of the same job wait, too. A `kill` frame for the job
+/// removes its waiting frames. The waiting time is subtracted from the command's time limit.
 template <class Unused>
 class basic_socket_link final : public warden_link, public std::enable_shared_from_this<socket_link> {
  public:
@@ -173,7 +175,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     held_.clear();
   }
 
-  /// The time for which a frame is tried again if the kernel refuses to pass its descriptors.
+  /// The time for which sending a frame is tried again if the kernel refuses to pass the frame's descriptors.
   static constexpr std::chrono::milliseconds hold_time{300};
 
  private:
@@ -184,7 +186,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     std::size_t sent;
     std::vector<unique_fd> descriptors;
     clock::time_point held_since;
-    // The time limit in the `spawn` frame was already reduced by the waiting time up to this moment.
+    // Up to this moment, the waiting time was already subtracted from the time limit in the `spawn` frame.
     clock::time_point counted_until;
     std::vector<bytes> followers;  // waiting frames of the same job
   };
@@ -201,7 +203,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
                                     [job](const outgoing& each) { return wire::job_of(each.frame) == job; });
     if (found == held_.end()) return false;
     if (type == wire::frame_type::kill) {
-      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // not from inside `send`
+      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // later, not inside `send`
         const std::shared_ptr<link_listener> listener = self->listener_;
         if (self->open_) listener->spawn_dropped(job, {});
       });

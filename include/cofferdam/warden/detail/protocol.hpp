@@ -22,7 +22,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
-/// A complete frame that has arrived.
+/// A complete frame that has arrived from the warden (the helper program in a sandbox).
 class frame {
  public:
   frame(frame_type type, std::uint32_t job, bytes_view payload) : type_(type), job_(job), payload_(payload) {}
@@ -177,7 +177,7 @@ class frame_writer {
 /// Returns the type of an encoded frame.
 inline frame_type type_of(bytes_view frame) noexcept { return static_cast<frame_type>(frame[4]); }
 
-/// Returns the job number of an encoded frame.
+/// Returns the job number of an encoded frame, which identifies a command or a file request.
 inline std::uint32_t job_of(bytes_view frame) noexcept {
   std::uint32_t job = 0;
   std::memcpy(&job, frame.data() + 5, sizeof job);
@@ -300,7 +300,7 @@ class spawn_order {
   std::vector<resource_limit> limits;  ///< at most 16 limits
   std::string directory;
 
-  /// Returns the encoded frame; empty if the words and variables are longer than Linux accepts.
+  /// Returns the encoded frame; empty if the arguments and environment variables are longer than Linux accepts.
   bytes encode(std::uint32_t job, const std::vector<std::string>& candidates, const std::vector<std::string>& words,
                const std::vector<std::string>& variables) const {
     frame_writer to(frame_type::spawn, job);

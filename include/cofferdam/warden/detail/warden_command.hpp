@@ -34,14 +34,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The session as its commands see it: it sends their frames to the warden.
+/// The part of a session (the connection to one warden, the helper program in a sandbox) that the session's commands
+/// use: it sends their frames to the warden.
 class frame_sink {
  public:
   virtual void send(bytes frame) = 0;
-  /// Continues the warden if a signal has stopped it.
-  /// \return true if the warden was stopped.
+  /// Resumes the warden if a signal such as SIGSTOP has suspended it.
+  /// \return true if the warden was suspended.
   virtual bool rouse() { return false; }
-  /// Ends all commands without the warden's help, and then the session, if the backend supports this.
+  /// Ends all commands without the warden's help, and then the session, if the backend (the kind of environment)
+  /// supports this.
   /// \param reason  the error for pending operations.
   /// \return false if the backend does not support this; nothing has changed then.
   virtual bool end_without_warden(const error& reason) {
@@ -53,7 +55,7 @@ class frame_sink {
   ~frame_sink() = default;
 };
 
-/// Output that arrives in frames. The warden sends at most a window of bytes before some of them are read.
+/// Output that arrives in frames. At most 256 KiB (the window) of it are sent and not read yet; then the warden waits.
 class framed_output final : public buffered_output {
  public:
   framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
@@ -84,7 +86,7 @@ class framed_output final : public buffered_output {
   std::size_t taken_ = 0;  // bytes that were read but not yet returned to the warden as credit
 };
 
-/// Input that is sent in frames, as far as the warden has room for it.
+/// Input that is sent in frames, at most as many bytes as the warden has given credit for.
 class framed_input final : public input_end {
  public:
   framed_input(std::shared_ptr<frame_sink> sink, std::uint32_t job, bool open)
@@ -105,7 +107,7 @@ class framed_input final : public input_end {
     if (!std::exchange(open_, false)) return;
     try {
       sink_->send(wire::frame_writer(wire::frame_type::input_end, job_).take());
-    } catch (const std::bad_alloc&) {  // without memory for the frame; the input ends when the command ends
+    } catch (const std::bad_alloc&) {  // no memory for the frame: the input ends when the command ends
     }
   }
 
@@ -126,8 +128,8 @@ template <class = void>
 class basic_warden_command;
 using warden_command = basic_warden_command<>;
 
-/// A command that a warden runs. The warden sends its signals and reports its end. Its streams are pipes of this
-/// program, or frames.
+/// A command that a warden runs. The warden sends signals to the command and reports the command's end. The command's
+/// input and output go through pipes of this program, or through frames.
 template <class Unused>
 class basic_warden_command final : public command_transport {
  public:
@@ -144,10 +146,10 @@ class basic_warden_command final : public command_transport {
 
   running_command& command() noexcept { return command_; }
 
-  /// Makes the streams from pipes, whose other ends the command gets.
+  /// Makes the command's input and output streams from pipes. The command gets the other ends of these pipes.
   void connect_to(command_pipes& pipes) { command_.connect_pipes(executor_, pipes); }
 
-  /// Makes the streams from frames.
+  /// Makes the command's input and output streams from frames.
   void connect_frames(bool has_input) {
     auto in = std::make_unique<framed_input>(sink_, job_, has_input);
     auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
@@ -161,8 +163,9 @@ class basic_warden_command final : public command_transport {
 
   void begin(bytes content) { command_.begin_input(std::move(content)); }
 
-  /// Sets the time after which this program ends the command without waiting for the warden. It counts from the
-  /// command's time limit, and from each request to end the command. See `warden_settings::report_timeout`.
+  /// Sets the time after which this program ends the command without waiting for the warden. It is counted from the end
+  /// of the grace period and the linger time, which follow the command's time limit or a request to end the command.
+  /// See `warden_settings::report_timeout`.
   void watch_timeout(std::chrono::milliseconds report_timeout) {
     report_timeout_ = report_timeout;
     if (limits().timeout) watch_end_after(*limits().timeout);
@@ -178,14 +181,14 @@ class basic_warden_command final : public command_transport {
       sink_->send(frame.number(static_cast<std::uint8_t>(wire::signal_scope::group))
                       .number(static_cast<std::uint8_t>(number))
                       .take());
-    } catch (const std::bad_alloc&) {  // without memory for the frame; treated as a signal that came too late
+    } catch (const std::bad_alloc&) {  // no memory for the frame: the signal is not sent
     }
   }
 
   void end(end_reason reason) override {
     is_told_to_end_ = true;
     send_kill(limits().grace);
-    // when the session closes, it enforces a time limit itself
+    // the functions that close a session or end a background command have a time limit of their own
     if (reason != end_reason::closed) watch_end_after(std::chrono::milliseconds(0));
   }
 
@@ -331,8 +334,9 @@ class basic_warden_command final : public command_transport {
     });
   }
 
-  /// Called while the warden is late with its report, perhaps because a signal has stopped it. Continues the warden
-  /// repeatedly, and requests the end of the command. If that does not help, ends everything without the warden.
+  /// Called while the warden is late with its report of the command's end, perhaps because a signal has suspended the
+  /// warden. Resumes the warden repeatedly, and requests the end of the command. If that does not help, ends everything
+  /// without the warden.
   void hurry() {
     // If the event loop was blocked, the report may be waiting in the socket. The function therefore first returns to
     // the loop once, so that the socket is read.
@@ -347,7 +351,7 @@ class basic_warden_command final : public command_transport {
       late_since_ = now;
       send_kill(limits().grace);
     }
-    // A warden that was never found stopped is probably slow because its machine is busy, so it gets more time.
+    // A warden that was never found suspended is probably slow because its machine is busy, so it gets more time.
     if (now < *late_since_ + (stood_still_ ? max_wait : 3 * max_wait)) return watch_after(rouse_time);
     const std::string why =
         is_told_to_end_ || !limits().timeout

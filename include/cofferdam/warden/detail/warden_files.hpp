@@ -46,8 +46,9 @@ template <class = void>
 class basic_warden_files;
 using warden_files = basic_warden_files<>;
 
-/// The files in a sandbox that only a warden can reach. It has the operations and errors of `workspace_files`. A value
-/// type; the caller keeps it until its operations have completed.
+/// The files in a sandbox that this program reaches only through a warden, the helper program in the sandbox. It has
+/// the operations and errors of `workspace_files`. A value type; the caller keeps it until its operations have
+/// completed.
 template <class Unused>
 class basic_warden_files {
  public:
@@ -116,7 +117,8 @@ class basic_warden_files {
   static constexpr std::uint8_t yes_byte = 1;
   static constexpr std::uint32_t folder_mode = 0755;
 
-  /// A reader for the values of a reply. A guest may have forged them, so they are checked.
+  /// A reader for the values of a reply. A guest (code in the sandbox) may have forged the values, so this class checks
+  /// them.
   class values_of {
    public:
     explicit values_of(bytes_view values) : frame_(wire::frame_type::reply, 0, values), reader_(frame_) {}
@@ -176,7 +178,8 @@ class basic_warden_files {
   std::string path_;
 };
 
-/// The entries of a directory, as they arrive. If a limit is exceeded, the entries are discarded and an error is kept.
+/// The entries of a directory, as they arrive from the warden. If a limit is exceeded, this object discards the entries
+/// and keeps an error, which `entries` throws.
 template <class Unused>
 class basic_warden_files<Unused>::listing final : public reply_data_sink {
  public:
@@ -237,7 +240,7 @@ class basic_warden_files<Unused>::writing {
     try {
       files_.requests_->send_now(*files_.sink_, number_,
                                  wire::frame_writer(wire::frame_type::write_abort, number_).take());
-    } catch (const std::bad_alloc&) {  // without memory, the file is discarded at the end of the session
+    } catch (const std::bad_alloc&) {  // no memory for the request: the file is discarded when the session ends
     }
   }
 
@@ -300,7 +303,7 @@ class basic_warden_files<Unused>::writing {
   std::deque<std::shared_ptr<file_requests::sent>> sent_;
 };
 
-/// A file that is being read. Each piece is requested before the piece before it is used.
+/// A file that is being read. Requests the next piece before it returns the current one.
 template <class Unused>
 class basic_warden_files<Unused>::reading {
  public:

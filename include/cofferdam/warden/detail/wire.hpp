@@ -7,13 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The wire format between a host and its warden, the helper program in a sandbox. Only constants, for `protocol.hpp`
-/// and for the warden's program, which has no standard library. All numbers are little-endian.
+/// The wire format between a host (a program that uses this library) and its warden, the helper program in a sandbox.
+/// Only constants, for `protocol.hpp` and for the warden's program, which has no standard library. All numbers are
+/// little-endian.
 ///
 /// A frame is `u32 length | u8 type | u32 job | payload`, where `length` is the size of the payload. A string is `u32
-/// length`, its bytes, and a NUL that `length` does not count. A list of strings is `u32 count` and the strings. Job 0
-/// is the warden itself. The host chooses the numbers of jobs and file requests. A number must not be in use twice at
-/// the same time.
+/// length`, its bytes, and a NUL that `length` does not count. A list of strings is `u32 count` and the strings. A job
+/// is a command or a file request. Job 0 is the warden itself. The host chooses the numbers of jobs. A number must not
+/// be in use twice at the same time.
 namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
@@ -21,10 +22,10 @@ inline constexpr std::uint16_t version = 2;
 inline constexpr std::size_t header_size = 9;
 /// The maximum size of any payload except that of `spawn`.
 inline constexpr std::size_t max_payload = 64 * 1024;
-/// The maximum size of the payload of `spawn`. Linux accepts at most 6 MiB of words and variables; the rest is for the
-/// other fields.
+/// The maximum size of the payload of `spawn`. Linux accepts at most 6 MiB of arguments (words) and environment
+/// variables; the rest is for the other fields.
 inline constexpr std::size_t max_spawn = 6 * 1024 * 1024 + 256 * 1024;
-/// The maximum number of words, variables and program paths in a `spawn`, in total.
+/// The maximum number of arguments, environment variables and program paths in a `spawn`, in total.
 inline constexpr std::uint32_t max_strings = 256 * 1024;
 /// The number of bytes of standard input that the host may send before the first `input_credit`.
 inline constexpr std::uint32_t input_window = 64 * 1024;
@@ -34,11 +35,11 @@ inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< the value that keeps 
 enum class frame_type : std::uint8_t {
   // Frames from the host to the warden.
 
-  /// Job 0, once, as the first frame: u32 flags (configure_flag), u32 lease_ms (0: no lease), string root ("": no file
-  /// operations).
+  /// Job 0, once, as the first frame: u32 flags (configure_flag), u32 lease_ms (the maximum time between two pings,
+  /// after which the warden ends everything; 0: no maximum), string root (the directory for file operations; "": none).
   configure = 0x01,
   spawn = 0x02,      ///< starts a command; see spawn_fixed_size for the payload
-  input = 0x03,      ///< bytes of standard input, within the credit
+  input = 0x03,      ///< bytes of standard input, at most those that `input_credit` permits
   input_end = 0x04,  ///< no payload; ends standard input
   signal = 0x05,     ///< u8 scope (signal_scope), u8 number of the signal
   kill = 0x06,       ///< u32 grace_ms; sends SIGTERM to all processes, and SIGKILL after the grace period (0: at once)
@@ -49,13 +50,13 @@ enum class frame_type : std::uint8_t {
 
   // File operations. Paths are beneath the root of `configure`. The job is the number of the request. Requests are
   // executed one after another, and answered in this order, each by one `reply` with its number. `reply_data` frames
-  // may precede the reply; they must be ignored if the reply is an error. The requests without a reply may have at most
-  // file_window bytes in total. The comment before file_window lists the errors.
+  // may precede the reply; the host must ignore them if the reply is an error. The requests that wait for their replies
+  // may have at most file_window bytes in total. The comment before file_window lists the errors.
   stat = 0x20,  ///< string path; does not follow a link at its end. Reply: an entry
   list = 0x21,  ///< string path, u8 recursive. Data: entries, each followed by its path relative to `path`, as a string
   read = 0x22,  ///< string path, u64 offset, u64 maximum size. Data: bytes. Reply: u64 size of the file, u32 mode
   write = 0x23,  ///< string path, u32 mode (or keep_mode), u8 exclusive; begins a file that has this request's number
-  write_data = 0x24,      ///< bytes for the file of this number; if they cannot be written, the file is discarded
+  write_data = 0x24,      ///< bytes for the file that `write` has begun with this number; a failure discards the file
   write_commit = 0x25,    ///< no payload; gives the file its name. Reply: u64 size
   write_abort = 0x26,     ///< no payload; discards the file
   make_directory = 0x27,  ///< string path, u32 mode of all new directories; succeeds if the directory exists
@@ -68,16 +69,17 @@ enum class frame_type : std::uint8_t {
   output = 0x82,  ///< bytes of standard output
   error_output = 0x83,  ///< bytes of standard error
   exited = 0x84,        ///< the end of a command; see exited_size for the payload
-  /// The last frame of a job, when nothing of it is left: u64 dropped bytes of output, u64 dropped bytes of error
-  /// output.
+  /// The last frame of a job, sent when no process and no output of the command is left: u64 dropped bytes of output,
+  /// u64 dropped bytes of error output.
   done = 0x85,
   failed = 0x86,        ///< u8 stage (fail_stage), i32 errno; the last frame of a job whose command was not started
   pong = 0x87,          ///< the bytes of the `ping`
   input_credit = 0x88,  ///< u32 bytes of standard input that the host may send in addition
-  /// u32 number of visible processes that SIGKILL has not ended within 2 s. The warden then kills their supervisor,
-  /// too, and continues trying.
+  /// u32 number of visible processes that SIGKILL has not ended within 2 s. The warden then kills their supervisor (the
+  /// process that started the command), too, and continues trying.
   stuck = 0x89,
-  /// The last frame of the stream, before the warden kills everything: u8 fault, u8 type of the frame that caused it.
+  /// The last frame of the stream, before the warden kills everything: u8 fault, u8 type of the frame that caused the
+  /// fault.
   protocol_error = 0x8a,
 
   /// Job 0: u32 count. The process for file operations was killed, so the oldest `count` file requests get no reply.
@@ -94,11 +96,11 @@ enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpec
 /// The size of the fixed part of a `spawn` payload: u32 flags (spawn_flag), u32 uid, u32 gid, u64 timeout_ms (0: no
 /// limit), u32 grace_ms, u32 linger_ms, u64 output_cap (0: no limit), u32 window, u16 rows, u16 columns. These fields
 /// follow: u32 count of limits, each of them `u32 resource, u64 soft, u64 hard`; string directory; three lists of
-/// strings: the program paths to try, the words, the variables.
+/// strings: the program paths to try, the arguments, the environment variables.
 ///
 /// `linger_ms` is the time that other processes may continue after the command has ended, before they are killed.
 /// `output_cap` is the maximum number of bytes of each stream that are sent; the rest is only counted. `window` is the
-/// initial credit of each stream in bytes.
+/// initial credit of each stream: the number of bytes that the warden may send before the first `credit`.
 inline constexpr std::size_t spawn_fixed_size = 4 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 2 + 2;
 
 enum spawn_flag : std::uint32_t {
@@ -124,7 +126,7 @@ enum capability : std::uint32_t {
   capability_descriptors = 2,  ///< the stream is a Unix socket, which can carry descriptors
   capability_openat2 = 4,      ///< the kernel has openat2(2); without it, file operations open paths name by name
   capability_children = 8,    ///< the kernel has /proc/PID/task/TID/children; without it, the warden reads all of /proc
-  capability_adopts = 32,     ///< orphans become children of a supervisor or the warden; some emulators lose them
+  capability_adopts = 32,     ///< orphans become children of a supervisor or the warden; not so in some emulators
   capability_domain = 64,     ///< Landlock supports domains that let files move between directories (Linux 5.19)
   capability_filter = 128,    ///< the kernel supports seccomp filters
   capability_processes = 16,  ///< /proc exists; without it, a process that leaves its group is not found until it ends

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The warden's timers: time limits, grace periods and the lease. Also the end of the whole warden. (The warden is the
-// helper program in a sandbox that starts and ends commands for a host; see warden.cpp.)
+// The warden's timers: time limits, grace periods and the lease (the maximum time without a ping from the host). Also
+// the end of the whole warden. (The warden is the helper program in a sandbox that starts and ends commands for a host;
+// see warden.cpp.)
 #pragma once
 
 #include "warden.h"
@@ -18,9 +19,9 @@ void warden::note_turn() {
   nice_ = 20 - kernel(__NR_getpriority, 0, 0);
 }
 
-/// Restores the scheduling settings of a process of the warden; 0 means the calling process. A guest of the same user
-/// may have moved the process to a busy processor, or lowered its priority. Without privileges, only the processor can
-/// be restored.
+/// Restores the scheduling settings of a process of the warden; 0 means the calling process. A guest (code in the
+/// sandbox) of the same user may have moved the process to a busy processor, or lowered its priority. Without
+/// privileges, only the processor can be restored.
 void warden::give_turn(u32 pid) {
   kernel(__NR_prctl, 29, 50'000, 0, 0, 0);  // PR_SET_TIMERSLACK; a privileged guest may have changed it
   u64 now[16] = {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The input and output of commands, and their ends.
+// The input and output of commands, and how commands end. A part of the warden, the helper program in a sandbox. The
+// warden starts and ends each command through a supervisor process (see supervisor.h).
 #pragma once
 
 #include "warden.h"
@@ -126,8 +127,8 @@ void warden::feed(job& one) {
 }
 
 void warden::close_input(job& one) {
-  // A terminal stays open until no process of the job is left. Some programs close their descriptors before they exit.
-  // If the terminal closed at that moment, SIGHUP would kill them.
+  // A terminal stays open until no process of the job (the command) is left. Some programs close their descriptors
+  // before they exit. If the terminal closed at that moment, SIGHUP would kill them.
   one.in_closed = true;
   if ((one.flags & wire::spawn_terminal) == 0 || one.emptied) drop(one.in);
   if (one.in_data != nullptr) kernel(__NR_munmap, address(one.in_data), wire::input_window);
@@ -146,15 +147,16 @@ void warden::order_signal(const job& one, u8 scope, u8 number) {
   send_message(supervisors_[one.supervisor].orders, &what, sizeof what, nullptr, 0, nullptr, 0);
 }
 
-/// Ends a command: sends SIGTERM to all of its processes, and SIGKILL after the grace period. Only the first reason
-/// counts. A later call can only shorten the grace period.
+/// Ends a command: sends SIGTERM to all of its processes, and SIGKILL after the grace period. The reason of the first
+/// call is reported. A later call can only shorten the grace period.
 void warden::begin_end(job& one, wire::exit_reason reason, u32 grace_ms) {
   if (one.reason == wire::exit_reason::none && !one.exited) one.reason = reason;
   one.deadline = never;
   if (one.emptied || one.answer_by != never || one.lost) return;
   if (grace_ms == 0) return order_kill(one);
   const u64 when = now_us() + u64{grace_ms} * 1000;
-  // in the linger time, `kill_at` is set but there is no reason yet
+  // after the command's own end, `kill_at` is set for the remaining processes (the linger time), but there is no reason
+  // yet
   if (one.kill_at == never || one.reason == wire::exit_reason::none)
     order_signal(one, static_cast<u8>(wire::signal_scope::tree), sig_term);
   if (when < one.kill_at) one.kill_at = when;
@@ -166,7 +168,7 @@ void warden::order_kill(job& one) {
   supervisor_link& by = supervisors_[one.supervisor];
   give_turn(0);  // a guest (code in the sandbox) may have lowered the warden's share of the processor
   give_turn(by.pid);
-  kernel(__NR_kill, by.pid, sig_cont);  // the guest may have stopped the supervisor
+  kernel(__NR_kill, by.pid, sig_cont);  // the guest may have suspended the supervisor
   order what{};
   what.kind = order_kind::kill;
   send_message(by.orders, &what, sizeof what, nullptr, 0, nullptr, 0);

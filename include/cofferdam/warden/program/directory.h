@@ -16,7 +16,7 @@ class read_directory {
     at_ = size_ = 0;
   }
 
-  /// Begins as if the directory had only this name, without reading the directory.
+  /// Begins without reading the directory, as if `name` were the only name in it.
   void begin_with(int opened, const char* name) {
     fd = opened;
     at_ = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// File operations beneath one directory. They run in a separate process, the worker, which answers the frames of the
-// warden one after another. The rules and errors are the same as in os/directory.hpp, but there is no C library and
-// only memory of fixed size. Two rules differ: absolute paths are always refused, and setting a mode follows no link.
-// Functions return a negative errno on failure.
+// File operations beneath one directory, the root. They run in a separate process, the worker, which executes the file
+// requests that the warden (the helper program in a sandbox) passes on, one after another. The rules and errors are the
+// same as in os/directory.hpp, but there is no C library and only memory of fixed size. Two rules differ: absolute
+// paths are always refused, and setting a mode follows no link. Functions return a negative errno on failure.
 #pragma once
 
 #include <cofferdam/warden/detail/wire.hpp>
@@ -35,8 +35,8 @@ inline int looked_at(int fd, struct stat& status) {
   return static_cast<int>(result);
 }
 
-/// Converts the result of a call with single names. There EXDEV means that the names are on different file systems, not
-/// that a path leads out of the root.
+/// Converts the result of a system call on names in open directories. From such a call, EXDEV means that the names are
+/// on different file systems. The other functions in this file return EXDEV for a path that leads out of the root.
 inline long name_result(long result) {
   if (result == -EXDEV) return -EOPNOTSUPP;
   return result == -EEXIST ? -ENOTEMPTY : result;
@@ -99,8 +99,8 @@ inline const char* split_path(const char*& path, char* whole) {
 
 // ---- paths beneath the root -----------------------------------------------------------------------------------------
 
-// A path is followed through at most 40 links, as in the kernel. Each link may add a path of full length to the given
-// one.
+// A path is followed through at most 40 symbolic links, as in the kernel. The target of each link may be as long as a
+// path may be, and is added to the path that is still to be followed.
 inline constexpr int max_links = 40;
 inline constinit char walk_pending[(max_links + 1) * (max_path + 1) + 1] = {};
 inline constinit char walk_names[sizeof walk_pending] = {};
@@ -304,7 +304,8 @@ class tree_removal {
     return result;
   }
 
-  // Sets the permission bits that are needed to empty the current directory. Returns false if this is not permitted.
+  // Sets the mode of the current directory to 0700, so that its entries can be removed. Returns false if this is not
+  // permitted.
   bool take_over() { return depth_ != 0 && change_mode(here().fd, 0700) >= 0; }
 
   // Removes a name in the current directory. Succeeds also if the name does not exist any more.
@@ -468,8 +469,8 @@ class file_worker {
       discard(*one);
       return 0;
     }
-    // Reads the arguments of the other requests, in the order of their payloads. The strings are in this process's
-    // buffer, where they may be split.
+    // Reads the arguments of the other requests, in the order of their payloads. The strings are in the buffer of this
+    // process, which `clean_path` and `split_path` may modify.
     char* path = const_cast<char*>(from.text());
     char* to = type == rename ? const_cast<char*>(from.text()) : nullptr;
     const u64 offset = type == read ? from.get<u64>() : 0;
@@ -588,8 +589,8 @@ class file_worker {
     upper_directories[depth_].position = position;
     ++depth_;
     if (depth_ - lowest_held_ == max_held) {
-      // All descriptors are in use. The slot of the new directory is the slot of the uppermost open directory, which is
-      // therefore closed.
+      // All elements of held_directories are in use. The new directory gets the element of the uppermost open
+      // directory, whose descriptor is therefore closed.
       status.st_ino = 0;
       here().fd = looked_at(here().fd, status);
       upper_directories[lowest_held_].device = status.st_dev;
@@ -601,8 +602,8 @@ class file_worker {
     return 1;
   }
 
-  /// Returns to the directory above. If its descriptor was closed, opens it by `..`, and checks that it is the same
-  /// directory.
+  /// Returns to the parent directory. If the parent's descriptor was closed, opens `..`, and checks that it is the same
+  /// directory as before.
   long go_up() {
     if (depth_ == lowest_held_) {
       const upper_directory& wanted = upper_directories[depth_ - 1];
@@ -650,8 +651,8 @@ class file_worker {
 
   long read_some(const char* path, u64 offset, u64 most) {
     struct stat status;
-    // Checks the type before opening the file for reading. A process at the other end of a FIFO therefore does not
-    // notice.
+    // Checks the type before opening the file for reading. A FIFO is therefore not opened for reading: the process at
+    // its other end could notice that.
     int fd = looked_at(root_.open(path, o_path), status);
     if (fd < 0) return fd;
     close_fd(fd);
@@ -686,8 +687,8 @@ class file_worker {
     return nullptr;
   }
 
-  /// Opens a directory, and makes it and its parents if they are missing. Finds the deepest existing directory first,
-  /// and then makes those below it.
+  /// Opens a directory, after making the directory and its parents if they are missing. Finds the deepest existing
+  /// directory first, and then makes those below it.
   int open_made(char* path, u32 mode) {
     size_t end = strlen(path);
     int at;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Frames: sending them to the host, and executing the host's requests.
+// Frames: sending them to the host, and executing the host's requests. A part of the warden, the helper program in a
+// sandbox. The warden starts each command (job) through a supervisor process (see supervisor.h).
 #pragma once
 
 #include "warden.h"
@@ -181,8 +182,8 @@ void warden::configure(const u8* payload, size_t size) {
   lease_us_ = u64{lease_ms} * 1000;
   if (lease_us_ != 0) lease_end_ = now_us() + lease_us_;
   configured_flags_ = flags;
-  // The root is opened only once. A restarted worker therefore gets the same directory, even if the path was replaced
-  // in between.
+  // The root is opened only once. A restarted worker (the process for file operations) therefore gets the same
+  // directory, even if the path was replaced in between.
   int opened = root[0] == 0 ? -EINVAL : open_at(at_fdcwd, root, o_path | o_directory);
   root_ = opened;
   if (opened < 0) return;
@@ -227,7 +228,7 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   if (one == nullptr) {
     fail(id, wire::fail_stage::limit, -EAGAIN);
   } else {
-    if (busy_count_ == 0) oom_kills();  // so that earlier kills are not counted for this command
+    if (busy_count_ == 0) oom_kills();  // so that earlier kills by the kernel are not counted for this command
     *one = job();
     one->used = true;
     one->id = id;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Landlock and seccomp for one command. They protect the warden and its supervisors from the command, which may have
-// the same user id.
+// Landlock and seccomp for one command. They protect the warden (the helper program in a sandbox) and its supervisors
+// (see supervisor.h) from the command, which may have the same user id.
 #pragma once
 
 #include "system.h"
@@ -25,12 +25,12 @@ inline long enter_scope() {
   return kernel(nr_landlock_restrict_self, ruleset, 0);  // exec closes the descriptor
 }
 
-/// Forbids the calling process to trace processes outside of its Landlock domain, as every domain does. Needs Landlock
-/// ABI 2.
+/// Forbids the calling process to trace processes outside of its Landlock domain. Every Landlock domain has this
+/// effect. Needs Landlock ABI 2.
 ///
-/// A ruleset must handle at least one access right. If it handles a right on files, it forbids moving files between
-/// directories, unless it grants the right REFER. This ruleset therefore handles REFER and one other right, and grants
-/// both everywhere.
+/// A ruleset must handle at least one access right. A ruleset that handles a right on files forbids moving files
+/// between directories, unless it grants the right REFER. This ruleset therefore handles REFER and one other right, and
+/// grants both everywhere.
 inline long enter_domain() {
   constexpr u64 make_block = u64{1} << 11, refer = u64{1} << 13;
   const u64 handled = make_block | refer;
@@ -81,8 +81,8 @@ inline constexpr filtered_calls filtered[2] = {
 };
 #endif
 
-/// The filter. Changing a limit of another process fails with EPERM. Tracing fails with EPERM, too, if the result at
-/// `on_tracing` refuses it.
+/// The filter. Changing a limit of another process fails with EPERM. Tracing fails with EPERM, too, unless
+/// `enter_filter` replaces the instruction at `on_tracing`.
 ///
 /// The kernel takes a process number as an int, so the filter compares only its low 32 bits. It compares all 64 bits of
 /// a pointer. The filter cannot know the process's own number, so only 0 is recognized as the process itself; the

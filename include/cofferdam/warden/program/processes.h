@@ -9,7 +9,7 @@
 
 /// A descriptor of the directory /proc. It stays open, so that a change of the root or a mount cannot hide the
 /// directory. 0 if the directory does not exist, or if it belongs to another pid namespace, whose process numbers have
-/// no meaning here.
+/// no meaning for this process.
 inline constinit int proc_fd = 0;
 inline bool proc_has_children = false;
 /// The `children` file in /proc of this process, which has a single thread; negative if it cannot be opened. It is
@@ -41,7 +41,7 @@ inline int open_in_proc(const char* path, int flags) {
   return fd;
 }
 
-/// Closes a descriptor from `open_in_proc`, and restores 0 or 1 if it was used.
+/// Closes a descriptor from `open_in_proc`. If the descriptor is 0 or 1, it refers to /dev/null again afterwards.
 inline void close_in_proc(int& fd) {
   if (fd == 0 || fd == 1) {
     kernel(__NR_dup3, nothing_fd, fd, 0);
@@ -158,10 +158,11 @@ class descendants {
 
   u32 count() const { return count_; }
 
-  /// Sends a signal to each descendant. If a descendant has ended, another process with the same number gets no signal:
-  /// the process is identified by a pidfd. Without a pidfd (none is free, the kernel has none, or a filter refuses the
-  /// call), the function reads the parent immediately before the signal. The kernel reuses a number only after all
-  /// other numbers, so this interval is short enough.
+  /// Sends a signal to each descendant. If a descendant has ended, another process with the same number gets no signal,
+  /// because the function identifies the descendant by a pidfd. Without a pidfd (no descriptor is free, the kernel has
+  /// no pidfds, or a filter refuses the call), the function checks the parent of the process immediately before the
+  /// signal. The kernel reuses a process number only after all other numbers, so the time between check and signal is
+  /// short enough.
   void signal(int number) const {
     for (u32 i = 0; i < count_; ++i) {
       // SIGKILL goes to children before their parents. On systems that do not pass orphans to this process, a child can
@@ -193,8 +194,8 @@ class descendants {
 
   void add_children(u32 pid) {
     if (own_children_fd >= 0 && pid == own_pid()) return add_read(own_children_fd, pid);
-    // Reads the file of the first thread without listing the threads. Most processes have only this thread, and it also
-    // gets the inherited children.
+    // Reads the file of the first thread without listing the threads. Most processes have only this thread. Orphans
+    // that a process adopts are in the file of its first thread, too.
     char path[64];
     char* behind = put_text(put_number(path, pid), "/task");
     put_text(put_number(put_text(behind, "/"), pid), "/children");
@@ -222,7 +223,7 @@ class descendants {
   void add_read(int fd, u32 parent) {
     char text[512];
     u32 pid = 0;
-    bool inside = false;  // true inside a number, which may be split between two reads
+    bool inside = false;  // true if the last digit belongs to a number that may continue in the next read
     for (i64 at = 0;;) {
       const long got = kernel(__NR_pread64, fd, address(text), sizeof text, at);
       if (got <= 0) break;
@@ -270,5 +271,5 @@ class descendants {
   one all_[max_processes];  // used only if the kernel has no `children` files
 };
 
-/// The warden uses this object. After a fork, each supervisor uses its own copy.
+/// The warden uses this object. After a fork, each supervisor (the process that starts a command) uses its own copy.
 inline constinit descendants tree;

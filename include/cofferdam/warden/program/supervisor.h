@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The supervisor: a process that starts one command at a time, adopts its orphaned processes, and ends all of them.
-// Each command has a separate supervisor process, so the kernel itself keeps the processes of different commands apart.
-// A supervisor waits for orders from the warden on a socket pair. When no process of a command is left, it accepts the
-// next command.
+// The supervisor: a process of the warden (the helper program in a sandbox) that starts one command at a time, adopts
+// the command's orphaned processes, and ends all of them. Each command has a separate supervisor process, so the kernel
+// itself keeps the processes of different commands apart. A supervisor waits for orders from the warden on a socket
+// pair. When no process of a command is left, it accepts the next command.
 #pragma once
 
 #include <cofferdam/warden/detail/wire.hpp>
@@ -42,7 +42,7 @@ struct report {
   u64 peak_kib;
 };
 
-/// The maximum size in bytes of a payload in the message itself. A larger one is in a file.
+/// The maximum size in bytes of a payload in the message itself. A larger payload is in a file in memory.
 inline constexpr size_t max_order = 32 * 1024;
 
 // ---- in the process that becomes the command ------------------------------------------------------------------------
@@ -71,7 +71,8 @@ struct spawn_head {
   const char* directory;
 };
 
-/// Reads this part of the payload. Returns false if it is incomplete or has too many limits.
+/// Reads the fields of `spawn_head` from the payload. Returns false if the payload is incomplete or has too many
+/// limits.
 [[gnu::noinline]] inline bool take_spawn_head(reader& from, spawn_head& to) {
   to.flags = from.get<u32>();
   to.uid = from.get<u32>();
@@ -173,7 +174,7 @@ class supervisor {
   [[noreturn]] void serve(int orders) {
     orders_ = orders;
     pid_ = own_pid();
-    nothing_fd = static_cast<int>(kernel(__NR_dup3, 0, 2, 0));  // nothing is written to descriptor 2
+    nothing_fd = static_cast<int>(kernel(__NR_dup3, 0, 2, 0));  // a supervisor writes nothing to descriptor 2
     open_own_children();  // opened now, because a guest may exhaust descriptors later
     kernel(__NR_setsid);
     kernel(__NR_prctl, 36, 1, 0, 0, 0);  // PR_SET_CHILD_SUBREAPER
@@ -195,7 +196,7 @@ class supervisor {
  private:
   // Sets the limits that every command inherits.
   static void prepare_inheritance() {
-    const limit_values no_core{1, 1};  // a limit of 0 would prevent a core file, but not a program in core_pattern
+    const limit_values no_core{1, 1};  // unlike 0, also prevents a core handler program: core(5)
     kernel(__NR_prlimit64, 0, 4, address(&no_core), 0);
   }
 
@@ -302,8 +303,8 @@ class supervisor {
     }
   }
 
-  /// Detaches a stopped process that has made the supervisor its tracer by PTRACE_TRACEME. Passes on the signal for
-  /// which the process has stopped, except the SIGTRAP of execve(2).
+  /// Detaches a suspended process that has made the supervisor its tracer by PTRACE_TRACEME. Passes on the signal that
+  /// has suspended the process, except the SIGTRAP of execve(2).
   static void let_go_on(long pid, int status) {
     constexpr long get_signal_info = 0x4202, detach = 17;
     constexpr long sig_trap = 5;
@@ -325,7 +326,7 @@ class supervisor {
       int status = 0;
       usage used{};
       const long pid = kernel(__NR_wait4, -1, address(&status), wnohang | wall_children, address(&used));
-      if (pid > 0 && (status & 0xff) == 0x7f) {  // the process has stopped, not ended
+      if (pid > 0 && (status & 0xff) == 0x7f) {  // the process was suspended and has not ended
         let_go_on(pid, status);
         continue;
       }
@@ -371,7 +372,7 @@ class supervisor {
         tree.look(pid_, nullptr);
         if (proc_fd <= 0 && command_ != 0) kernel(__NR_kill, -static_cast<long>(command_), what.number);
         tree.signal(what.number);
-        if (what.number == sig_term) tree.signal(sig_cont);  // a stopped process must be continued to end
+        if (what.number == sig_term) tree.signal(sig_cont);  // a suspended process handles SIGTERM only after SIGCONT
         break;
     }
   }
@@ -383,11 +384,12 @@ class supervisor {
     drain_signals();
   }
 
-  /// Ends all processes of the command. First stops all of them, until a scan finds no new process, so that they cannot
-  /// fork while others are being killed. A process that a scan has missed becomes a child of the supervisor when its
-  /// parent dies. The function therefore continues until the kernel reports that the supervisor has no children.
+  /// Ends all processes of the command. First suspends all of them by SIGSTOP, until a scan finds no new process, so
+  /// that they cannot fork while others are being killed. A process that a scan has missed becomes a child of the
+  /// supervisor when its parent dies. The function therefore continues until the kernel reports that the supervisor has
+  /// no children.
   void kill_tree() {
-    if (!busy_) return;  // the end was already reported; another report would be taken for the end of the next command
+    if (!busy_) return;  // already reported; the warden would take a second report for the next command's end
     report what{};
     what.kind = report_kind::killing;
     tell(what);

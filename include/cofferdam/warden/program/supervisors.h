@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// The warden's side of its supervisors: starting, using and replacing supervisor processes, and ending the processes
-// that a killed supervisor leaves.
+// The warden's side of its supervisors (the processes that start commands; see supervisor.h): starting, using and
+// replacing supervisors, and ending the processes that a killed supervisor leaves.
 #pragma once
 
 #include "warden.h"
@@ -10,8 +10,9 @@ namespace {
 
 // ---- supervisors ----------------------------------------------------------------------------------------------------
 
-/// Forks a process. Its exit signal is not SIGCHLD, so a wait without __WALL ignores it. sweep_orphans uses such a wait
-/// to find the processes that a killed supervisor has left. Emulators support only SIGCHLD.
+/// Forks a process whose exit signal is not SIGCHLD. A wait without __WALL therefore ignores this process.
+/// sweep_orphans uses such a wait to find the processes that a killed supervisor has left. Emulators support only
+/// SIGCHLD.
 long warden::fork_supervisor() {
   const long pid = kernel(__NR_clone, sig_usr1);
   if (pid != -EINVAL) return pid;
@@ -22,7 +23,8 @@ long warden::fork_supervisor() {
 constexpr size_t score_size = 16;
 
 /// Opens the file /proc/self/oom_score_adj, the warden's priority for being killed when memory is short. This must
-/// happen while the warden is dumpable. Later it cannot open the file without privileges, but it can still write to it.
+/// happen while the warden is dumpable. Later the warden cannot open the file without privileges, but it can still
+/// write to the open descriptor.
 void warden::open_own_score() {
   if (proc_fd <= 0) return;
   int opened = open_at(proc_fd, "self/oom_score_adj", o_rdwr);
@@ -32,7 +34,7 @@ void warden::open_own_score() {
 }
 
 /// Raises the warden's score for the next fork. A supervisor inherits the raised score, and so do its commands, so the
-/// kernel kills them before the warden when memory is short. Never lowers the score.
+/// kernel kills supervisors and commands before the warden when memory is short. Never lowers the score.
 /// \param before  receives the text that restores the score; it has `score_size` bytes.
 /// \return  the size of that text; 0 or less if the score was not changed.
 long warden::raise_own_score(char* before) {
@@ -45,13 +47,14 @@ long warden::raise_own_score(char* before) {
   return kernel(__NR_pwrite64, score_fd_, address("500"), 3, 0) < 0 ? 0 : size;
 }
 
-/// Makes the kernel send SIGCONT to the calling process when its parent dies. A process that a guest has stopped then
-/// continues, and reads the end of its stream. The kernel may also send the signal when only a thread of the parent has
-/// ended; a running process ignores it.
+/// Makes the kernel send SIGCONT to the calling process when its parent dies. A process that a guest (code in the
+/// sandbox) has suspended then continues, and reads the end of its stream. The kernel may also send the signal when
+/// only a thread of the parent has ended; a running process ignores it.
 void wake_at_parents_death() { kernel(__NR_prctl, 1, sig_cont, 0, 0, 0); }  // PR_SET_PDEATHSIG
 
-/// Prepares a new process, a supervisor or the worker. It keeps only these descriptors: its end of a socket pair as
-/// number 3, /proc as 4 and, in the worker, the root as 5. /proc and the root have numbers of at least 10 before.
+/// Prepares a new process, a supervisor or the worker. The process keeps only these descriptors besides 0, 1 and 2: its
+/// end of a socket pair as number 3, /proc as 4 and, in the worker (the process for file operations), the root as 5.
+/// Before this function, /proc and the root have numbers of at least 10.
 void warden::become_child(int end, int root) {
   wake_at_parents_death();
   if (end != 3) kernel(__NR_dup3, end, 3, o_cloexec);
@@ -200,7 +203,7 @@ void warden::take_signals() {
     if (static_cast<u32>(pid) == worker_pid_) {
       if (!stopped)
         worker_pid_ = 0;
-      else  // handled like a supervisor, below
+      else  // suspended: handled as a suspended supervisor, below
         kernel(__NR_kill, pid, ++worker_stopped_ <= 3 ? sig_cont : sig_kill);
       continue;
     }
@@ -208,7 +211,7 @@ void warden::take_signals() {
       if (supervisors_[i].pid != static_cast<u32>(pid)) continue;
       if (!stopped) {
         lose(supervisors_[i]);
-      } else if (++supervisors_[i].stopped <= 3) {  // only the supervisor's guest can have a reason to stop it
+      } else if (++supervisors_[i].stopped <= 3) {  // only its own guest can have a reason to suspend it
         kernel(__NR_kill, pid, sig_cont);
       } else {
         condemn(supervisors_[i]);
@@ -218,8 +221,8 @@ void warden::take_signals() {
   }
 }
 
-/// Kills a supervisor. When it is dead, its processes become children of the warden. The warden kills these processes
-/// even before that, because a supervisor that gets no processor time does not die at once.
+/// Kills a supervisor. When it is dead, its processes become children of the warden. The warden begins to kill these
+/// processes while the supervisor still exists, because a supervisor that gets no processor time does not die at once.
 void warden::condemn(supervisor_link& one) {
   kernel(__NR_kill, one.pid, sig_kill);
   one.condemned = true;

@@ -170,7 +170,7 @@ inline constexpr int o_directory = 0200000, o_nofollow = 0400000;
 inline constexpr int at_fdcwd = -100, at_empty_path = 0x1000, at_symlink_nofollow = 0x100, at_removedir = 0x200;
 inline constexpr int sig_hup = 1, sig_kill = 9, sig_usr1 = 10, sig_pipe = 13, sig_term = 15, sig_chld = 17;
 inline constexpr int sig_cont = 18, sig_stop = 19;
-inline constexpr int dup_closing = 1030;  // F_DUPFD_CLOEXEC; with an argument of 10, the numbers 0 to 4 stay free
+inline constexpr int dup_closing = 1030;  // F_DUPFD_CLOEXEC; its argument, the lowest number, is usually 10
 inline constexpr int wnohang = 1, wstopped = 2, wexited = 4, wcontinued = 8, wall_children = 0x40000000;
 inline constexpr short poll_in = 1, poll_out = 4, poll_error = 8, poll_hang_up = 16;
 
@@ -291,7 +291,7 @@ inline long send_message(int fd, const void* head, size_t head_size, const void*
 }
 
 /// Receives a piece of a stream, or one message, with up to `max_fds` descriptors. If more descriptors arrive, or if
-/// the kernel has cut their list, closes all of them and returns -EPROTO.
+/// the kernel could not deliver all of them, closes those that have arrived and returns -EPROTO.
 inline long receive_message(int fd, void* to, size_t most, int flags, int* fds, size_t max_fds, size_t& fd_count) {
   fd_count = 0;
   io_vector vector{to, most};

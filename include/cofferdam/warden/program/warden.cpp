@@ -71,7 +71,7 @@ void warden::serve(bool on_socket) {
   kernel(__NR_fcntl, in_, 4, kernel(__NR_fcntl, in_, 3, 0) | o_nonblock);
   kernel(__NR_fcntl, out_, 4, kernel(__NR_fcntl, out_, 3, 0) | o_nonblock);
 
-  // Usually the descriptors are pipes. With a larger buffer, the host is woken less often.
+  // The descriptors of the stream are usually pipes. With a larger pipe buffer, the kernel wakes the host less often.
   if (!on_socket) {
     kernel(__NR_fcntl, in_, 1031, 1024 * 1024);  // F_SETPIPE_SZ
     kernel(__NR_fcntl, out_, 1031, 1024 * 1024);
@@ -120,16 +120,16 @@ void warden::loop() {
     flush();
     tell_exits();
     if (out_begin_ != out_end_ && !out_waits_) continue;
-    // The warden waits until its own processes have ended. Otherwise the process that adopts orphans in this sandbox
-    // would have to reap them.
+    // The warden waits until its own processes have ended. Otherwise these processes would become orphans, and the
+    // sandbox's first process would have to reap them.
     if (closing_ && busy_count_ == 0 && supervisors_end_ == 0 && worker_pid_ == 0) end_process(0);
     const u64 next = next_time();
     const u64 now = now_us();
     i64 wait = -1;
     if (next < never - 1) wait = next <= now ? 0 : static_cast<i64>((next - now + 999) / 1000);
     if (wait > 3600000) wait = 3600000;  // the system call takes an int; waking once an hour costs nothing
-    // While there is nothing else to do, starts a supervisor in advance, so that the next command need not wait for its
-    // fork.
+    // While there is nothing else to do, starts a supervisor in advance, so that the next command need not wait for the
+    // supervisor's fork.
     const bool prepares = configured_ && idle_count_ == 0 && !closing_ && busy_count_ < machine_limit_;
     event events[64];
     const long count = kernel(__NR_epoll_pwait, poller_, address(events), 64, prepares ? 0 : wait, 0, 8);
@@ -146,7 +146,7 @@ void warden::loop() {
         case source::transport:
           if (closing_) break;
           if (index == 1 || (events[i].events & out_event) != 0) {
-            if (index == 1 && (events[i].events & (8 | 16)) != 0) {  // EPOLLERR, EPOLLHUP: the host closed it
+            if (index == 1 && (events[i].events & (8 | 16)) != 0) {  // EPOLLERR, EPOLLHUP: the host closed the stream
               kill_everything(false);
               break;
             }
@@ -180,7 +180,7 @@ void warden::loop() {
   }
 }
 
-/// Connects to the Unix socket at a path. Returns its descriptor; negative if no process listens there.
+/// Connects to the Unix socket at a path. Returns its descriptor; negative if no process listens on the socket.
 int connect_to(const char* path) {
   struct {
     u16 family;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The class of the warden's main process, which waits for all events in one loop: its tables, its state and its
-// functions. The function bodies are in frames.h, commands.h, supervisors.h, clock.h, worker.h and warden.cpp, which
-// form one translation unit.
+// The class of the main process of the warden (the helper program in a sandbox). This process waits for all events in
+// one loop. The file has its tables, its state and its functions. The function bodies are in frames.h, commands.h,
+// supervisors.h, clock.h, worker.h and warden.cpp, which form one translation unit.
 #pragma once
 
 #include <cofferdam/warden/detail/wire.hpp>
@@ -22,18 +22,18 @@ constexpr u32 max_jobs = 2048;
 constexpr u32 max_idle = 8;
 constexpr u64 never = ~u64{0};
 
-/// The warden's entry for one supervisor process.
+/// The warden's entry for one supervisor, a process that starts one command at a time.
 struct supervisor_link {
   u32 pid = 0;  ///< 0 if the entry is free
   int orders = -1;
-  i32 job = -1;            ///< the index of its job; -1 if it is idle
-  u8 stopped = 0;          ///< the number of times that it was stopped
+  i32 job = -1;            ///< the index of the supervisor's job; -1 if the supervisor is idle
+  u8 stopped = 0;          ///< the number of times that a signal has suspended it
   bool dying = false;      ///< it was dismissed, and will exit
   bool unfit = false;      ///< it could not start a command, and must be replaced
   bool condemned = false;  ///< it was sent SIGKILL, and the warden kills its processes
 };
 
-/// One output of a job, if the output goes through the warden.
+/// One output of a job (a command), if the output goes through the warden.
 struct outlet {
   int fd = -1;
   u64 credit = 0;
@@ -58,7 +58,7 @@ struct job {
   u8* in_data = nullptr;  ///< a buffer of wire::input_window bytes
   u32 in_begin = 0;
   u32 in_size = 0;
-  u32 in_returned = 0;  ///< bytes that were used and not yet returned to the host as credit
+  u32 in_returned = 0;  ///< bytes that left the buffer and were not yet returned to the host as credit
   u64 begin = 0;
   u64 deadline = never;  ///< the end of the command's time limit
   u64 kill_at = never;   ///< the time of SIGKILL
@@ -91,7 +91,8 @@ class warden {
  private:
   [[noreturn]] void loop();
 
-  // The source of an epoll event, in the upper half of its data. The lower half is the index of a job or supervisor.
+  // The source of an epoll event, in the upper half of the event's data. The lower half is the index of a job or a
+  // supervisor.
   enum class source : u32 { transport = 1, signals, supervisor, out, err, in, worker };
 
   // ---- epoll ----
@@ -219,7 +220,7 @@ class warden {
   int signals_ = -1;
   int nothing_ = -1;
   int oom_fd_ = -1;
-  int score_fd_ = -1;  ///< the warden's own oom_score_adj; an undumpable process cannot open it later
+  int score_fd_ = -1;  ///< /proc/self/oom_score_adj, opened at the start: an undumpable process cannot open it
   u32 oom_seen_ = 0;
   u32 machine_limit_ = max_jobs;
   bool configured_ = false;
@@ -258,8 +259,8 @@ class warden {
   size_t in_size_ = 0;
   size_t out_begin_ = 0;
   size_t out_end_ = 0;
-  // The free space in out_data below which no more requests are read. Reports of the ends of commands always find room
-  // in it.
+  // If out_data has less free space than this, no more requests are read. The space is always sufficient for the
+  // reports of the ends of commands.
   static constexpr size_t room_for_ends = 320 * 1024;
   // The time that a supervisor has to kill its processes, in microseconds. After that, the warden kills them itself.
   static constexpr u64 kill_time_us = 2'000'000;

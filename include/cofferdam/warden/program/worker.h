@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// The warden's side of the worker, which is the process for file operations.
+// The side of the warden (the helper program in a sandbox) for the worker, which is the warden's process for file
+// operations.
 #pragma once
 
 #include "warden.h"
@@ -10,9 +11,9 @@ namespace {
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
-// The worker executes file operations one after another. It is a separate process, so that a guest's FIFO, a slow disk
-// or a huge tree delays only file operations. The warden passes frames on in both directions. The host limits its
-// unanswered requests, so the warden needs only buffers of fixed size.
+// The worker executes file operations one after another. It is a separate process, so that a FIFO of a guest (code in
+// the sandbox), a slow disk or a huge tree delays only file operations. The warden passes frames on in both directions.
+// The host limits its unanswered requests, so the warden needs only buffers of fixed size.
 
 bool warden::start_worker() {
   int pair[2];
@@ -21,7 +22,7 @@ bool warden::start_worker() {
   if (pid == 0) {
     become_child(pair[1], root_);
     if (change_identity(files_uid_, files_gid_) < 0) end_process(2);
-    wake_at_parents_death();  // a change of the user or group cancels the signal
+    wake_at_parents_death();  // a change of the user or group cancels this setting
     own_file_worker.serve(3, root_ >= 0 ? 5 : root_, configured_flags_);
   }
   close_fd(pair[1]);

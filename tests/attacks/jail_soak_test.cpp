@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Row PR-10 of the catalogue of attacks over the jail: many hosts run hostile commands, and one host of ten is killed
+// in the middle. Afterwards the machine must be as it was: processes, zombies, descriptors, mounts, control groups and
+// temporary folders. `./dev soak` makes it 10,000 commands.
+#include <cofferdam/backends/jail.hpp>
+#include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/os/control_group.hpp>
+
+#include "support/census.hpp"
+#include "support/hostile.hpp"
+#include "support/jail_tests.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace jail_soak {
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::eventually;
+using cofferdam_test::has_jail;
+using cofferdam_test::open_folder;
+using cofferdam_test::read_proc;
+using cofferdam_test::result_of;
+using cofferdam_test::run;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+/// A hostile command, and the kind of result that it must have.
+class hostile_command {
+ public:
+  std::string line;
+  error_kind kind = error_kind::none;
+  int exit_code = 0;  ///< -1 means any
+  std::chrono::milliseconds timeout = 30s;
+};
+
+/// Returns the commands. In their lines, M stands for the marker of this test's processes.
+std::vector<hostile_command> hostile_commands() {
+  return {
+      {"exit 3", error_kind::none, 3},
+      {"setsid sh -c 'setsid sleep M & exit 0' & exit 0"},
+      {"(setsid sh -c 'exec 0<&- 1>&- 2>&-; exec sleep M' &)"},
+      {"nohup setsid sh -c 'trap \"\" TERM HUP; sleep M; sleep M' > /dev/null 2>&1 & exit 7", error_kind::none, 7},
+      {"(trap '' TERM; sleep M) & sleep M", error_kind::timeout, -1, 150ms},
+      {"kill -STOP $$; sleep M", error_kind::timeout, -1, 150ms},
+      {"kill -9 -1; kill -9 1; kill -STOP 1; kill -TERM $PPID; exit 4", error_kind::none, 4},
+      {"head -c 80M /dev/zero > /tmp/x; x=$?; rm -f /tmp/x; exit $x", error_kind::none, -1},
+      {"b() { b | b & }; b; sleep M", error_kind::timeout, -1, 300ms},
+      {"while :; do sleep M & done", error_kind::none, -1, 300ms},
+      {"yes | head -c 3M", error_kind::none},
+      {"mkdir -p a/b/c; chmod 0 a/b; ln -s / link; mkfifo pipe; exit 0", error_kind::none, -1},
+  };
+}
+
+/// Runs commands in one jail, and writes how late each timed out command was, in microseconds, and each wrong result.
+awaitable<void> live(const jail& recipe, const std::string& marker, int commands, unsigned seed, std::ostream& report) {
+  const std::vector<hostile_command> choices = hostile_commands();
+  auto body = [&](jail_environment& env) -> awaitable<void> {
+    std::mt19937 random(seed);
+    for (int i = 0; i < commands; ++i) {
+      const hostile_command& chosen = choices[random() % choices.size()];
+      std::string line = chosen.line;
+      for (std::size_t at = line.find(" M"); at != std::string::npos; at = line.find(" M", at + 1))
+        line.replace(at + 1, 1, marker);
+      command_result result = co_await env.run_command(command(line).timeout(chosen.timeout));
+      if (result.kind() == error_kind::timeout) {
+        const auto late = std::chrono::duration_cast<std::chrono::microseconds>(result.duration() - chosen.timeout);
+        report << "late " << late.count() << "\n";
+      }
+      const bool is_as_expected = chosen.exit_code < 0 ? chosen.kind == error_kind::none || result.kind() == chosen.kind
+                                                       : result.exit_code() == chosen.exit_code;
+      if (!is_as_expected)
+        report << "wrong " << chosen.line << ": " << to_string(result.kind()) << " " << result.exit_code() << " "
+               << result.term_signal() << " " << result.err_text().substr(0, 100) << "\n";
+    }
+    command_result last = co_await env.run_command("echo still here");
+    if (last.out_text() != "still here\n") report << "wrong last: " << last.reason() << last.err_text() << "\n";
+  };
+  co_await with(recipe, std::ref(body));
+}
+
+/// The things of the machine that must be the same before and after.
+class machine_state {
+ public:
+  explicit machine_state(const std::filesystem::path& base, const std::string& marker) {
+    marked = cofferdam_test::marked(marker).size();
+    for (const cofferdam_test::process_entry& each : cofferdam_test::process_table()) {
+      if (each.name == "bwrap" &&
+          read_proc("/proc/" + std::to_string(each.pid) + "/cmdline").find(base.native()) != std::string::npos)
+        ++walls;
+      if (each.is_zombie() && each.parent == ::getpid()) ++zombies;
+    }
+    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) ++descriptors;
+    for (const char each : read_proc("/proc/self/mountinfo")) mounts += each == '\n';
+    for (const auto& [controller, place] :
+         detail::control_group_places(read_proc("/proc/self/cgroup"), read_proc("/proc/self/mountinfo")))
+      for (const auto& each : std::filesystem::directory_iterator(place.directory))
+        if (each.path().filename().native().starts_with("cofferdam-")) ++groups;
+    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(base)) ++folders;
+  }
+
+  bool operator==(const machine_state&) const = default;
+
+  std::string shown() const {
+    return std::to_string(marked) + " guests, " + std::to_string(walls) + " jails, " + std::to_string(zombies) +
+           " zombies, " + std::to_string(descriptors) + " descriptors, " + std::to_string(mounts) + " mounts, " +
+           std::to_string(groups) + " control groups, " + std::to_string(folders) + " folders";
+  }
+
+  std::size_t marked = 0, walls = 0, zombies = 0, descriptors = 0, mounts = 0, groups = 0, folders = 0;
+};
+
+}  // namespace
+
+TEST(JailSoak, PR_10_hostile_runs_in_jails_leave_the_machine_as_it_was) {
+  COFFERDAM_NEEDS("bubblewrap", has_jail(), "that hostile runs leave nothing behind a jail");
+  const int hosts = cofferdam_test::is_soak() ? 500 : 10;
+  constexpr int commands = 20;
+  const open_folder base;
+  const std::string marker = cofferdam_test::new_marker();
+  const jail recipe = jail()
+                          .temporary_base(base.path())
+                          .kill_grace(50ms)
+                          .output_grace(50ms)
+                          .memory(256 * mebibyte)
+                          .processes(100)
+                          .temporary_size(16 * mebibyte);
+  const machine_state before(base.path(), marker);
+
+  std::mt19937 random(20261124);
+  std::vector<long> late;
+  int killed = 0;
+  for (int host = 0; host < hosts; ++host) {
+    const std::filesystem::path report = base / "report";
+    const bool is_killed = host % 10 == 9;
+    std::cout.flush();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(300);
+      std::ofstream stream(report);
+      try {
+        run([&]() -> awaitable<void> { co_await live(recipe, marker, commands, static_cast<unsigned>(host), stream); });
+      } catch (const std::exception& failure) {
+        stream << "wrong threw " << failure.what() << "\n";
+      }
+      stream.flush();
+      ::syscall(SYS_exit_group, 0);
+    }
+    if (is_killed) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 1500));
+      ::kill(child, SIGKILL);
+      ++killed;
+    }
+    ::waitpid(child, nullptr, 0);
+    std::ifstream lines(report);
+    for (std::string line; !is_killed && std::getline(lines, line);) {
+      if (line.starts_with("late ")) late.push_back(std::atol(line.c_str() + 5));
+      EXPECT_FALSE(line.starts_with("wrong ")) << line;
+    }
+    std::filesystem::remove(report);
+  }
+
+  // At its first jail, a program removes what killed programs of its user left, if that is at least a minute old. So the
+  // test makes it older; this program has not opened a jail yet, only its copies have.
+  const timespec old[2] = {{::time(nullptr) - 600, 0}, {::time(nullptr) - 600, 0}};
+  for (const auto& each : std::filesystem::directory_iterator(base.path()))
+    ::utimensat(AT_FDCWD, each.path().c_str(), old, 0);
+  result_of(recipe, "true");
+  EXPECT_TRUE(eventually([&] { return machine_state(base.path(), marker) == before; }))
+      << "before: " << before.shown() << "; after: " << machine_state(base.path(), marker).shown();
+  EXPECT_EQ(killed, hosts / 10);
+  std::sort(late.begin(), late.end());
+  if (!late.empty())
+    std::cout << hosts * commands << " commands, " << killed << " hosts killed; " << before.shown()
+              << "; time limits: p50 " << late[late.size() / 2] / 1000.0 << " ms late, p99 "
+              << late[late.size() * 99 / 100] / 1000.0 << " ms (with a grace period of 50 ms)\n";
+}
+
+}  // namespace jail_soak
