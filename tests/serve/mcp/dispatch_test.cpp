@@ -488,6 +488,13 @@ TEST(McpDispatch, a_cursor_of_another_list_is_refused) {
   });
 }
 
+TEST(McpDispatch, a_server_without_tools_of_this_library_has_no_instructions) {
+  run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
+    const value reply = co_await client.ask("server/discover", with_meta());
+    EXPECT_EQ(member(result_in(reply), "instructions"), "(none)");
+  });
+}
+
 TEST(McpDispatch, a_legacy_client_can_be_asked_and_may_refuse) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize("2025-11-25", R"({"roots":{}})");

@@ -35,7 +35,8 @@ class server_options {
     version_ = std::move(text);
     return *this;
   }
-  /// Sets a paragraph of instructions for the model. Default: none.
+  /// Sets a paragraph of instructions for the model; an empty text is left out. Default: a few sentences that say which
+  /// of the server's tools to use for which task; none if the server has neither `code_exec` nor `run_python`.
   server_options& instructions(std::string text) {
     instructions_ = std::move(text);
     return *this;
