@@ -56,8 +56,7 @@ class sandbox_facts {
 /// A service on a further port of a sandbox, such as E2B's code interpreter on port 49999. Each sandbox has its own
 /// service, which is made at the first request. Before a request arrives here, the gateway has routed it and, if the
 /// sandbox is secured, has checked its token.
-/// \par Lifetime  destroyed after `close()` has ended, but before the environment object. The gateway gives `close()`
-///                one second and then closes the environment.
+/// \par Lifetime  destroyed after `close()` has ended, but before the environment object.
 /// \par Threads   the gateway's executor.
 class port_service {
  public:
@@ -68,8 +67,12 @@ class port_service {
 
   /// Handles one request, like a handler of `http_server`. Several requests may be handled concurrently.
   virtual awaitable<void> serve(http_call& call) = 0;
-  /// Ends the service's processes in the environment. The gateway calls it after the last `serve` has ended or was
-  /// cancelled, and does not cancel it.
+  /// Ends the service's processes in the environment. When the sandbox ends, the gateway cancels all `serve`
+  /// (terminal). It calls `close` of all services when the last `serve` has ended, and closes the environment
+  /// afterwards.
+  /// \par Cancellation  terminal, if the services have not ended one second after the end of the sandbox. One second
+  ///                    later the gateway closes the environment, even if a service has ignored the cancellation. If
+  ///                    a `serve` still runs after the first second, `close` is not called.
   virtual awaitable<void> close() = 0;
 };
 

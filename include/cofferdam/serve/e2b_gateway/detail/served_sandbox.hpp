@@ -234,10 +234,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// \throws the exceptions of closing the services and the environment.
   static awaitable<void> close(std::shared_ptr<served_sandbox> self) {
     self->end();
-    // Some services may end only when the environment is closed. So the wait for them is limited here, and continues
-    // below.
     const auto services = std::make_shared<cofferdam::detail::joined_tasks>(self->executor_);
-    services->spawn(close_services(self));
+    services->spawn(close_services(self, services));
+    co_await cofferdam::detail::joined_tasks::wait(services, patience);
+    services->cancel();
+    // A service that ignores the cancellation may wait for the guest, for example in a paused environment. It ends only
+    // when the environment is closed. So the wait is limited here too, and continues below.
     co_await cofferdam::detail::joined_tasks::wait(services, patience);
     std::exception_ptr failure;
     try {
@@ -250,6 +252,8 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }
+    while (self->serving_ != 0) co_await self->changed_.wait();
+    self->services_.clear();
     self->tasks_->cancel();
     try {
       co_await cofferdam::detail::joined_tasks::join(self->tasks_);
@@ -288,21 +292,18 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     served_sandbox& of_;
   };
 
-  // The time that services have to end before the environment is closed.
+  // The time that the services have to end before they are cancelled, and again before the environment is closed.
   static constexpr std::chrono::milliseconds patience{1000};
 
-  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self) {
-    while (self->serving_ != 0) co_await self->changed_.wait();
-    std::exception_ptr failure;
-    for (auto& [port, service] : self->services_) {
-      try {
-        if (service) co_await service->close();
-      } catch (...) {
-        failure = std::current_exception();
-      }
+  /// Waits until no request is served, and then closes all services at the same time, each in a task of `closing`.
+  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self,
+                                        std::shared_ptr<cofferdam::detail::joined_tasks> closing) {
+    while (self->serving_ != 0) {
+      const cofferdam::detail::wait_result result = co_await self->changed_.wait();
+      if (result == cofferdam::detail::wait_result::cancelled) co_return;
     }
-    self->services_.clear();
-    if (failure) std::rethrow_exception(failure);
+    for (const auto& [port, service] : self->services_)
+      if (service) closing->spawn(service->close());
   }
 
   static awaitable<void> ended(std::shared_ptr<served_sandbox> self) {
