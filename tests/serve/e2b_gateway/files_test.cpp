@@ -50,7 +50,7 @@ TEST(E2bFiles, come_back_as_they_went) {
     EXPECT_EQ(answer.status(), 200);
     EXPECT_TRUE(answer.text() == content);
     EXPECT_EQ(answer.field("Content-Length"), "3000000");
-    EXPECT_EQ(answer.field("Content-Disposition"), "inline; filename=\"c d.bin\"");
+    EXPECT_EQ(answer.field("Content-Disposition"), "attachment; filename=\"c d.bin\"");
     EXPECT_EQ(answer.field("Content-Type"), "application/octet-stream");
     answer = co_await client.put(one, "/files?path=empty", "");
     EXPECT_EQ(answer.status(), 200);
@@ -281,6 +281,20 @@ TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
             << none.ending();
       },
       e2b_gateway::options().watchers(2).watch_interval(10ms));
+}
+
+TEST(E2bFiles, a_page_that_a_guest_has_written_is_not_shown_by_a_browser) {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name one = co_await client.create();
+    for (const char* const name : {"page.html", "picture.svg", "page"}) {
+      const std::string target = std::string("/files?path=") + name;
+      co_await client.put(one, target, "<script>alert(1)</script>");
+      const http_response answer = co_await client.get(one, target);
+      EXPECT_EQ(answer.status(), 200);
+      EXPECT_EQ(answer.field("Content-Disposition"), "attachment; filename=\"" + std::string(name) + "\"");
+      EXPECT_EQ(answer.field("X-Content-Type-Options"), "nosniff");
+    }
+  });
 }
 
 // ---- further ports ----
