@@ -71,7 +71,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
   static constexpr std::size_t max_ended = 32;
   static constexpr std::size_t max_ended_bytes = std::size_t{4} * 1024 * 1024;
 
-  /// Removes the oldest streams that have ended and have no reader, until the others are within the limits.
+  /// Removes the oldest streams that have ended and have no writer, until the others are within the limits.
   void forget_old() noexcept {
     std::size_t count = 0;
     std::size_t size = 0;
@@ -123,15 +123,15 @@ class in_use {
 /// detaches in the destructor.
 class attached {
  public:
-  explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}
+  explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), writer_(of_->attach()) {}
   attached(const attached&) = delete;
   attached& operator=(const attached&) = delete;
-  ~attached() { of_->detach(reader_); }
-  std::uint64_t reader() const noexcept { return reader_; }
+  ~attached() { of_->detach(writer_); }
+  std::uint64_t writer() const noexcept { return writer_; }
 
  private:
   std::shared_ptr<event_stream> of_;
-  std::uint64_t reader_;
+  std::uint64_t writer_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
