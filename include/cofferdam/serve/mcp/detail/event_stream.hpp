@@ -140,10 +140,10 @@ class event_stream final : public outlet {
     bytes_ -= events_.front().text->size();
     events_.pop_front();
   }
-  /// Removes the oldest events while the stream exceeds its limits. Keeps events that the client has not received, and
-  /// the last event.
+  /// Removes the oldest events until there is room for another one within the limits. Keeps events that the client has
+  /// not received, and the last event.
   void trim() {
-    while (events_.size() > 1 && (events_.size() > max_events || bytes_ > max_bytes) &&
+    while (events_.size() > 1 && (events_.size() >= max_events || bytes_ >= max_bytes) &&
            events_.front().number <= delivered_)
       drop_first();
   }
