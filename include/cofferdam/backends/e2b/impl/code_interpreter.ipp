@@ -51,12 +51,21 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 COFFERDAM_DECL code& code::in(const code_context& where) {
   context_ = where.id();
+  require_one_place();
   return *this;
 }
 
 COFFERDAM_DECL code& code::language(std::string name) {
   language_ = std::move(name);
+  require_one_place();
   return *this;
+}
+
+COFFERDAM_DECL void code::require_one_place() const {
+  if (!context_.empty() && !language_.empty())
+    throw error(
+        exec_errc::invalid_argument,
+        "e2b: code with a context cannot have a language, because the context has one; call in() or language()");
 }
 
 COFFERDAM_DECL code& code::variable(std::string name, std::string value) {
