@@ -12,6 +12,7 @@
 #include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/make_byte_stream.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -147,8 +148,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   out.read_end.release();
   writable.assign(in.write_end.get());
   in.write_end.release();
-  byte_stream inner =
-      cofferdam::detail::make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
+  byte_stream inner = make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
   return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
 }
 
