@@ -31,7 +31,7 @@ GENERATED = re.compile(r"^// Written by \./dev [a-z]+ from ", re.M)
 UMBRELLA = "cofferdam/cofferdam.hpp"
 SOURCE = "cofferdam/src.hpp"
 VERSION = "cofferdam/version.hpp"
-# What only the library needs, in more than one folder. Entry headers, which users read, include none of it.
+# The headers that only the library needs, in more than one folder. Entry headers, which users read, include none of them.
 SHARED_DETAIL = "cofferdam/detail/"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
