@@ -55,8 +55,8 @@ class surroundings {
   /// \throws error{exec_errc::invalid_argument} if the address of a proxy is invalid.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
-      const std::string value = said(small);
-      return value.empty() ? said(large) : value;
+      const std::string lower_case = value(small);
+      return lower_case.empty() ? value(large) : lower_case;
     };
     return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
@@ -65,7 +65,7 @@ class surroundings {
   const secret_string& key() const noexcept { return key_; }
   /// Returns the value of any variable except the key; empty if the variable is not set. E2B treats an empty variable
   /// as not set.
-  std::string said(std::string_view name) const {
+  std::string value(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;
   }
