@@ -58,7 +58,7 @@ class warden_settings {
   std::chrono::milliseconds heartbeat{0};
   /// The name of the sandbox for error messages, for example `the container x`. Leave it empty if the errors of the
   /// stream already name the sandbox.
-  std::string place;
+  std::string peer_name;
   /// A function that is called if the warden does not answer pings, on the session's executor. It may call
   /// `warden_session::lose` to end the session. If it does not, pings continue.
   std::function<void()> silent;

@@ -69,7 +69,7 @@ class host_view {
   }
 
   /// Returns the value of a variable, or no value if it is not set. Docker treats an empty variable as not set; to do
-  /// the same, call `said` instead.
+  /// the same, call `value` instead.
   std::optional<std::string> variable(std::string_view name) const {
     const auto found = variables_.find(name);
     if (found == variables_.end()) return std::nullopt;
@@ -77,12 +77,12 @@ class host_view {
   }
 
   /// Returns the value of a variable, or an empty text if it is not set.
-  std::string said(std::string_view name) const { return variable(name).value_or(std::string()); }
+  std::string value(std::string_view name) const { return variable(name).value_or(std::string()); }
 
   /// Returns the user's home: the value of HOME, otherwise the home in the system's user database. Empty if both are
   /// missing.
   std::string home() const {
-    const std::string home = said("HOME");
+    const std::string home = value("HOME");
     return home.empty() ? home_ : home;
   }
 

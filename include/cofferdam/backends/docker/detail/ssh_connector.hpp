@@ -71,7 +71,7 @@ class ssh_process {
   }
 
   /// Returns the process's error output so far, as one line.
-  std::string said() const {
+  std::string stderr_text() const {
     char text[2048];
     ssize_t got = 0;
     do {
@@ -105,7 +105,7 @@ class ssh_stream final : public byte_stream::implementation {
 
  private:
   error ended() const {
-    const std::string stderr_text = process_.said();
+    const std::string stderr_text = process_.stderr_text();
     return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ + " said a word: " +
                                           (stderr_text.empty() ? std::string("it gives no reason") : stderr_text) +
                                           "; try: ssh HOST docker system dial-stdio");
@@ -130,7 +130,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   // The process gets all variables of the user: it needs HOME, the address of the ssh agent, and PATH for programs in
   // its configuration.
   request.variables = host.settings();
-  const std::string path = host.said("PATH");
+  const std::string path = host.value("PATH");
   request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));
   request.input = in.read_end.get();
   request.output = out.write_end.get();
