@@ -55,9 +55,9 @@ struct sandbox_settings {
 };
 
 /// One slot in the limit of all keys, and one slot in the share of one key. The destructor returns both.
-class owner_place {
+class owner_slots {
  public:
-  owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
+  owner_slots(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
               std::shared_ptr<cofferdam::detail::async_semaphore> part, cofferdam::detail::held_permits of_owner,
               cofferdam::detail::held_permits of_all) noexcept
       : all_(std::move(total_slots)),
@@ -79,12 +79,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   enum class state { running, paused, ended };
 
   served_sandbox(asio::any_io_executor executor, const e2b_gateway::options& options, sandbox_settings settings,
-                 opened_environment opened, std::unique_ptr<owner_place> place)
+                 opened_environment opened, std::unique_ptr<owner_slots> slots)
       : executor_(executor),
         options_(options),
         settings_(std::move(settings)),
         opened_(std::move(opened)),
-        place_(std::move(place)),
+        slots_(std::move(slots)),
         paths_(options.home(), opened_.workspace().empty() ? options.workspace() : opened_.workspace()),
         tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
         changed_(executor),
@@ -263,7 +263,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     self->watchers_.clear();
     self->processes_.clear();
     self->ended_.clear();
-    self->place_.reset();
+    self->slots_.reset();
     self->is_closed_ = true;
     self->changed_.notify();
     if (failure) std::rethrow_exception(failure);
@@ -338,7 +338,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   const e2b_gateway::options& options_;
   sandbox_settings settings_;
   opened_environment opened_;
-  std::unique_ptr<owner_place> place_;
+  std::unique_ptr<owner_slots> slots_;
   guest_paths paths_;
   metadata_store metadata_;
   std::shared_ptr<cofferdam::detail::joined_tasks> tasks_;
