@@ -148,7 +148,7 @@ class gzip_decoder {
 
   /// \param max_bytes  the maximum size of the content in bytes. It protects against a small stream with a very large
   ///                   content.
-  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), most_(max_bytes) {}
+  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), max_bytes_(max_bytes) {}
 
   /// Sets the next piece of the compressed stream.
   /// \param piece  kept by the caller until `next` returns `need_input`.
@@ -232,8 +232,8 @@ class gzip_decoder {
   // ---- output ----
   bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
   void write(std::byte value) {
-    if (total_ == most_)
-      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
+    if (total_ == max_bytes_)
+      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(max_bytes_) + " bytes");
     ++total_;
     window_[written_++ % window_size] = value;
   }
@@ -500,7 +500,7 @@ class gzip_decoder {
   }
 
   std::vector<std::byte> window_;
-  std::uint64_t most_;
+  std::uint64_t max_bytes_;
   bytes_view input_;
   bytes_view output_;
   std::uint64_t bits_ = 0;

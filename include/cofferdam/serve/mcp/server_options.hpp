@@ -199,9 +199,9 @@ class server_options {
     return *this;
   }
   /// Sets a callable that receives failures which are not reported to clients. It must not throw. Default: none.
-  /// \param told  receives the name of the failed operation and the exception.
-  server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> told) {
-    on_error_ = std::move(told);
+  /// \param handler  receives the name of the failed operation and the exception.
+  server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> handler) {
+    on_error_ = std::move(handler);
     return *this;
   }
 
