@@ -968,7 +968,8 @@ enum class error_kind {
   none,
   timeout,                 ///< the command was ended at its time limit
   command_not_allowed,     ///< an allowlist refused the command before it started
-  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace
+  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace, such as
+                           ///< `/etc`, `..` or `~name`; Stirrup's name, which models and prompts may know
   invalid_argument,        ///< the command is invalid: it is empty or contains a NUL byte
   execution_error,         ///< the command could not be started; `cause()` returns the system's error code
   out_of_memory,           ///< a memory limit ended the command
@@ -4312,7 +4313,8 @@ using tool_output_argument = cofferdam::detail::callable_argument<void(output_st
 
 /// A function that a model can call: a name, a description, a JSON schema of its arguments, and a coroutine.
 ///
-/// * `name()` matches `[A-Za-z0-9_-]{1,64}`. `description()` is written for the model.
+/// * `name()` matches `[A-Za-z0-9_-]{1,64}`; an agent refuses other names. An `mcp::server` also serves tools with dots
+///   in their names, and names of up to 128 characters. `description()` is written for the model.
 /// * `parameters()` is a JSON schema object of type "object".
 /// * `call(arguments)` reports wrong arguments and failed work in its result. It throws only if it is cancelled, or if
 ///   the environment is lost or closed.
@@ -5296,8 +5298,8 @@ class argument_rules {
   std::string description;
   value_type type = value_type(value_kind::any);
   bool required = true;
-  std::optional<double> least;
-  std::optional<double> most;
+  std::optional<double> minimum;
+  std::optional<double> maximum;
   std::vector<std::string> choices;
   std::optional<boost::json::value> fallback;
 
@@ -5305,8 +5307,8 @@ class argument_rules {
     boost::json::object result = type.schema();
     if (!description.empty()) result["description"] = description;
     const bool is_text = type.kind() == value_kind::text;
-    if (least) limit(result, is_text ? "minLength" : "minimum", *least);
-    if (most) limit(result, is_text ? "maxLength" : "maximum", *most);
+    if (minimum) limit(result, is_text ? "minLength" : "minimum", *minimum);
+    if (maximum) limit(result, is_text ? "maxLength" : "maximum", *maximum);
     if (!choices.empty()) {
       boost::json::array values;
       for (const std::string& each : choices) values.emplace_back(each);
@@ -5323,9 +5325,9 @@ class argument_rules {
     if (!misfit.empty()) return requirement + ", not " + misfit;
     if (value.is_string() && type.kind() == value_kind::text)
       return text_complaint(cofferdam::detail::view_of(value.get_string()));
-    if (!value.is_number() || (!least && !most)) return {};
+    if (!value.is_number() || (!minimum && !maximum)) return {};
     const auto number = value.to_number<double>();
-    const bool is_within = (!least || number >= *least) && (!most || number <= *most);
+    const bool is_within = (!minimum || number >= *minimum) && (!maximum || number <= *maximum);
     return is_within ? std::string() : requirement + limits() + ", not " + shown_value(value);
   }
 
@@ -5350,18 +5352,19 @@ class argument_rules {
   }
   std::string limits() const {
     std::string words;
-    if (least) words += " of at least " + shown(*least);
-    if (most) words += std::string(least ? " and" : " of") + " at most " + shown(*most);
+    if (minimum) words += " of at least " + shown(*minimum);
+    if (maximum) words += std::string(minimum ? " and" : " of") + " at most " + shown(*maximum);
     return words;
   }
   std::string text_complaint(std::string_view given) const {
     const std::string requirement = "'" + name + "' must be ";
     const std::string size = " bytes long, not " + std::to_string(given.size());
-    if (least && static_cast<double>(given.size()) < *least) {
-      if (*least == 1) return "'" + name + "' must not be empty";
-      return requirement + "at least " + shown(*least) + size;
+    if (minimum && static_cast<double>(given.size()) < *minimum) {
+      if (*minimum == 1) return "'" + name + "' must not be empty";
+      return requirement + "at least " + shown(*minimum) + size;
     }
-    if (most && static_cast<double>(given.size()) > *most) return requirement + "at most " + shown(*most) + size;
+    if (maximum && static_cast<double>(given.size()) > *maximum)
+      return requirement + "at most " + shown(*maximum) + size;
     if (choices.empty()) return {};
     std::string list;
     for (const std::string& each : choices) {
@@ -5510,8 +5513,8 @@ class argument {
   /// Sets the range of an integer or a number, or the range of a text's length in bytes. Both bounds are allowed
   /// values.
   argument& between(double minimum, double maximum) {
-    rules_.least = minimum;
-    rules_.most = maximum;
+    rules_.minimum = minimum;
+    rules_.maximum = maximum;
     return *this;
   }
   /// Sets the allowed values of a text.
@@ -7410,8 +7413,8 @@ class agent_session {
   /// conversation. After an exception the history is consistent and can be saved.
   /// \param task  the text of the task for the model. It may be empty if the session has been resumed or has run
   ///              before.
-  /// \throws error{exec_errc::invalid_argument} if a run is already under way, two tools have the same name, or there
-  ///     is no task.
+  /// \throws error{exec_errc::invalid_argument} if a run is already under way, two tools have the same name, the name
+  ///     of a tool does not match `[A-Za-z0-9_-]{1,64}`, or there is no task.
   /// \throws error{exec_errc::io_error} if an input file could not be copied.
   /// \throws error{exec_errc::provider_lost} or error{exec_errc::environment_closed} if the environment can no longer
   ///     be used.
@@ -7766,192 +7769,6 @@ class byte_stream {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
-// ---- cofferdam/detail/core/without_sigpipe.hpp ----
-
-
-#include <cerrno>
-#include <csignal>
-#include <ctime>
-
-#include <pthread.h>
-#include <sys/types.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Makes a system call that writes to a pipe or a socket. If the other end is closed, the call fails with EPIPE and the
-/// program receives no SIGPIPE. The program's own handling of this signal stays unchanged. This function is for system
-/// calls without a flag for this purpose; send(2) has MSG_NOSIGNAL.
-/// \param call  a callable that makes the system call, sets `errno` and returns its result, as write(2) does.
-template <class Call>
-ssize_t without_sigpipe(Call call) noexcept {
-  sigset_t broken;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&broken);
-  ::sigaddset(&broken, SIGPIPE);
-  ::sigpending(&pending);
-  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
-  const ssize_t written = call();
-  const int number = errno;
-  if (written < 0 && number == EPIPE && !was_pending) {
-    const timespec now{};
-    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = number;
-  return written;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/stream_errors.hpp ----
-
-
-#include <asio/error.hpp>
-
-#include <string>
-#include <system_error>
-
-#include <poll.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Returns the error for a failed operation on a stream.
-/// \param closed  true if this program has closed the stream. An aborted operation is then reported as an I/O error,
-///                not as a cancellation.
-inline error stream_error(const std::string& peer, const char* doing, std::error_code cause, bool closed) {
-  if (closed)
-    return error(exec_errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
-  if (cause == asio::error::operation_aborted)
-    return error(exec_errc::cancelled, peer + ": cancelled while " + doing, cause);
-  return error(exec_errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
-}
-
-/// Returns true if a descriptor has nothing to read and its peer has not closed it. Does not wait.
-inline bool is_quiet_descriptor(int fd) noexcept {
-  if (fd < 0) return false;
-  pollfd polled{};
-  polled.fd = fd;
-  polled.events = POLLIN | POLLRDHUP;
-  return ::poll(&polled, 1, 0) == 0;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/pair_stream.hpp ----
-
-
-#include <asio/buffer.hpp>
-#include <asio/error.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/use_awaitable.hpp>
-#include <asio/write.hpp>
-
-#include <cerrno>
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-
-#include <sys/types.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A stream made of a readable and a writable object, for example two pipes of a child process. It also owns an object
-/// that must live as long as both, for example the child process.
-template <class Readable, class Writable, class Owner>
-class pair_stream final : public byte_stream::implementation {
- public:
-  pair_stream(Readable readable, Writable writable, std::string peer, Owner owner)
-      : owner_(std::move(owner)),
-        readable_(std::move(readable)),
-        writable_(std::move(writable)),
-        peer_(std::move(peer)) {
-    if constexpr (is_descriptor<Writable>) writable_.native_non_blocking(true);
-  }
-
-  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
-    std::error_code failure;
-    const asio::mutable_buffer room(into.data(), into.size());
-    const std::size_t count =
-        co_await readable_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
-    if (failure == asio::error::eof) co_return 0;
-    if (failure) throw stream_error(peer_, "reading", failure, closed_);
-    co_return count;
-  }
-
-  awaitable<void> write(bytes_view data) override {
-    if (write_closed_) throw stream_error(peer_, "writing", asio::error::broken_pipe, closed_);
-    std::error_code failure;
-    if constexpr (is_descriptor<Writable>) {
-      while (!data.empty() && !failure) {
-        const ssize_t written =
-            without_sigpipe([&] { return ::write(writable_.native_handle(), data.data(), data.size()); });
-        if (written >= 0) {
-          data = data.subspan(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN) {
-          co_await writable_.async_wait(asio::posix::stream_descriptor::wait_write,
-                                        asio::redirect_error(asio::use_awaitable, failure));
-          if (write_closed_) failure = asio::error::operation_aborted;
-        } else if (errno != EINTR) {
-          failure = std::error_code(errno, std::system_category());
-        }
-      }
-    } else {
-      const asio::const_buffer content(data.data(), data.size());
-      co_await asio::async_write(writable_, content, asio::redirect_error(asio::use_awaitable, failure));
-    }
-    if (failure) throw stream_error(peer_, "writing", failure, closed_);
-  }
-
-  awaitable<void> shutdown_send() override {
-    close_write_end();
-    co_return;
-  }
-
-  void close() noexcept override {
-    closed_ = true;
-    close_write_end();
-    try {
-      readable_.close();
-    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
-    }
-  }
-
-  bool is_quiet() noexcept override {
-    if (closed_ || write_closed_) return false;
-    if constexpr (is_descriptor<Readable>) return is_quiet_descriptor(readable_.native_handle());
-    return true;
-  }
-
- private:
-  template <class End>
-  static constexpr bool is_descriptor = std::same_as<End, asio::posix::stream_descriptor>;
-
-  void close_write_end() noexcept {
-    if (std::exchange(write_closed_, true)) return;
-    try {
-      writable_.close();
-    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
-    }
-  }
-
-  Owner owner_;
-  Readable readable_;
-  Writable writable_;
-  std::string peer_;
-  bool write_closed_ = false;
-  bool closed_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/detail/net/transport.hpp ----
 
 
@@ -7964,7 +7781,6 @@ class pair_stream final : public byte_stream::implementation {
 #include <functional>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -8030,20 +7846,6 @@ connector unix_connector(std::string path, std::string host = "localhost");
 /// \par Cancellation  terminal. If a name is being looked up, the caller does not wait for the end of the lookup, which
 ///                    the system cannot cancel.
 connector tcp_connector(std::string host, std::uint16_t port);
-
-/// Makes a stream from a readable and a writable object, for example a child's standard output and input.
-/// \param readable  models Asio's AsyncReadStream and has `close()`. The stream takes it over.
-/// \param writable  models Asio's AsyncWriteStream and has `close()`. The stream takes it over. If it is an
-///                  `asio::posix::stream_descriptor`, it becomes non-blocking, and writing raises no SIGPIPE.
-/// \param peer      the name of the other side, for error messages.
-/// \param owner     an object that must live as long as both, for example the child process. It is destroyed after
-///                  them.
-template <class Readable, class Writable, class Owner = std::nullptr_t>
-  requires(std::is_object_v<Readable> && std::is_object_v<Writable> && std::is_object_v<Owner>)
-byte_stream make_byte_stream(Readable readable, Writable writable, std::string peer, Owner owner = Owner()) {
-  return byte_stream(std::make_unique<detail::pair_stream<Readable, Writable, Owner>>(
-      std::move(readable), std::move(writable), std::move(peer), std::move(owner)));
-}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -9063,7 +8865,7 @@ class sse_event {
 class sse_reader {
  public:
   /// \param max_bytes  the maximum size of one event in bytes. Default 16 MiB.
-  explicit sse_reader(std::size_t max_bytes = std::size_t{16} * 1024 * 1024) : most_(max_bytes) {}
+  explicit sse_reader(std::size_t max_bytes = std::size_t{16} * 1024 * 1024) : max_bytes_(max_bytes) {}
 
   /// Parses a piece of the stream, and calls `each(sse_event)` for every event that it completes.
   /// \throws error{exec_errc::too_large} if an event is longer than the limit. After that, the reader cannot be used.
@@ -9090,9 +8892,9 @@ class sse_reader {
 
  private:
   void keep(std::string_view part) {
-    if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
+    if (part.size() > max_bytes_ - line_.size() || line_.size() + part.size() > max_bytes_ - data_.size())
       throw error(exec_errc::too_large,
-                  "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
+                  "an event of the stream is longer than the limit of " + std::to_string(max_bytes_) + " bytes");
     line_ += part;
   }
 
@@ -9134,7 +8936,7 @@ class sse_reader {
     has_data_ = false;
   }
 
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::string line_;
   std::string type_;
   std::string data_;
@@ -9857,7 +9659,7 @@ inline std::string made_up_id() { return "call_" + random_digits(); }
 class completion_assembly {
  public:
   /// \param max_bytes  the maximum total size of all texts of the answer, in bytes.
-  explicit completion_assembly(std::size_t max_bytes) : most_(max_bytes) {}
+  explicit completion_assembly(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   /// Adds a `chat.completion.chunk` or a `chat.completion` object. Every member of the object may be missing.
   /// \param hears  a callable that receives the new pieces; may be empty.
@@ -9920,9 +9722,9 @@ class completion_assembly {
   };
 
   void keep(std::string& where, std::string_view what) {
-    if (what.size() > most_ - kept_)
+    if (what.size() > max_bytes_ - kept_)
       throw chat_failure(chat_errc::bad_answer,
-                         "the model's answer is longer than the limit of " + std::to_string(most_) + " bytes");
+                         "the model's answer is longer than the limit of " + std::to_string(max_bytes_) + " bytes");
     kept_ += what.size();
     where += what;
   }
@@ -9995,7 +9797,7 @@ class completion_assembly {
     return calls_.back();
   }
 
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t kept_ = 0;
   bool has_choice_ = false;
   bool whole_ = false;  // the answer is one whole message, in which each element of `tool_calls` is a separate call
@@ -11322,8 +11124,8 @@ template <class D, class Base>
 concept inherits_write_file =
     requires(awaitable<void> (Base::*inherited)(std::string, bytes_view)) { inherited = &D::write_file; };
 
-inline awaitable<command_result> ready(command_result result) { co_return result; }
-inline awaitable<process> ready_process(command_result result) { co_return process::finished(std::move(result)); }
+inline awaitable<command_result> immediate(command_result result) { co_return result; }
+inline awaitable<process> finished_process(command_result result) { co_return process::finished(std::move(result)); }
 
 }  // namespace detail
 
@@ -11356,14 +11158,15 @@ class layer : public detail::layer_tag {
   std::optional<command_result> admit(command&) { return std::nullopt; }
 
   awaitable<command_result> run_command(command c) {
-    if (std::optional<command_result> refusal = derived().admit(c)) return detail::ready(std::move(*refusal));
+    if (std::optional<command_result> refusal = derived().admit(c)) return detail::immediate(std::move(*refusal));
     return inner_.run_command(std::move(c));
   }
 
   template <class D = Derived>
     requires(streaming_environment<Inner> && detail::inherits_run_command<D, layer>)
   awaitable<process> start(command c) {
-    if (std::optional<command_result> refusal = derived().admit(c)) return detail::ready_process(std::move(*refusal));
+    if (std::optional<command_result> refusal = derived().admit(c))
+      return detail::finished_process(std::move(*refusal));
     return inner_.start(std::move(c));
   }
 
@@ -12204,7 +12007,7 @@ inline std::string refuse_before_review(const std::string& code, std::size_t lon
 /// A cache of code that was allowed in the last hour. If it is full, the oldest entry is removed.
 class review_cache {
  public:
-  static constexpr std::size_t most = 256;
+  static constexpr std::size_t max_entries = 256;
   bool knows(const std::string& key) {
     const auto limit = std::chrono::steady_clock::now() - std::chrono::hours(1);
     while (!kept_.empty() && kept_.front().second < limit) kept_.pop_front();
@@ -12214,7 +12017,7 @@ class review_cache {
   }
   void keep(std::string key) {
     kept_.emplace_back(std::move(key), std::chrono::steady_clock::now());
-    if (kept_.size() > most) kept_.pop_front();
+    if (kept_.size() > max_entries) kept_.pop_front();
   }
   std::size_t size() const noexcept { return kept_.size(); }
 
@@ -13715,6 +13518,12 @@ class tree_removal {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
+// The types of the objects that `directory` returns.
+using detail::atomic_file;
+using detail::file_reader;
+using detail::tree_removal;
+using detail::tree_walk;
+
 /// An open directory, and access to the files beneath it. No path leads out of the directory: not by `..`, not by a
 /// symbolic link, not through /proc, and not if another process replaces a directory by a link between a check and a
 /// use.
@@ -13807,7 +13616,7 @@ class directory {
   /// trees use `walk`.
   /// \throws also error{exec_errc::too_large} if a limit of `options` is exceeded; the list is never cut.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
-    detail::tree_walk walker = walk(path, options);
+    tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
     while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
@@ -13821,9 +13630,9 @@ class directory {
   }
 
   /// Returns an object that lists one entry at a time, in no particular order.
-  detail::tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
+  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
-    return detail::tree_walk(open_directory_fd(clean), clean, options);
+    return tree_walk(open_directory_fd(clean), clean, options);
   }
 
   /// Makes a directory and its missing parents. Does nothing if the directory exists.
@@ -13837,19 +13646,19 @@ class directory {
   /// return in between: for large trees use `removal`.
   /// \throws also error{exec_errc::not_found} if the entry does not exist; error{exec_errc::invalid_argument} for ".".
   void remove(std::string_view path) const {
-    detail::tree_removal work = removal(path);
+    tree_removal work = removal(path);
     while (!work.step()) continue;
   }
 
   /// Returns an object that removes the entry at `path` in steps.
-  detail::tree_removal removal(std::string_view path) const {
+  tree_removal removal(std::string_view path) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return detail::tree_removal(parent_fd(above, "remove", clean), name, clean);
+    return tree_removal(parent_fd(above, "remove", clean), name, clean);
   }
 
   /// Returns an object that removes everything in this directory in steps, but not the directory.
-  detail::tree_removal removal_of_all() const { return detail::tree_removal(open_directory_fd("."), "."); }
+  tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
 
   /// Renames `from` to `to`. An existing file at `to` is replaced. If `from` is a symbolic link, the link is renamed,
   /// not its target.
@@ -13885,32 +13694,32 @@ class directory {
   /// Opens a regular file for reading.
   /// \throws also error{exec_errc::not_a_file} for a FIFO, device, socket or directory, without blocking, and for a
   ///     symbolic link if `links` is `refuse`.
-  detail::file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
-    return detail::file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
+  file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
+    return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
   /// Reads a whole file.
   /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t max_bytes) const {
-    detail::file_reader reader = open_file(path);
+    file_reader reader = open_file(path);
     return reader.read_rest(max_bytes);
   }
 
   /// Begins a file, which becomes visible under its name when `atomic_file::commit` is called. Makes missing parents at
   /// once.
   /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name.
-  detail::atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
+  atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Begins a file whose unfinished content is stored in `staging`, a directory outside this tree on the same file
   /// system. If the program is killed, no unfinished file stays in this tree.
-  detail::atomic_file create_file(std::string_view path, const directory& staging) const {
+  atomic_file create_file(std::string_view path, const directory& staging) const {
     return create_in(path, staging.open_directory_fd("."));
   }
 
   /// Writes a file, whole or not at all.
   /// \param mode  the permission bits; by default those of the file that is replaced, or 0644 for a new file.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
-    detail::atomic_file file = create_file(path);
+    atomic_file file = create_file(path);
     file.write(content);
     file.commit(mode);
   }
@@ -13930,10 +13739,10 @@ class directory {
     return parent;
   }
 
-  detail::atomic_file create_in(std::string_view path, unique_fd staging) const {
+  atomic_file create_in(std::string_view path, unique_fd staging) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return detail::atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
+    return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
   }
 
   // Finds the deepest existing directory of the path, and then makes the missing directories below it.
@@ -16474,15 +16283,15 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
     requires std::default_initializable<Inner>
   = default;
   limit_output_layer(Inner inner, std::size_t max_bytes)
-      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), most_(max_bytes) {}
+      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), max_bytes_(max_bytes) {}
 
   std::optional<command_result> admit(command& c) {
-    c.reduce_kept_output(most_);
+    c.reduce_kept_output(max_bytes_);
     return std::nullopt;
   }
 
  private:
-  std::size_t most_ = 0;
+  std::size_t max_bytes_ = 0;
 };
 
 /// Limits the bytes that a result keeps of each output stream: `provider | limit_output(64 * 1024)`.
@@ -16494,15 +16303,15 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
 /// \par Cost          0 allocations, 1 comparison.
 class limit_output : public pipeable {
  public:
-  explicit limit_output(std::size_t max_bytes) : most_(max_bytes) {}
+  explicit limit_output(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   template <code_exec_environment Inner>
   limit_output_layer<Inner> attach(Inner inner) const {
-    return limit_output_layer<Inner>(std::move(inner), most_);
+    return limit_output_layer<Inner>(std::move(inner), max_bytes_);
   }
 
  private:
-  std::size_t most_;
+  std::size_t max_bytes_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -17582,8 +17391,8 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// \par Example       examples/10_python.cpp, examples/12_mcp_server.cpp
 class function : public detail::basic_definition<function> {
  public:
-  /// \param name         1 to 128 letters, digits, dots, dashes and underscores. Models need `[A-Za-z0-9_-]{1,64}`.
-  ///                     Python needs an identifier of 1 to 100 characters that is no keyword.
+  /// \param name         matches `[A-Za-z0-9_.-]{1,128}`, the rule of MCP. An agent accepts only `[A-Za-z0-9_-]{1,64}`.
+  ///                     Python accepts only an identifier of 1 to 100 characters that is no keyword.
   /// \param description  for the model, and for `help()` in Python.
   /// \param parts        the arguments (`argument`), and the handler as the last one. If the handler is a lambda that
   ///                     captures by value, it must be a named object: g++ before 13 would destroy the captures of a
@@ -18338,7 +18147,7 @@ class host_view {
   }
 
   /// Returns the value of a variable, or no value if it is not set. Docker treats an empty variable as not set; to do
-  /// the same, call `said` instead.
+  /// the same, call `value` instead.
   std::optional<std::string> variable(std::string_view name) const {
     const auto found = variables_.find(name);
     if (found == variables_.end()) return std::nullopt;
@@ -18346,12 +18155,12 @@ class host_view {
   }
 
   /// Returns the value of a variable, or an empty text if it is not set.
-  std::string said(std::string_view name) const { return variable(name).value_or(std::string()); }
+  std::string value(std::string_view name) const { return variable(name).value_or(std::string()); }
 
   /// Returns the user's home: the value of HOME, otherwise the home in the system's user database. Empty if both are
   /// missing.
   std::string home() const {
-    const std::string home = said("HOME");
+    const std::string home = value("HOME");
     return home.empty() ? home_ : home;
   }
 
@@ -19591,7 +19400,8 @@ class account_options {
   std::string sandbox_url;
   /// A PEM file of certificates that are trusted instead of the system's; empty to trust the system's.
   std::string ca_file;
-  dialect form = dialect::automatic;
+  /// The form of the calls that create and connect.
+  dialect api_dialect = dialect::automatic;
   /// The time limit of one call, from its beginning to the end of the response, including all retries. Default: 60
   /// seconds.
   std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
@@ -19601,7 +19411,7 @@ class account_options {
   /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   bool allow_plain_http = false;
   /// A limit on how often sandboxes are created; absent for no limit.
-  std::optional<rate_limiter> gate;
+  std::optional<rate_limiter> rate_limit;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -19757,7 +19567,7 @@ class connect_envelope {
 class connect_envelope_reader {
  public:
   /// \param max_bytes  the maximum size of a payload, in bytes.
-  explicit connect_envelope_reader(std::size_t max_bytes) noexcept : most_(max_bytes) {}
+  explicit connect_envelope_reader(std::size_t max_bytes) noexcept : max_bytes_(max_bytes) {}
 
   /// Takes the next envelope from the front of `input`.
   /// \param input   received bytes, cut anywhere. The function removes the bytes that it has used. Pass the remaining
@@ -19857,9 +19667,9 @@ class connect_envelope_reader {
       throw error(exec_errc::io_error, "Connect: an envelope is compressed, which nobody had offered",
                   net_errc::malformed);
     length_ = byte(1) << 24U | byte(2) << 16U | byte(3) << 8U | byte(4);
-    if (length_ > most_)
+    if (length_ > max_bytes_)
       throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(length_) + " bytes; the limit is " +
-                                            std::to_string(most_) + " bytes");
+                                            std::to_string(max_bytes_) + " bytes");
     is_end_ = (flags & 2U) != 0;
   }
 
@@ -19870,7 +19680,7 @@ class connect_envelope_reader {
     return {is_end_, payload};
   }
 
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::array<char, 5> head_{};
   std::size_t have_ = 0;
   std::uint32_t length_ = 0;
@@ -20267,7 +20077,7 @@ class folder_event {
 class folder_watch {
  public:
   folder_watch() = default;
-  folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
+  folder_watch(std::shared_ptr<detail::envd> daemon, cofferdam::detail::connect_stream stream);
 
   /// Waits for the next change.
   /// \return no value if the service has ended the stream.
@@ -20280,10 +20090,10 @@ class folder_watch {
   static std::optional<folder_event> parse(std::string_view text);
 
  private:
-  static awaitable<std::optional<folder_event>> next_of(std::shared_ptr<detail::envd> place,
+  static awaitable<std::optional<folder_event>> next_of(std::shared_ptr<detail::envd> daemon,
                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
-  std::shared_ptr<detail::envd> place_;
+  std::shared_ptr<detail::envd> daemon_;
   std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and destroyed on the environment's strand
 };
 
@@ -20517,7 +20327,7 @@ class envd;
 class process_follower {
  public:
   process_follower() = default;
-  process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
+  process_follower(std::shared_ptr<detail::envd> daemon, cofferdam::detail::connect_stream stream);
 
   /// Returns the next piece of the process's output, or the event of its end. After the end it returns no value.
   /// \throws error{exec_errc::not_found} if there is no such process.
@@ -20526,10 +20336,10 @@ class process_follower {
   awaitable<std::optional<process_event>> next();
 
  private:
-  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
+  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> daemon,
                                                          std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
-  std::shared_ptr<detail::envd> place_;
+  std::shared_ptr<detail::envd> daemon_;
   std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and destroyed on the environment's strand
 };
 
@@ -20792,8 +20602,8 @@ class surroundings {
   /// \throws error{exec_errc::invalid_argument} if the address of a proxy is invalid.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
-      const std::string value = said(small);
-      return value.empty() ? said(large) : value;
+      const std::string lower_case = value(small);
+      return lower_case.empty() ? value(large) : lower_case;
     };
     return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
@@ -20802,7 +20612,7 @@ class surroundings {
   const secret_string& key() const noexcept { return key_; }
   /// Returns the value of any variable except the key; empty if the variable is not set. E2B treats an empty variable
   /// as not set.
-  std::string said(std::string_view name) const {
+  std::string value(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;
   }
@@ -20842,11 +20652,11 @@ class account {
     account result;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
       if (!option.empty()) return option;
-      const std::string value = from.said(variable);
+      const std::string value = from.value(variable);
       return value.empty() ? std::string(otherwise) : value;
     };
     result.key_ = options.api_key.empty() ? from.key() : options.api_key;
-    const bool debug = from.said("E2B_DEBUG") == "true";
+    const bool debug = from.value("E2B_DEBUG") == "true";
     if (result.key_.empty() && !debug)
       throw error(exec_errc::invalid_argument,
                   "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
@@ -21254,14 +21064,14 @@ class provider {
   /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   provider& allow_plain_http();
   /// Sets the form of the calls that create and connect. Default: `dialect::automatic`.
-  provider& form(dialect which);
+  provider& api_dialect(dialect which);
   /// Sets the time limit of one call to the service, including its retries. More than zero. Default: 60 seconds.
   provider& request_timeout(std::chrono::milliseconds limit);
   /// Sets the pause before the first retry of a call. It is doubled for each further retry. More than zero. Default:
   /// 250 ms.
   provider& first_pause(std::chrono::milliseconds time);
   /// Limits how often sandboxes are created. All copies of the rate limiter share this limit.
-  provider& gate(rate_limiter limiter);
+  provider& rate_limit(rate_limiter limiter);
 
   /// Sets the template of the sandbox: its id or name, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);
@@ -21691,9 +21501,10 @@ class code {
 
   /// Sets the context in which the code runs. Default: the default context of the service, which all clients of the
   /// sandbox share.
+  /// \throws error{exec_errc::invalid_argument} if a language is set, because the context has one.
   code& in(const code_context& where);
-  /// Runs the code in the default context of this language: python, javascript, typescript, r, java or bash. Cannot be
-  /// combined with `in`.
+  /// Runs the code in the default context of this language: python, javascript, typescript, r, java or bash.
+  /// \throws error{exec_errc::invalid_argument} if a context is set.
   code& language(std::string name);
   /// Sets an environment variable for the run.
   code& variable(std::string name, std::string value);
@@ -21711,6 +21522,8 @@ class code {
   boost::json::object body() const;
 
  private:
+  void require_one_place() const;
+
   std::string source_;
   std::string context_;
   std::string language_;
@@ -22124,7 +21937,7 @@ class basic_local_environment {
   /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
-  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
   awaitable<void> write_file(std::string path, bytes_view content);
   /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
   template <std::same_as<bytes> Bytes>
@@ -25395,11 +25208,11 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The work that a caller's coroutine passes to another executor. The object is in the frame of the caller's coroutine,
 /// which exists until the work has ended.
-class errand {
+class remote_job {
  public:
-  errand() = default;
-  errand(const errand&) = delete;
-  errand& operator=(const errand&) = delete;
+  remote_job() = default;
+  remote_job(const remote_job&) = delete;
+  remote_job& operator=(const remote_job&) = delete;
 
   /// Runs the work and stores its result. Called on the other executor.
   virtual awaitable<void> work() = 0;
@@ -25407,13 +25220,13 @@ class errand {
   virtual void end_work() noexcept = 0;
 
  protected:
-  ~errand() = default;
+  ~remote_job() = default;
 };
 
 /// Runs `job` on the executor `to` and waits for its end. Called by a coroutine that runs on the executor `from`. This
 /// function does not depend on the type of the work, so it is compiled once.
 template <class = void>
-awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, errand& job);
+awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job);
 
 /// Awaits a coroutine and stores its result in `kept`.
 template <class T>
@@ -25422,11 +25235,11 @@ awaitable<void> keep_result(awaitable<T> work, std::optional<T>& kept) {
   kept.emplace(std::move(value));
 }
 
-/// An errand whose work is a function that returns `awaitable<T>`.
+/// A job whose work is a function that returns `awaitable<T>`.
 template <class T, class Work>
-class errand_for final : public errand {
+class remote_job_for final : public remote_job {
  public:
-  explicit errand_for(Work work) : work_(std::move(work)) {}
+  explicit remote_job_for(Work work) : work_(std::move(work)) {}
 
   awaitable<void> work() override {
     if constexpr (std::is_void_v<T>) {
@@ -25464,8 +25277,8 @@ auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> 
       co_return std::move(value);
     }
   }
-  errand_for<result, Work> job(std::move(work));
-  co_await travel(std::move(from), std::move(to), job);
+  remote_job_for<result, Work> job(std::move(work));
+  co_await run_remotely(std::move(from), std::move(to), job);
   if constexpr (!std::is_void_v<result>) co_return std::move(*job.value);
 }
 
@@ -31499,8 +31312,8 @@ class http_server_settings {
     return *this;
   }
   /// Sets the function that receives exceptions from request handlers. Default: none, and the exceptions are dropped.
-  http_server_settings& on_error(error_handler told) {
-    on_error_ = std::move(told);
+  http_server_settings& on_error(error_handler handler) {
+    on_error_ = std::move(handler);
     return *this;
   }
 
@@ -33126,8 +32939,7 @@ class sandbox_facts {
 /// A service on a further port of a sandbox, such as E2B's code interpreter on port 49999. Each sandbox has its own
 /// service, which is made at the first request. Before a request arrives here, the gateway has routed it and, if the
 /// sandbox is secured, has checked its token.
-/// \par Lifetime  destroyed after `close()` has ended, but before the environment object. The gateway gives `close()`
-///                one second and then closes the environment.
+/// \par Lifetime  destroyed after `close()` has ended, but before the environment object.
 /// \par Threads   the gateway's executor.
 class port_service {
  public:
@@ -33138,8 +32950,12 @@ class port_service {
 
   /// Handles one request, like a handler of `http_server`. Several requests may be handled concurrently.
   virtual awaitable<void> serve(http_call& call) = 0;
-  /// Ends the service's processes in the environment. The gateway calls it after the last `serve` has ended or was
-  /// cancelled, and does not cancel it.
+  /// Ends the service's processes in the environment. When the sandbox ends, the gateway cancels all `serve`
+  /// (terminal). It calls `close` of all services when the last `serve` has ended, and closes the environment
+  /// afterwards.
+  /// \par Cancellation  terminal, if the services have not ended one second after the end of the sandbox. One second
+  ///                    later the gateway closes the environment, even if a service has ignored the cancellation. If
+  ///                    a `serve` still runs after the first second, `close` is not called.
   virtual awaitable<void> close() = 0;
 };
 
@@ -33389,9 +33205,9 @@ struct sandbox_settings {
 };
 
 /// One slot in the limit of all keys, and one slot in the share of one key. The destructor returns both.
-class owner_place {
+class owner_slots {
  public:
-  owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
+  owner_slots(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
               std::shared_ptr<cofferdam::detail::async_semaphore> part, cofferdam::detail::held_permits of_owner,
               cofferdam::detail::held_permits of_all) noexcept
       : all_(std::move(total_slots)),
@@ -33413,12 +33229,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   enum class state { running, paused, ended };
 
   served_sandbox(asio::any_io_executor executor, const e2b_gateway::options& options, sandbox_settings settings,
-                 opened_environment opened, std::unique_ptr<owner_place> place)
+                 opened_environment opened, std::unique_ptr<owner_slots> slots)
       : executor_(executor),
         options_(options),
         settings_(std::move(settings)),
         opened_(std::move(opened)),
-        place_(std::move(place)),
+        slots_(std::move(slots)),
         paths_(options.home(), opened_.workspace().empty() ? options.workspace() : opened_.workspace()),
         tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
         changed_(executor),
@@ -33568,10 +33384,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// \throws the exceptions of closing the services and the environment.
   static awaitable<void> close(std::shared_ptr<served_sandbox> self) {
     self->end();
-    // Some services may end only when the environment is closed. So the wait for them is limited here, and continues
-    // below.
     const auto services = std::make_shared<cofferdam::detail::joined_tasks>(self->executor_);
-    services->spawn(close_services(self));
+    services->spawn(close_services(self, services));
+    co_await cofferdam::detail::joined_tasks::wait(services, patience);
+    services->cancel();
+    // A service that ignores the cancellation may wait for the guest, for example in a paused environment. It ends only
+    // when the environment is closed. So the wait is limited here too, and continues below.
     co_await cofferdam::detail::joined_tasks::wait(services, patience);
     std::exception_ptr failure;
     try {
@@ -33584,6 +33402,8 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }
+    while (self->serving_ != 0) co_await self->changed_.wait();
+    self->services_.clear();
     self->tasks_->cancel();
     try {
       co_await cofferdam::detail::joined_tasks::join(self->tasks_);
@@ -33593,7 +33413,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     self->watchers_.clear();
     self->processes_.clear();
     self->ended_.clear();
-    self->place_.reset();
+    self->slots_.reset();
     self->is_closed_ = true;
     self->changed_.notify();
     if (failure) std::rethrow_exception(failure);
@@ -33622,21 +33442,18 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     served_sandbox& of_;
   };
 
-  // The time that services have to end before the environment is closed.
+  // The time that the services have to end before they are cancelled, and again before the environment is closed.
   static constexpr std::chrono::milliseconds patience{1000};
 
-  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self) {
-    while (self->serving_ != 0) co_await self->changed_.wait();
-    std::exception_ptr failure;
-    for (auto& [port, service] : self->services_) {
-      try {
-        if (service) co_await service->close();
-      } catch (...) {
-        failure = std::current_exception();
-      }
+  /// Waits until no request is served, and then closes all services at the same time, each in a task of `closing`.
+  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self,
+                                        std::shared_ptr<cofferdam::detail::joined_tasks> closing) {
+    while (self->serving_ != 0) {
+      const cofferdam::detail::wait_result result = co_await self->changed_.wait();
+      if (result == cofferdam::detail::wait_result::cancelled) co_return;
     }
-    self->services_.clear();
-    if (failure) std::rethrow_exception(failure);
+    for (const auto& [port, service] : self->services_)
+      if (service) closing->spawn(service->close());
   }
 
   static awaitable<void> ended(std::shared_ptr<served_sandbox> self) {
@@ -33671,7 +33488,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   const e2b_gateway::options& options_;
   sandbox_settings settings_;
   opened_environment opened_;
-  std::unique_ptr<owner_place> place_;
+  std::unique_ptr<owner_slots> slots_;
   guest_paths paths_;
   metadata_store metadata_;
   std::shared_ptr<cofferdam::detail::joined_tasks> tasks_;
@@ -33727,7 +33544,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
         opener_(std::move(opener)),
         options_(std::move(options)),
         router_(options_.domain(), hosts_of(options_)),
-        places_(std::make_shared<cofferdam::detail::async_semaphore>(executor, options_.sandboxes())),
+        slots_(std::make_shared<cofferdam::detail::async_semaphore>(executor, options_.sandboxes())),
         memory_(executor, options_.memory(), options_.message()),
         watches_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
         closings_(std::make_shared<cofferdam::detail::joined_tasks>(executor)) {
@@ -33782,15 +33599,15 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     const std::shared_ptr<cofferdam::detail::async_semaphore> part = self->share_of(settings.owner, share);
     if (!part->try_acquire(1)) throw too_many(share);
     cofferdam::detail::held_permits of_owner(*part, 1);
-    if (!self->places_->try_acquire(1)) throw too_many(max_sandboxes);
-    auto place = std::make_unique<owner_place>(self->places_, part, std::move(of_owner),
-                                               cofferdam::detail::held_permits(*self->places_, 1));
+    if (!self->slots_->try_acquire(1)) throw too_many(max_sandboxes);
+    auto slots = std::make_unique<owner_slots>(self->slots_, part, std::move(of_owner),
+                                               cofferdam::detail::held_permits(*self->slots_, 1));
     opened_environment opened = co_await self->opener_();
     settings.id = sandbox_id_text();
     settings.number = ++self->made_;
     const bool cannot_pause = settings.pauses_at_end && !opened.environment().can_suspend();
     auto sandbox = std::make_shared<served_sandbox>(self->executor_, self->options_, std::move(settings),
-                                                    std::move(opened), std::move(place));
+                                                    std::move(opened), std::move(slots));
     if (self->is_over_ || cannot_pause) {
       self->close(sandbox);
       if (cannot_pause)
@@ -33896,7 +33713,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   e2b_gateway::options options_;
   request_router router_;
   std::shared_ptr<cofferdam::detail::async_semaphore>
-      places_;  // shared, because a sandbox returns its slot and may outlive this object
+      slots_;  // shared, because a sandbox returns its slot and may outlive this object
   std::map<cofferdam::detail::sha256_digest, std::weak_ptr<cofferdam::detail::async_semaphore>>
       shares_;  // one semaphore for each owner that has sandboxes
   memory_budget memory_;
@@ -34020,7 +33837,7 @@ class api_fields {
     return pairs;
   }
   /// Returns true if the member exists and is not null, `false`, or an empty object or list.
-  bool says_something(std::string_view name) const noexcept {
+  bool has_value(std::string_view name) const noexcept {
     const boost::json::value* const found = find(name);
     if (found == nullptr) return false;
     if (found->is_bool()) return found->get_bool();
@@ -34114,14 +33931,14 @@ class list_filter {
     }
     if (is_old) {
       paused_ = false;
-      most_ = SIZE_MAX;
+      limit_ = SIZE_MAX;
       return;
     }
     if (const auto limit = query.find("limit")) {
       const auto number = number_from<std::size_t>(*limit);
       if (!number || *number < 1 || *number > 100)
         throw http_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
-      most_ = *number;
+      limit_ = *number;
     }
     if (const auto token = query.find("nextToken"); token && !token->empty()) {
       const auto number = number_from<std::uint64_t>(*token);
@@ -34145,7 +33962,7 @@ class list_filter {
     if (!behind_) return true;
     return is_ascending_ ? sandbox.settings().number > *behind_ : sandbox.settings().number < *behind_;
   }
-  std::size_t most() const noexcept { return most_; }
+  std::size_t limit() const noexcept { return limit_; }
   bool is_ascending() const noexcept { return is_ascending_; }
 
  private:
@@ -34159,7 +33976,7 @@ class list_filter {
   }
   string_pairs metadata_;
   std::string template_;
-  std::size_t most_ = 100;
+  std::size_t limit_ = 100;
   std::optional<std::uint64_t> behind_;
   bool running_ = true;
   bool paused_ = true;
@@ -34308,7 +34125,7 @@ class control_plane {
       if (resume->is_object() && api_fields(resume->get_object()).boolean("enabled").value_or(false))
         throw http_refusal(400, "autoResume: this gateway does not offer it");
     for (const std::string_view name : {"network", "volumeMounts", "mcp", "iam"})
-      if (fields.says_something(name))
+      if (fields.has_value(name))
         throw http_refusal(400, std::string(name) + ": this gateway does not offer it; leave it out");
   }
 
@@ -34326,11 +34143,11 @@ class control_plane {
       return a->settings().number > b->settings().number;
     });
     boost::json::array listed;
-    for (std::size_t i = 0; i < matching.size() && i < filter.most(); ++i)
+    for (std::size_t i = 0; i < matching.size() && i < filter.limit(); ++i)
       listed.push_back(listed_object(*matching[i]));
     http_reply reply = json_reply(200, listed);
-    if (matching.size() > filter.most())
-      reply.field("X-Next-Token", std::to_string(matching[filter.most() - 1]->settings().number));
+    if (matching.size() > filter.limit())
+      reply.field("X-Next-Token", std::to_string(matching[filter.limit() - 1]->settings().number));
     if (!is_old) reply.field("X-Total-Running", std::to_string(running));
     return reply;
   }
@@ -34641,7 +34458,7 @@ class huffman_code {
   /// \param taken  receives the length of the code in bits.
   /// \return the symbol, `incomplete` or `invalid`.
   int decode(std::uint64_t bits, unsigned size, unsigned& taken) const noexcept {
-    const directory_entry quick = table_[bits & (table_size - 1)];
+    const table_row quick = table_[bits & (table_size - 1)];
     if (quick.length != 0 && quick.length <= size) {
       taken = quick.length;
       return quick.symbol;
@@ -34668,13 +34485,13 @@ class huffman_code {
  private:
   static constexpr unsigned table_bits = 9;
   static constexpr std::size_t table_size = std::size_t{1} << table_bits;
-  struct directory_entry {
+  struct table_row {
     std::uint16_t symbol = 0;
     std::uint8_t length = 0;  // 0 means that the code has more than `table_bits` bits
   };
 
   void fill_table() noexcept {
-    table_.fill(directory_entry());
+    table_.fill(table_row());
     unsigned code = 0;
     std::size_t index = 0;
     for (unsigned length = 1; length <= table_bits; ++length, code <<= 1U) {
@@ -34682,14 +34499,14 @@ class huffman_code {
         std::size_t reversed = 0;  // the stream has the first bit of a code in the lowest position
         for (unsigned bit = 0; bit < length; ++bit) reversed |= std::size_t{(code >> bit) & 1U} << (length - 1 - bit);
         for (std::size_t at = reversed; at < table_size; at += std::size_t{1} << length)
-          table_[at] = directory_entry{symbols_[index], static_cast<std::uint8_t>(length)};
+          table_[at] = table_row{symbols_[index], static_cast<std::uint8_t>(length)};
       }
     }
   }
 
   std::array<std::uint16_t, longest + 1> counts_{};
   std::array<std::uint16_t, 288> symbols_{};
-  std::array<directory_entry, table_size> table_{};
+  std::array<table_row, table_size> table_{};
 };
 
 /// A decoder for gzip. It does no I/O: the input is pieces of the compressed stream, cut anywhere, and the output is
@@ -34711,7 +34528,7 @@ class gzip_decoder {
 
   /// \param max_bytes  the maximum size of the content in bytes. It protects against a small stream with a very large
   ///                   content.
-  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), most_(max_bytes) {}
+  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), max_bytes_(max_bytes) {}
 
   /// Sets the next piece of the compressed stream.
   /// \param piece  kept by the caller until `next` returns `need_input`.
@@ -34795,8 +34612,8 @@ class gzip_decoder {
   // ---- output ----
   bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
   void write(std::byte value) {
-    if (total_ == most_)
-      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
+    if (total_ == max_bytes_)
+      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(max_bytes_) + " bytes");
     ++total_;
     window_[written_++ % window_size] = value;
   }
@@ -35063,7 +34880,7 @@ class gzip_decoder {
   }
 
   std::vector<std::byte> window_;
-  std::uint64_t most_;
+  std::uint64_t max_bytes_;
   bytes_view input_;
   bytes_view output_;
   std::uint64_t bits_ = 0;
@@ -35632,8 +35449,9 @@ class files_endpoint {
     name = one_line(name.substr(name.rfind('/') + 1));
     for (char& c : name)
       if (c == '"' || c == '\\') c = '_';
-    head.field("Content-Disposition", "inline; filename=\"" + name + "\"");
-    // The content is untrusted, so a browser must not guess another type from it.
+    // The content is untrusted. A browser must not show it, because a script in it would run in the gateway's origin,
+    // and must not guess another type. envd sends `inline`; E2B's SDKs do not read the field.
+    head.field("Content-Disposition", "attachment; filename=\"" + name + "\"");
     head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
     co_await call_.begin(std::move(head), header->size());
     std::uint64_t left = header->size();
@@ -37297,7 +37115,7 @@ class interpreter_output {
   /// Adds a piece of output.
   /// \return a line; an empty text if there is no complete character yet.
   std::string take(bytes_view piece) {
-    told_ += piece.size();
+    received_ += piece.size();
     held_ += as_text(piece);
     const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
     std::string result = line(std::string_view(held_).substr(0, whole));
@@ -37308,7 +37126,7 @@ class interpreter_output {
   /// \param captured  the output of the whole execution; its middle may have been left out.
   std::string finish(const captured_output& captured) {
     const bytes_view head(captured.head());
-    held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
+    held_ += as_text(head.subspan(received_ < head.size() ? received_ : head.size()));
     if (captured.cut() == 0) return line(held_);
     std::string text(cofferdam::detail::without_cut_end(held_));
     text += captured_output::cut_marker(captured.cut(), captured.total());
@@ -37328,7 +37146,7 @@ class interpreter_output {
 
   std::string_view type_;
   std::string held_;
-  std::size_t told_ = 0;
+  std::size_t received_ = 0;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
@@ -37356,11 +37174,13 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// sandbox.
 class interpreter_memory {
  public:
-  explicit interpreter_memory(std::size_t max_bytes) noexcept : most_(max_bytes), left_(max_bytes) {}
+  explicit interpreter_memory(std::size_t max_bytes) noexcept : max_bytes_(max_bytes), left_(max_bytes) {}
   /// Makes the part of one sandbox: a quarter of the whole, but at least room for one request.
   /// \param request  the maximum size of one request, in bytes.
   interpreter_memory(std::shared_ptr<interpreter_memory> parent, std::size_t request) noexcept
-      : all_(std::move(parent)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
+      : all_(std::move(parent)),
+        max_bytes_(std::min(all_->max_bytes_, std::max(all_->max_bytes_ / 4, request))),
+        left_(max_bytes_) {}
 
   bool take(std::size_t size) noexcept {
     if (left_ < size) return false;
@@ -37375,7 +37195,7 @@ class interpreter_memory {
 
  private:
   std::shared_ptr<interpreter_memory> all_;
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t left_;
 };
 
@@ -39243,7 +39063,8 @@ class server_options {
     version_ = std::move(text);
     return *this;
   }
-  /// Sets a paragraph of instructions for the model. Default: none.
+  /// Sets a paragraph of instructions for the model; an empty text is left out. Default: a few sentences that say which
+  /// of the server's tools to use for which task; none if the server has neither `code_exec` nor `run_python`.
   server_options& instructions(std::string text) {
     instructions_ = std::move(text);
     return *this;
@@ -39406,9 +39227,9 @@ class server_options {
     return *this;
   }
   /// Sets a callable that receives failures which are not reported to clients. It must not throw. Default: none.
-  /// \param told  receives the name of the failed operation and the exception.
-  server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> told) {
-    on_error_ = std::move(told);
+  /// \param handler  receives the name of the failed operation and the exception.
+  server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> handler) {
+    on_error_ = std::move(handler);
     return *this;
   }
 
@@ -39638,7 +39459,8 @@ class server {
   /// \par Cancellation  terminal: ends all work of the client, and then throws error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
-  /// Serves one client over any stream, with one message per line, until the stream ends.
+  /// Serves one client over any stream, with one message per line, until the stream ends. `make_byte_stream` makes a
+  /// stream from two pipes.
   /// \par Cancellation  terminal, as for `serve_stdio`.
   awaitable<void> serve(byte_stream client);
 
@@ -39714,6 +39536,224 @@ class server {
 
 // The headers for a program that offers tools to agents as an MCP server (Model Context Protocol).
 
+
+// ---- cofferdam/detail/core/without_sigpipe.hpp ----
+
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include <pthread.h>
+#include <sys/types.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Makes a system call that writes to a pipe or a socket. If the other end is closed, the call fails with EPIPE and the
+/// program receives no SIGPIPE. The program's own handling of this signal stays unchanged. This function is for system
+/// calls without a flag for this purpose; send(2) has MSG_NOSIGNAL.
+/// \param call  a callable that makes the system call, sets `errno` and returns its result, as write(2) does.
+template <class Call>
+ssize_t without_sigpipe(Call call) noexcept {
+  sigset_t broken;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&broken);
+  ::sigaddset(&broken, SIGPIPE);
+  ::sigpending(&pending);
+  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
+  const ssize_t written = call();
+  const int number = errno;
+  if (written < 0 && number == EPIPE && !was_pending) {
+    const timespec now{};
+    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = number;
+  return written;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/stream_errors.hpp ----
+
+
+#include <asio/error.hpp>
+
+#include <string>
+#include <system_error>
+
+#include <poll.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns the error for a failed operation on a stream.
+/// \param closed  true if this program has closed the stream. An aborted operation is then reported as an I/O error,
+///                not as a cancellation.
+inline error stream_error(const std::string& peer, const char* doing, std::error_code cause, bool closed) {
+  if (closed)
+    return error(exec_errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
+  if (cause == asio::error::operation_aborted)
+    return error(exec_errc::cancelled, peer + ": cancelled while " + doing, cause);
+  return error(exec_errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
+}
+
+/// Returns true if a descriptor has nothing to read and its peer has not closed it. Does not wait.
+inline bool is_quiet_descriptor(int fd) noexcept {
+  if (fd < 0) return false;
+  pollfd polled{};
+  polled.fd = fd;
+  polled.events = POLLIN | POLLRDHUP;
+  return ::poll(&polled, 1, 0) == 0;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/pair_stream.hpp ----
+
+
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A stream made of a readable and a writable object, for example two pipes of a child process. It also owns an object
+/// that must live as long as both, for example the child process.
+template <class Readable, class Writable, class Owner>
+class pair_stream final : public byte_stream::implementation {
+ public:
+  pair_stream(Readable readable, Writable writable, std::string peer, Owner owner)
+      : owner_(std::move(owner)),
+        readable_(std::move(readable)),
+        writable_(std::move(writable)),
+        peer_(std::move(peer)) {
+    if constexpr (is_descriptor<Writable>) writable_.native_non_blocking(true);
+  }
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
+    std::error_code failure;
+    const asio::mutable_buffer room(into.data(), into.size());
+    const std::size_t count =
+        co_await readable_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure == asio::error::eof) co_return 0;
+    if (failure) throw stream_error(peer_, "reading", failure, closed_);
+    co_return count;
+  }
+
+  awaitable<void> write(bytes_view data) override {
+    if (write_closed_) throw stream_error(peer_, "writing", asio::error::broken_pipe, closed_);
+    std::error_code failure;
+    if constexpr (is_descriptor<Writable>) {
+      while (!data.empty() && !failure) {
+        const ssize_t written =
+            without_sigpipe([&] { return ::write(writable_.native_handle(), data.data(), data.size()); });
+        if (written >= 0) {
+          data = data.subspan(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {
+          co_await writable_.async_wait(asio::posix::stream_descriptor::wait_write,
+                                        asio::redirect_error(asio::use_awaitable, failure));
+          if (write_closed_) failure = asio::error::operation_aborted;
+        } else if (errno != EINTR) {
+          failure = std::error_code(errno, std::system_category());
+        }
+      }
+    } else {
+      const asio::const_buffer content(data.data(), data.size());
+      co_await asio::async_write(writable_, content, asio::redirect_error(asio::use_awaitable, failure));
+    }
+    if (failure) throw stream_error(peer_, "writing", failure, closed_);
+  }
+
+  awaitable<void> shutdown_send() override {
+    close_write_end();
+    co_return;
+  }
+
+  void close() noexcept override {
+    closed_ = true;
+    close_write_end();
+    try {
+      readable_.close();
+    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
+    }
+  }
+
+  bool is_quiet() noexcept override {
+    if (closed_ || write_closed_) return false;
+    if constexpr (is_descriptor<Readable>) return is_quiet_descriptor(readable_.native_handle());
+    return true;
+  }
+
+ private:
+  template <class End>
+  static constexpr bool is_descriptor = std::same_as<End, asio::posix::stream_descriptor>;
+
+  void close_write_end() noexcept {
+    if (std::exchange(write_closed_, true)) return;
+    try {
+      writable_.close();
+    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
+    }
+  }
+
+  Owner owner_;
+  Readable readable_;
+  Writable writable_;
+  std::string peer_;
+  bool write_closed_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/make_byte_stream.hpp ----
+
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// Makes a stream from a readable and a writable object, for example from two pipes:
+///
+///     byte_stream client = make_byte_stream(asio::posix::stream_descriptor(executor, in),
+///                                           asio::posix::stream_descriptor(executor, out), "the client");
+///     co_await server.serve(std::move(client));  // an mcp::server
+///
+/// \param readable  models Asio's AsyncReadStream and has `close()`. The stream takes it over.
+/// \param writable  models Asio's AsyncWriteStream and has `close()`. The stream takes it over. If it is an
+///                  `asio::posix::stream_descriptor`, it becomes non-blocking, and writing raises no SIGPIPE.
+/// \param peer      the name of the other side, for error messages.
+/// \param owner     an object that must live as long as both, for example the child process. It is destroyed after
+///                  them.
+template <class Readable, class Writable, class Owner = std::nullptr_t>
+  requires(std::is_object_v<Readable> && std::is_object_v<Writable> && std::is_object_v<Owner>)
+byte_stream make_byte_stream(Readable readable, Writable writable, std::string peer, Owner owner = Owner()) {
+  return byte_stream(std::make_unique<detail::pair_stream<Readable, Writable, Owner>>(
+      std::move(readable), std::move(writable), std::move(peer), std::move(owner)));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/net/tls_listener.hpp ----
 
@@ -41292,7 +41332,7 @@ class basic_running_command final : public end_listener {
       : registry_(std::move(registry)),
         limits_(limits),
         started_(started),
-        life_(pace),
+        lifecycle_(pace),
         sources_{source(limits.kept_output), source(limits.kept_output)},
         changed_(executor) {
     registry_->add(this);
@@ -41304,7 +41344,7 @@ class basic_running_command final : public end_listener {
   /// Completes the construction. Must be called first.
   /// \param whole      a pointer to this object that shares ownership of the object that contains it.
   /// \param transport  must live as long as this object.
-  void live_in(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
+  void attach(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
     self_ = std::move(whole);
     transport_ = &transport;
   }
@@ -41320,18 +41360,18 @@ class basic_running_command final : public end_listener {
 
   /// Ends the command: sends SIGTERM, and after the grace period SIGKILL. Only the first reason counts.
   void end(end_reason reason) {
-    life_.end_asked(reason);
+    lifecycle_.end_asked(reason);
     proceed();
   }
 
   /// Sends SIGKILL now.
   void kill() noexcept {
-    if (life_.kill_asked()) transport_->kill();
+    if (lifecycle_.kill_asked()) transport_->kill();
   }
 
   /// From now on, reads all output as it arrives, and keeps it for the result.
   void drain() {
-    life_.drain();
+    lifecycle_.drain();
     proceed();
   }
 
@@ -41343,7 +41383,7 @@ class basic_running_command final : public end_listener {
   /// Sends SIGKILL and keeps no more output, for destructors. Event handlers later complete the command.
   void abandon() noexcept {
     if (settled()) return;
-    life_.note_end(end_reason::closed);
+    lifecycle_.note_end(end_reason::closed);
     try {
       kill();
       close_input();
@@ -41356,12 +41396,12 @@ class basic_running_command final : public end_listener {
   }
 
   /// Returns true if the result exists.
-  bool finished() const noexcept { return life_.is_finished(); }
+  bool finished() const noexcept { return lifecycle_.is_finished(); }
   /// Returns true if the result exists and no process of the command is left.
-  bool settled() const noexcept { return life_.is_settled(); }
+  bool settled() const noexcept { return lifecycle_.is_settled(); }
   /// Returns true if no process of the command is left, or if this cannot be found out any more.
-  bool over() const noexcept { return life_.is_over(); }
-  end_reason ended_by() const noexcept { return life_.ended_by(); }
+  bool over() const noexcept { return lifecycle_.is_over(); }
+  end_reason ended_by() const noexcept { return lifecycle_.ended_by(); }
   const command_result& result() const noexcept { return result_; }
   command_result take_result() { return std::move(result_); }
 
@@ -41436,7 +41476,7 @@ class basic_running_command final : public end_listener {
         co_return output_chunk(index == 0 ? output_stream::out : output_stream::err, std::move(data));
       }
       proceed();
-      if (life_.has_all_output()) co_return output_chunk();
+      if (lifecycle_.has_all_output()) co_return output_chunk();
       arm(0);
       arm(1);
       const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
@@ -41496,7 +41536,7 @@ class basic_running_command final : public end_listener {
       cannot_watch(failure);
       lose_output(index);
     }
-    if (life_.takes_output()) {
+    if (lifecycle_.takes_output()) {
       pump(index);
       proceed();
     } else {
@@ -41529,7 +41569,7 @@ class basic_running_command final : public end_listener {
     sources_[0].end = std::move(output);
     sources_[1].end = std::move(error);
     for (std::size_t index = 0; index < 2; ++index)
-      if (!sources_[index].end) life_.lost(index);
+      if (!sources_[index].end) lifecycle_.lost(index);
   }
 
   /// Writes the first content of the input, and then closes the input, unless it stays open.
@@ -41544,29 +41584,29 @@ class basic_running_command final : public end_listener {
   /// Returns the result before it is complete. The transport may set everything except the output and the duration.
   command_result& mutable_result() noexcept { return result_; }
   /// Called when the transport has stored the exit status in the result.
-  void status_known() noexcept { life_.status_known(); }
+  void status_known() noexcept { lifecycle_.status_known(); }
   /// Called when something else has ended the command, for this reason.
-  void note_end(end_reason reason) noexcept { life_.note_end(reason); }
+  void note_end(end_reason reason) noexcept { lifecycle_.note_end(reason); }
 
   /// Called when the command itself has ended.
   void exited() {
-    life_.exited();
+    lifecycle_.exited();
     proceed();
   }
 
   /// Called when the command itself has ended, while other processes of it continue. The result gets the output that is
   /// in the pipes now. Later output is read and discarded, so that these processes do not block.
   void left_running() {
-    life_.left_running(std::chrono::steady_clock::now(), standing());
+    lifecycle_.left_running(std::chrono::steady_clock::now(), standing());
     proceed();
   }
 
   void grace_over() {
-    life_.grace_over();
+    lifecycle_.grace_over();
     proceed();
   }
   void linger_over() {
-    life_.linger_over();
+    lifecycle_.linger_over();
     proceed();
   }
 
@@ -41575,7 +41615,7 @@ class basic_running_command final : public end_listener {
   void conclude() {
     if (over()) return;
     transport_->conclude();
-    life_.nothing_left(std::chrono::steady_clock::now(), standing());
+    lifecycle_.nothing_left(std::chrono::steady_clock::now(), standing());
     proceed();
   }
 
@@ -41606,7 +41646,7 @@ class basic_running_command final : public end_listener {
   }
 
   void take_what_is_there() {
-    if (!life_.takes_output()) return;
+    if (!lifecycle_.takes_output()) return;
     for (std::size_t index = 0; index < 2; ++index) pump(index);
   }
 
@@ -41625,7 +41665,7 @@ class basic_running_command final : public end_listener {
 
   /// Performs the actions that the state machine returns.
   void proceed() {
-    for (action due = life_.next(); due != action::none; due = life_.next()) perform(due);
+    for (action due = lifecycle_.next(); due != action::none; due = lifecycle_.next()) perform(due);
   }
 
   void proceed_quietly() noexcept {
@@ -41638,7 +41678,7 @@ class basic_running_command final : public end_listener {
   void perform(action due) {
     switch (due) {
       case action::none: break;
-      case action::ask_to_end: transport_->end(life_.asked_for()); break;
+      case action::ask_to_end: transport_->end(lifecycle_.asked_for()); break;
       case action::kill: transport_->kill(); break;
       case action::wait_grace: transport_->wait_grace(); break;
       case action::wait_linger: transport_->wait_linger(); break;
@@ -41653,7 +41693,7 @@ class basic_running_command final : public end_listener {
 
   void wake() noexcept { changed_.notify(); }
 
-  bool has_ended(std::size_t index) const noexcept { return life_.output_state(index) == output_state::ended; }
+  bool has_ended(std::size_t index) const noexcept { return lifecycle_.output_state(index) == output_state::ended; }
 
   command_lifecycle::amounts standing() noexcept {
     command_lifecycle::amounts unread{};
@@ -41673,7 +41713,7 @@ class basic_running_command final : public end_listener {
 
   void arm(std::size_t index) {
     source& from = sources_[index];
-    const output_state its = life_.output_state(index);
+    const output_state its = lifecycle_.output_state(index);
     if (from.armed || its == output_state::ended || (its == output_state::complete && !finished())) return;
     from.armed = true;
     from.end->wait(kept(), index);
@@ -41689,17 +41729,17 @@ class basic_running_command final : public end_listener {
   /// nothing is available now.
   ssize_t read_once(std::size_t index) {
     source& from = sources_[index];
-    const std::size_t max_bytes = life_.allowance(index, command_registry::scratch_size);
+    const std::size_t max_bytes = lifecycle_.allowance(index, command_registry::scratch_size);
     const ssize_t got = max_bytes == 0 ? 0 : from.end->read(registry_->scratch(), max_bytes);
     if (got > 0 && !finished()) from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
-    life_.took(index, got);
+    lifecycle_.took(index, got);
     if (got > 0) return got;
     if (has_ended(index)) from.end->close();
-    return life_.output_state(index) == output_state::open ? -1 : 0;
+    return lifecycle_.output_state(index) == output_state::open ? -1 : 0;
   }
 
   bytes take_piece(std::size_t index) {
-    if (life_.output_state(index) != output_state::open) return {};
+    if (lifecycle_.output_state(index) != output_state::open) return {};
     const ssize_t got = read_once(index);
     if (got <= 0) return {};
     return {registry_->scratch(), registry_->scratch() + got};
@@ -41720,7 +41760,7 @@ class basic_running_command final : public end_listener {
 
   /// Stops reading from an output.
   void lose_output(std::size_t index) noexcept {
-    life_.lost(index);
+    lifecycle_.lost(index);
     if (sources_[index].end) sources_[index].end->close();
   }
 
@@ -41763,13 +41803,13 @@ class basic_running_command final : public end_listener {
 
   void fill_result() {
     result_.out(sources_[0].collected.take()).err(sources_[1].collected.take());
-    result_.duration(life_.ended_at() - started_);
+    result_.duration(lifecycle_.ended_at() - started_);
     advise_without_sudo(result_);
     if (result_.kind() != error_kind::none) return;  // the command never ran, and the reason is already set
     if (ended_by() == end_reason::timeout) {
       result_.kind(error_kind::timeout);
       result_.reason(timeout_reason(*limits_.timeout));
-    } else if (!life_.has_status()) {
+    } else if (!lifecycle_.has_status()) {
       transport_->describe_unknown_status(result_);
     }
   }
@@ -41779,7 +41819,7 @@ class basic_running_command final : public end_listener {
   std::chrono::steady_clock::time_point started_;
   command_transport* transport_ = nullptr;
   std::weak_ptr<basic_running_command> self_;
-  command_lifecycle life_;
+  command_lifecycle lifecycle_;
   std::unique_ptr<input_end> input_;
   std::array<source, 2> sources_;
   unique_fd terminal_;
@@ -41815,7 +41855,7 @@ std::shared_ptr<Transport> make_command(const asio::any_io_executor& executor,
                                         std::chrono::steady_clock::time_point started, Arguments&&... arguments) {
   const auto both = std::make_shared<command_with_transport<Transport>>(executor, std::move(registry), limits, started,
                                                                         std::forward<Arguments>(arguments)...);
-  both->command.live_in(std::shared_ptr<running_command>(both, &both->command), both->transport);
+  both->command.attach(std::shared_ptr<running_command>(both, &both->command), both->transport);
   return std::shared_ptr<Transport>(both, &both->transport);
 }
 
@@ -44592,7 +44632,7 @@ inline error violation(const std::string& what) {
 class frame_decoder {
  public:
   /// \param max_bytes  the maximum size of a payload in bytes.
-  explicit frame_decoder(std::size_t max_bytes = max_payload) : most_(max_bytes) {}
+  explicit frame_decoder(std::size_t max_bytes = max_payload) : max_bytes_(max_bytes) {}
 
   /// Returns the memory for the next bytes of the stream; never empty. Invalidates the last frame.
   std::span<std::byte> room() {
@@ -44619,7 +44659,7 @@ class frame_decoder {
     std::uint32_t job = 0;
     std::memcpy(&size, at, sizeof size);
     std::memcpy(&job, at + 5, sizeof job);
-    if (size > most_) throw violation("a frame of " + std::to_string(size) + " bytes");
+    if (size > max_bytes_) throw violation("a frame of " + std::to_string(size) + " bytes");
     needed_ = header_size + size;
     if (end_ - begin_ < needed_) return std::nullopt;
     begin_ += needed_;
@@ -44632,7 +44672,7 @@ class frame_decoder {
 
  private:
   bytes buffer_;
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t needed_ = 0;
@@ -46467,7 +46507,7 @@ class warden_settings {
   std::chrono::milliseconds heartbeat{0};
   /// The name of the sandbox for error messages, for example `the container x`. Leave it empty if the errors of the
   /// stream already name the sandbox.
-  std::string place;
+  std::string peer_name;
   /// A function that is called if the warden does not answer pings, on the session's executor. It may call
   /// `warden_session::lose` to end the session. If it does not, pings continue.
   std::function<void()> silent;
@@ -46832,8 +46872,8 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   }
 
   void link_lost(const error& reason) override {
-    if (settings_.place.empty()) return lose(reason);
-    lose(error(exec_errc::provider_lost, "lost " + settings_.place + ": " + reason.what(), reason.cause()));
+    if (settings_.peer_name.empty()) return lose(reason);
+    lose(error(exec_errc::provider_lost, "lost " + settings_.peer_name + ": " + reason.what(), reason.cause()));
   }
 
   void fail_all(const error& reason) noexcept {
@@ -47364,6 +47404,7 @@ inline std::string turns_left_prompt(std::size_t left) {
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47379,7 +47420,8 @@ class session_tools {
   /// Makes the descriptions of all tools. Adds the tool `finish` before, if the agent needs it. A later call does
   /// nothing unless a tool was added since.
   /// \param environment  the environment in which `finish` works. It must outlive this object.
-  /// \throws error{exec_errc::invalid_argument} if two tools have the same name.
+  /// \throws error{exec_errc::invalid_argument} if two tools have the same name, or if a name does not match
+  ///     `[A-Za-z0-9_-]{1,64}`.
   void prepare(const agent& who, any_environment& environment) {
     if (descriptions_ && descriptions_->size() == tools_.size()) return;
     const bool has_end =
@@ -47387,6 +47429,9 @@ class session_tools {
     if (!has_end && !who.is_text_finish()) tools_.emplace_back(tools::finish(environment));
     std::vector<chat_tool> list;
     for (const tools::any_tool& each : tools_) {
+      if (!is_name_for_models(each.name()))
+        throw error(exec_errc::invalid_argument, "session: models cannot call a tool named \"" + one_line(each.name()) +
+                                                     "\"; use 1 to 64 letters, digits, underscores and dashes");
       for (const chat_tool& other : list)
         if (other.name() == each.name())
           throw error(exec_errc::invalid_argument, "session: two tools are called \"" + one_line(each.name()) + "\"");
@@ -47400,6 +47445,13 @@ class session_tools {
   const std::shared_ptr<const std::vector<chat_tool>>& descriptions() const noexcept { return descriptions_; }
 
  private:
+  /// Returns true if the chat completions API accepts the name of a tool.
+  static bool is_name_for_models(std::string_view name) {
+    return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    });
+  }
+
   std::vector<tools::any_tool> tools_;
   std::shared_ptr<const std::vector<chat_tool>> descriptions_;
 };
@@ -50320,7 +50372,7 @@ class http_pool {
     waiter& operator=(const waiter&) = delete;
     ~waiter() {
       std::erase(pool_.waiters_, this);
-      if (granted_) pool_.free_place();
+      if (granted_) pool_.free_slot();
     }
     void grant() noexcept {
       granted_ = true;
@@ -50338,17 +50390,17 @@ class http_pool {
     bool granted_ = false;
   };
 
-  void free_place() noexcept {
-    --places_;
+  void free_slot() noexcept {
+    --slots_;
     if (closed_ || waiters_.empty()) return;
     const auto next =
         std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* entry) { return !entry->granted(); });
     if (next == waiters_.end()) return;
-    ++places_;
+    ++slots_;
     (*next)->grant();
   }
 
-  static awaitable<void> wait_for_place(std::shared_ptr<http_pool> self) {
+  static awaitable<void> wait_for_slot(std::shared_ptr<http_pool> self) {
     waiter mine(*self);
     while (!mine.granted() && !self->closed_) {
       co_await mine.changed().wait();
@@ -50384,7 +50436,7 @@ class http_pool {
   std::vector<std::unique_ptr<http_connection>> idle_;
   std::vector<http_connection*> lent_;
   std::vector<waiter*> waiters_;
-  std::size_t places_ = 0;
+  std::size_t slots_ = 0;
   bool closed_ = false;
 };
 
@@ -50441,7 +50493,7 @@ class http_lease {
     return std::move(connection_);
   }
   void leave() noexcept {
-    if (pool_) std::exchange(pool_, nullptr)->free_place();
+    if (pool_) std::exchange(pool_, nullptr)->free_slot();
   }
 
   std::shared_ptr<http_pool> pool_;
@@ -50452,17 +50504,17 @@ class http_lease {
 inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit,
                                               bool fresh) {
   if (self->closed_) throw self->closed_error();
-  if (self->places_ < self->settings_.connections()) {
-    ++self->places_;
+  if (self->slots_ < self->settings_.connections()) {
+    ++self->slots_;
   } else {
-    co_await wait_for_place(self);
+    co_await wait_for_slot(self);
   }
   http_lease lent(self);
   if (self->closed_) throw self->closed_error();
   if (!fresh) lent.connection_ = self->take_idle();
   lent.reused_ = lent.connection_ != nullptr;
   if (!lent.connection_) {
-    while (!self->idle_.empty() && self->idle_.size() + self->places_ > self->settings_.connections())
+    while (!self->idle_.empty() && self->idle_.size() + self->slots_ > self->settings_.connections())
       self->idle_.erase(self->idle_.begin());
     byte_stream stream = co_await self->peer_.connect(self->executor_, limit);
     if (self->closed_) throw self->closed_error();
@@ -51507,7 +51559,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 // Returns the folder of the docker command's configuration: DOCKER_CONFIG if it is set, otherwise ~/.docker. Returns an
 // empty text if there is no home.
 inline std::string config_folder(const host_view& host) {
-  std::string folder = host.said("DOCKER_CONFIG");
+  std::string folder = host.value("DOCKER_CONFIG");
   if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
   return folder;
 }
@@ -51838,10 +51890,10 @@ class daemon_finder {
     config_ = read_config(host_);
     if (!choice_.address().empty()) return one(with_tls(parse_daemon_address(choice_.address()), "the options"));
     if (!choice_.context().empty()) return named_context(choice_.context(), "the options");
-    if (const std::string address = host_.said("DOCKER_HOST"); !address.empty())
+    if (const std::string address = host_.value("DOCKER_HOST"); !address.empty())
       return one(with_tls(parse_daemon_address(address, "DOCKER_HOST"), "DOCKER_HOST"));
     tried_.push_back("DOCKER_HOST is not set");
-    if (const std::string context_name = host_.said("DOCKER_CONTEXT"); !context_name.empty())
+    if (const std::string context_name = host_.value("DOCKER_CONTEXT"); !context_name.empty())
       return named_context(context_name, "DOCKER_CONTEXT");
     tried_.push_back("DOCKER_CONTEXT is not set");
     if (config_)
@@ -51878,7 +51930,7 @@ class daemon_finder {
   }
 
   std::vector<std::string> usual_paths() const {
-    std::string runtime = host_.said("XDG_RUNTIME_DIR");
+    std::string runtime = host_.value("XDG_RUNTIME_DIR");
     if (runtime.empty()) runtime = "/run/user/" + std::to_string(host_.user_id());
     std::vector<std::string> paths;
     paths.emplace_back(default_socket);
@@ -51927,10 +51979,10 @@ class daemon_finder {
   daemon_location with_tls(daemon_location location, const std::string& said_by) const {
     const bool is_tls = location.transport() == daemon_transport::tls;
     if (!is_tls && location.transport() != daemon_transport::tcp) return location;
-    const std::string cert_path = host_.said("DOCKER_CERT_PATH");
+    const std::string cert_path = host_.value("DOCKER_CERT_PATH");
     const bool named = !choice_.tls_folder().empty() || !cert_path.empty();
-    if (!is_tls && !named && choice_.verifies() && host_.said("DOCKER_TLS_VERIFY").empty() &&
-        host_.said("DOCKER_TLS").empty())
+    if (!is_tls && !named && choice_.verifies() && host_.value("DOCKER_TLS_VERIFY").empty() &&
+        host_.value("DOCKER_TLS").empty())
       return location;
     const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder()
                                : cert_path.empty()           ? folder_
@@ -52822,7 +52874,7 @@ class ssh_process {
   }
 
   /// Returns the process's error output so far, as one line.
-  std::string said() const {
+  std::string stderr_text() const {
     char text[2048];
     ssize_t got = 0;
     do {
@@ -52856,7 +52908,7 @@ class ssh_stream final : public byte_stream::implementation {
 
  private:
   error ended() const {
-    const std::string stderr_text = process_.said();
+    const std::string stderr_text = process_.stderr_text();
     return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ + " said a word: " +
                                           (stderr_text.empty() ? std::string("it gives no reason") : stderr_text) +
                                           "; try: ssh HOST docker system dial-stdio");
@@ -52881,7 +52933,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   // The process gets all variables of the user: it needs HOME, the address of the ssh agent, and PATH for programs in
   // its configuration.
   request.variables = host.settings();
-  const std::string path = host.said("PATH");
+  const std::string path = host.value("PATH");
   request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));
   request.input = in.read_end.get();
   request.output = out.write_end.get();
@@ -52899,8 +52951,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   out.read_end.release();
   writable.assign(in.write_end.get());
   in.write_end.release();
-  byte_stream inner =
-      cofferdam::detail::make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
+  byte_stream inner = make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
   return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
 }
 
@@ -52964,7 +53015,7 @@ class engine {
     for (const daemon_location& where : search.candidates()) {
       try {
         auto candidate = std::make_shared<engine>(executor, where, host);
-        co_await candidate->meet(host.said("DOCKER_API_VERSION"));
+        co_await candidate->meet(host.value("DOCKER_API_VERSION"));
         co_return candidate;
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
@@ -53414,14 +53465,14 @@ class exec_order {
   /// Returns true if the words and variables are longer than Linux accepts for a program. The daemon would not report
   /// this error.
   bool is_too_long() const {
-    constexpr std::size_t most = std::size_t{2} * 1024 * 1024 - 64 * 1024;
+    constexpr std::size_t max_bytes = std::size_t{2} * 1024 * 1024 - 64 * 1024;
     std::size_t all = 0;
     for (const std::vector<std::string>* list : {&words_, &variables_})
       for (const std::string& each : *list) {
         all += each.size() + 1;
         if (each.size() >= command::max_string) return true;
       }
-    return all >= most;
+    return all >= max_bytes;
   }
 
   /// Returns true if the script can set all variables with values that are not UTF-8. That requires names that are
@@ -53843,7 +53894,7 @@ class progress_stream {
  public:
   /// Makes a parser.
   /// \param max_object  maximum size of one object in bytes. Default: 1 MiB.
-  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
+  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : max_object_(max_object) {}
 
   /// Parses the next piece of the response.
   /// \throws error{exec_errc::provider_failed} if it is not JSON, not an object, or too long. Every later call then
@@ -53858,8 +53909,8 @@ class progress_stream {
         if (piece.front() != '{') throw bad("is not a JSON object");
       }
       // Parses at most the number of bytes that the object may still have.
-      const std::string_view part = piece.substr(0, most_ - size_);
-      if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
+      const std::string_view part = piece.substr(0, max_object_ - size_);
+      if (part.empty()) throw bad("is longer than the " + std::to_string(max_object_) + " bytes that are read");
       std::error_code failure;
       const std::size_t used = parser_.write_some(part.data(), part.size(), failure);
       if (failure) throw bad("is not valid JSON");
@@ -53938,7 +53989,7 @@ class progress_stream {
   }
 
   boost::json::stream_parser parser_;
-  std::size_t most_;
+  std::size_t max_object_;
   std::size_t size_ = 0;  // size in bytes of the part of the current object that was parsed
   bool failed_ = false;
   std::deque<progress_event> events_;
@@ -57611,7 +57662,7 @@ mv -f -T "$f" "$1" || { rm -f "$f"; exit 1; })sh";
 
   /// A shell script that checks that a path is an accessible directory of the workspace. The argument $1 is the path.
   static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); r=${r%/}
-[ -e "$1" ] || { [ -L "$1" ] && [ ! -e "$1" ] && exit 41; exit 41; }
+[ -e "$1" ] || exit 41
 [ -d "$1" ] || exit 46
 t=$(cd "$1" && pwd -P) || exit 45
 case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
@@ -60377,7 +60428,7 @@ class container_creation {
     unique_fd socket;
     if (link_) socket = co_await host_link::meet(std::move(link_), stream, settings.greeting_timeout);
     if (socket) {
-      settings.place = api_->container(container_->name());
+      settings.peer_name = api_->container(container_->name());
       warden_session session = co_await warden_session::open(api_->executor(), std::move(socket), std::move(settings));
       begin_session(*into_, std::move(session), std::move(variables));
     } else {
@@ -60948,7 +60999,7 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
         code = exec_errc::unsupported;
         advice = "the service does not offer that";
         break;
-      case 429: advice = "fewer calls at a time: a rate_limiter in gate() spreads them"; break;
+      case 429: advice = "fewer calls at a time: a rate_limiter in rate_limit() spreads them"; break;
       case 507:
         code = exec_errc::io_error;
         advice = "the sandbox's disk is full";
@@ -61181,23 +61232,23 @@ class api {
   /// \param doubt  as for `ask`: is set to true if the sandbox may exist although the call has failed.
   awaitable<sandbox_info> create(create_options options, std::string tag, bool* doubt) {
     constexpr const char* doing = "create a sandbox";
-    if (who_.options().gate) {
-      const auto when = who_.options().gate->reserve();
+    if (who_.options().rate_limit) {
+      const auto when = who_.options().rate_limit->reserve();
       co_await rest(when, doing);
     }
     // All attempts have the same key, so that a service that supports keys creates only one sandbox.
     const std::string key = "cofferdam-" + tag;
     options.metadata["cofferdam"] = std::move(tag);
-    dialect form = who_.options().form == dialect::v2 ? dialect::v2 : dialect::v1;
+    dialect chosen = who_.options().api_dialect == dialect::v2 ? dialect::v2 : dialect::v1;
     for (;;) {
-      const std::string path = form == dialect::v2 ? "/v2/sandboxes" : "/sandboxes";
-      const bool may_fall_back = form == dialect::v1 && who_.options().form == dialect::automatic;
+      const std::string path = chosen == dialect::v2 ? "/v2/sandboxes" : "/sandboxes";
+      const bool may_fall_back = chosen == dialect::v1 && who_.options().api_dialect == dialect::automatic;
       std::vector<int> fine;
       if (may_fall_back) fine = {400, 404, 405, 410};
-      http_response answer = co_await ask("POST", path, options.body(form), doing, fine, key, doubt);
+      http_response answer = co_await ask("POST", path, options.body(chosen), doing, fine, key, doubt);
       if (answer.ok()) co_return info_of(answer, doing);
       if (!is_no_route(answer)) refuse(answer, doing);
-      form = dialect::v2;
+      chosen = dialect::v2;
     }
   }
 
@@ -61207,11 +61258,11 @@ class api {
     check_sandbox_id(id);
     boost::json::object body;
     body["timeout"] = seconds;
-    const dialect form = who_.options().form;
+    const dialect chosen = who_.options().api_dialect;
     std::vector<int> fine;
-    if (form == dialect::automatic) fine = {400, 404, 405, 410};
+    if (chosen == dialect::automatic) fine = {400, 404, 405, 410};
     const std::string path = "/sandboxes/" + id + "/connect";
-    const std::string first = form == dialect::v2 ? "/v2" + path : path;
+    const std::string first = chosen == dialect::v2 ? "/v2" + path : path;
     http_response answer = co_await ask("POST", first, body, doing, fine);
     if (!answer.ok()) {
       if (!is_no_route(answer)) refuse(answer, doing);
@@ -61947,10 +61998,10 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// \param tag      `NAME=value`: a variable that all processes of the command have.
   /// \param program  the name of the program, for error messages.
   envd_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
-               std::shared_ptr<envd> place, boost::json::object message, const std::string& mark, std::string tag,
+               std::shared_ptr<envd> daemon, boost::json::object message, const std::string& mark, std::string tag,
                std::string program, bool has_input)
       : tracked_command(command, executor, mark, std::move(program), has_input),
-        place_(std::move(place)),
+        daemon_(std::move(daemon)),
         message_(std::move(message)),
         tag_(std::move(tag)),
         tail_(executor) {}
@@ -62008,7 +62059,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
 
   /// Starts the command, and reads its output. Waits while too much output has not been consumed.
   static awaitable<void> carry(std::shared_ptr<envd_command> self) {
-    const ends guard(self->carrying_);
+    const running_mark guard(self->carrying_);
     std::optional<std::chrono::milliseconds> enforce;
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24);
     if (self->limits().timeout && *self->limits().timeout < longest)
@@ -62016,7 +62067,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     self->may_run_ = true;
     cofferdam::detail::connect_stream stream;
     try {
-      stream = co_await envd::stream(self->place_, "/process.Process/Start", std::move(self->message_),
+      stream = co_await envd::stream(self->daemon_, "/process.Process/Start", std::move(self->message_),
                                      "start a command", std::string(), enforce);
     } catch (const error& reason) {
       self->may_run_ = leaves_in_doubt(reason);
@@ -62040,13 +62091,13 @@ class envd_command final : public cofferdam::detail::tracked_command {
       self->take_event(process_event::parse(*message));
     }
     if (self->broken_ && !self->has_ended() && !self->process_ended_) {
-      const error why = co_await self->place_->explain(*self->broken_, "read the output of a command");
+      const error why = co_await self->daemon_->explain(*self->broken_, "read the output of a command");
       throw why;
     }
     if (stream.failure() && !self->has_ended() && !self->process_ended_) {
       const cofferdam::detail::connect_failure failure = *stream.failure();
       if (!self->has_begun() && failure.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
-      const error why = co_await envd::ended_by(self->place_, failure, "run a command");
+      const error why = co_await envd::ended_by(self->daemon_, failure, "run a command");
       throw why;
     }
   }
@@ -62068,12 +62119,12 @@ class envd_command final : public cofferdam::detail::tracked_command {
   }
 
   /// An object that keeps a flag true while a coroutine runs, so that a coroutine that has ended is not signalled.
-  class ends {
+  class running_mark {
    public:
-    explicit ends(bool& running) noexcept : running_(running) { running_ = true; }
-    ends(const ends&) = delete;
-    ends& operator=(const ends&) = delete;
-    ~ends() { running_ = false; }
+    explicit running_mark(bool& running) noexcept : running_(running) { running_ = true; }
+    running_mark(const running_mark&) = delete;
+    running_mark& operator=(const running_mark&) = delete;
+    ~running_mark() { running_ = false; }
 
    private:
     bool& running_;
@@ -62109,7 +62160,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     if (!process_ended_) return;
     if (!has_begun()) {
       if (said().find("rgument list too long") != std::string::npos) return unstarted("l");
-      const std::string why = said().empty() ? "it says nothing" : one_line(place_->redact().clean(said()), 400);
+      const std::string why = said().empty() ? "it says nothing" : one_line(daemon_->redact().clean(said()), 400);
       return unstarted_by("The sandbox could not run " + program() + ": " + why,
                           "Commands need a /bin/sh in the sandbox.");
     }
@@ -62122,14 +62173,14 @@ class envd_command final : public cofferdam::detail::tracked_command {
   }
 
   static awaitable<void> give_input(std::shared_ptr<envd_command> self) {
-    const ends guard(self->feeding_);
+    const running_mark guard(self->feeding_);
     co_await feed(self);
   }
 
   awaitable<void> end_input() override {
-    cofferdam::detail::connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
+    cofferdam::detail::connect_answer answer = co_await envd::call(daemon_, "/process.Process/CloseStdin", selected(),
                                                                    "end the input of a command", std::nullopt, true);
-    place_->require_ok(answer, "end the input of a command");
+    daemon_->require_ok(answer, "end the input of a command");
   }
 
   /// Writes a piece of the input. Waits while the command does not read its input; the end of the command also ends
@@ -62141,8 +62192,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     boost::json::object message = selected();
     message["input"] = std::move(input);
     cofferdam::detail::connect_answer answer = co_await envd::call(
-        place_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
-    place_->require_ok(answer, "write the input of a command");
+        daemon_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
+    daemon_->require_ok(answer, "write the input of a command");
   }
 
   boost::json::object selected() const {
@@ -62168,7 +62219,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     words.push_back(std::move(process));
     words.emplace_back(1, scope);
     words.push_back(self->tag_);
-    const bool done = co_await envd::run_script(self->place_, std::move(words), number == SIGKILL, "signal a command");
+    const bool done = co_await envd::run_script(self->daemon_, std::move(words), number == SIGKILL, "signal a command");
     if (!done && (number == SIGTERM || number == SIGKILL)) co_await send_by_daemon(self, number);
   }
 
@@ -62176,8 +62227,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     if (self->pid_ == 0 || self->stream_over()) co_return;
     boost::json::object message = self->selected();
     message["signal"] = number == SIGTERM ? "SIGNAL_SIGTERM" : "SIGNAL_SIGKILL";
-    co_await envd::call(self->place_, "/process.Process/SendSignal", std::move(message), "signal a command",
-                        self->place_->request_timeout(), true);
+    co_await envd::call(self->daemon_, "/process.Process/SendSignal", std::move(message), "signal a command",
+                        self->daemon_->request_timeout(), true);
   }
 
   static awaitable<void> end_all(std::shared_ptr<envd_command> self) {
@@ -62222,12 +62273,12 @@ class envd_command final : public cofferdam::detail::tracked_command {
     auto resized = [self](std::exception_ptr, cofferdam::detail::connect_answer) {
     };  // a failure is ignored: the command has probably ended already
     asio::co_spawn(executor(),
-                   envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
-                              place_->request_timeout(), true),
+                   envd::call(daemon_, "/process.Process/Update", std::move(message), "resize a terminal",
+                              daemon_->request_timeout(), true),
                    std::move(resized));
   }
 
-  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd> daemon_;
   boost::json::object message_;
   std::string tag_;
   asio::steady_timer tail_;
@@ -62279,17 +62330,17 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
   /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
   /// \param used       a function that is called before each command.
-  envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+  envd_launcher(std::shared_ptr<envd> daemon, command_settings settings, std::string workspace,
                 std::function<void()> used)
-      : cofferdam::detail::command_launcher(place->executor(), std::move(settings)),
-        place_(std::move(place)),
+      : cofferdam::detail::command_launcher(daemon->executor(), std::move(settings)),
+        daemon_(std::move(daemon)),
         workspace_(std::move(workspace)),
         used_(std::move(used)) {}
 
   /// Registers for the loss of the sandbox, after which all commands end with an error. It must be called once, before
   /// any other function.
   void watch() {
-    place_->on_lost([weak = weak_from_this()](const error& reason) {
+    daemon_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<envd_launcher>(weak.lock());
       if (self) self->lose_commands(reason);
     });
@@ -62300,11 +62351,11 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
     abandon();
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  const std::shared_ptr<envd>& daemon() const noexcept { return daemon_; }
   bool is_busy() const { return !living().empty(); }
   void check_open() const {
     require_open();
-    place_->require();
+    daemon_->require();
   }
 
  private:
@@ -62319,7 +62370,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
       throw error(exec_errc::invalid_argument,
                   "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
     const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
-    if (has_input && !c.terminal() && !place_->can().closes_input())
+    if (has_input && !c.terminal() && !daemon_->can().closes_input())
       throw error(
           exec_errc::unsupported,
           "e2b: the sandbox's daemon is older than 0.5.2 and cannot end a command's input; rebuild its template");
@@ -62339,7 +62390,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
       return outcome;
     }
     const auto new_command = cofferdam::detail::make_command<envd_command>(
-        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_,
+        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), daemon_,
         message_for(order, c, has_input), mark, tag, shown_program(c), has_input);
     new_command->begin(c.take_input());
     outcome.running = new_command->command().kept();
@@ -62371,7 +62422,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
     return message;
   }
 
-  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd> daemon_;
   std::string workspace_;
   std::function<void()> used_;
 };
@@ -62450,7 +62501,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
       broken = failure;
     }
     if (broken) {
-      const error why = co_await place()->explain(*broken, "read a file");
+      const error why = co_await daemon()->explain(*broken, "read a file");
       throw why;
     }
     co_return content;
@@ -62534,14 +62585,15 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
 
   /// Sends the request to read the file, and returns the response, whose body is the content.
   awaitable<cofferdam::detail::http_exchange> open(file_head head, std::string clean) {
-    http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
-    cofferdam::detail::http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
+    http_request what = daemon()->file_request("GET", where_.from_home + "/" + head.path);
+    cofferdam::detail::http_exchange answer =
+        co_await envd::exchange(daemon(), std::move(what), "read a file", nullptr);
     if (answer.status() == 200) co_return answer;
     co_await refuse(std::move(answer), "read", clean);
     throw unreadable(clean);
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return launcher_->place(); }
+  const std::shared_ptr<envd>& daemon() const noexcept { return launcher_->daemon(); }
 
   awaitable<void> close() { co_return; }
 
@@ -62668,13 +62720,13 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       command_result result = co_await run_command(std::move(move));
       check(result, "write", clean, 0);
     };
-    const auto clears = [&] { return clear(place(), name); };
+    const auto clears = [&] { return clear(daemon(), name); };
     co_await cofferdam::detail::with_cleanup_after_failure(uploads_and_moves, clears);
   }
 
   awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
-    http_request what = place()->file_request("POST", name);
-    if (place()->can().takes_raw_uploads()) {
+    http_request what = daemon()->file_request("POST", name);
+    if (daemon()->can().takes_raw_uploads()) {
       what.field("Content-Type", "application/octet-stream");
     } else {
       const std::string boundary = "cofferdam-" + cofferdam::detail::random_digits(32);
@@ -62686,7 +62738,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     }
     what.body(pieces.body());
     cofferdam::detail::http_exchange answer =
-        co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
+        co_await envd::exchange(daemon(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(max_answer);
       co_return;
@@ -62708,8 +62760,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   awaitable<void> refuse(cofferdam::detail::http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(max_answer);
-    const std::string message = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
-    co_await envd::check_proxy(place(), status, message, doing);
+    const std::string message = daemon()->redact().clean(said_message(daemon()->redact().clean(as_text(body))));
+    co_await envd::check_proxy(daemon(), status, message, doing);
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
     if (status == 404) throw cofferdam::detail::path_error(ENOENT, doing, clean);
     if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
@@ -62790,7 +62842,7 @@ class sandbox_file_source final : public file_source {
     }
     if (failure) {
       current_.reset();
-      const error why = co_await files_.place()->explain(*failure, "read a file");
+      const error why = co_await files_.daemon()->explain(*failure, "read a file");
       throw why;
     }
     piece.resize(have);
@@ -62828,9 +62880,9 @@ class envd_session : public command_session {
   envd_session() = default;
   /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
   /// \param used       a function that is called before each command.
-  envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+  envd_session(std::shared_ptr<envd> daemon, command_settings settings, std::string workspace,
                std::function<void()> used)
-      : command_session(std::make_shared<envd_launcher>(std::move(place), std::move(settings), std::move(workspace),
+      : command_session(std::make_shared<envd_launcher>(std::move(daemon), std::move(settings), std::move(workspace),
                                                         std::move(used))) {
     commands()->watch();
   }
@@ -62924,7 +62976,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   const std::string& id() const noexcept { return info_.id(); }
   const sandbox_info& info() const noexcept { return info_; }
   const std::shared_ptr<api>& service() const noexcept { return service_; }
-  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  const std::shared_ptr<envd>& daemon() const noexcept { return daemon_; }
   const workspace_place& where() const noexcept { return where_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   /// Returns the strand on which this object is used. Only data that `open` sets once may be read elsewhere.
@@ -62933,7 +62985,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void require_open() const {
     if (closing_ || !session_)
       throw error(exec_errc::environment_closed, "e2b: the environment is closed; open another one");
-    place_->require();
+    daemon_->require();
   }
 
   static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
@@ -62998,7 +63050,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const clock::time_point now = clock::now();
     sandbox_info info = co_await self->service_->connect(self->id(), self->settings_->create.seconds());
     self->service_->hide(info);
-    self->place_->renew(info);
+    self->daemon_->renew(info);
     self->end_at_ = now + self->life();
     self->paused_ = false;
     self->changed_.notify();
@@ -63060,7 +63112,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       failure = std::make_exception_ptr(lost);
     }
     while (self->prolonging_) co_await self->changed_.wait();
-    co_await self->place_->close_connections();
+    co_await self->daemon_->close_connections();
     co_await self->service_->close();
     self->closed_ = true;
     self->changed_.notify();
@@ -63119,11 +63171,11 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   awaitable<void> prepare() {
-    auto place = std::make_shared<envd>(executor_, service_, info_, settings_->user);
-    if (!place->can().is_usable())
+    auto daemon = std::make_shared<envd>(executor_, service_, info_, settings_->user);
+    if (!daemon->can().is_usable())
       throw error(exec_errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
                                               ", is older than 0.1.0: build the template anew");
-    place_ = place;
+    daemon_ = daemon;
     where_.from_home = settings_->workspace;
     const std::string output = co_await ask_shell();
     const std::size_t first = output.find('\0');
@@ -63140,7 +63192,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       std::erase_if(variables_, [&](const std::string& variable) { return variable.starts_with(name + "="); });
       variables_.push_back(name + "=" + value);
     }
-    session_ = envd_session(place_, commands(), where_.from_home, [weak = weak_from_this()] {
+    session_ = envd_session(daemon_, commands(), where_.from_home, [weak = weak_from_this()] {
       if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
     });
     watch_life();
@@ -63155,7 +63207,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     constexpr const char* doing = "make the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
     cofferdam::detail::connect_stream stream = co_await envd::stream(
-        place_, "/process.Process/Start", std::move(message), doing, std::string(), place_->request_timeout());
+        daemon_, "/process.Process/Start", std::move(message), doing, std::string(), daemon_->request_timeout());
     std::string out;
     std::string err;
     for (;;) {
@@ -63166,10 +63218,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       if (to.size() + event.data.size() <= max_said) to += as_text(event.data);
     }
     if (stream.failure()) {
-      const error why = co_await envd::ended_by(place_, *stream.failure(), doing);
+      const error why = co_await envd::ended_by(daemon_, *stream.failure(), doing);
       throw why;
     }
-    if (out.empty()) co_return place_->redact().clean(err);
+    if (out.empty()) co_return daemon_->redact().clean(err);
     co_return out;
   }
 
@@ -63254,9 +63306,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       if (failure) std::rethrow_exception(failure);
     } catch (const error& reason) {
       if (reason.code() == exec_errc::not_found) {
-        place_->lose(error(exec_errc::provider_lost,
-                           "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
-                           reason.cause()));
+        daemon_->lose(error(exec_errc::provider_lost,
+                            "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
+                            reason.cause()));
         return;
       }
       retry_at_ = clock::now() +
@@ -63271,15 +63323,15 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   // ---- end ----
 
   void let_go() {
-    if (!place_) return;
-    place_->close();
+    if (!daemon_) return;
+    daemon_->close();
     session_.lose(error(exec_errc::environment_closed, "e2b: the environment was closed; the command was ended"));
   }
 
   static awaitable<void> discard_sandbox(std::shared_ptr<sandbox> self) {
     co_await self->service_->kill(self->id());
     co_await self->service_->close();
-    co_await self->place_->close_connections();
+    co_await self->daemon_->close_connections();
     self->closed_ = true;
     self->changed_.notify();
   }
@@ -63294,7 +63346,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await service_->kill(id());
       else if (in_doubt_)
         co_await service_->end_strays(tag_);
-      if (place_) co_await place_->close_connections();
+      if (daemon_) co_await daemon_->close_connections();
       co_await service_->close();
     } catch (const error&) {  // `open` reports its own failure; a remaining sandbox ends at the end of its lifetime
     }
@@ -63308,7 +63360,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   std::shared_ptr<const sandbox_settings> settings_;
   asio::steady_timer prolongs_;
   sandbox_info info_;
-  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd> daemon_;
   envd_session session_;
   workspace_place where_;
   std::vector<std::string> variables_;
@@ -63453,8 +63505,8 @@ COFFERDAM_DECL std::string environment::url(const std::string& path, file_access
   return get()->home().look([&] {
     get()->require_open();
     const std::string clean = workspace_path(path, get()->where().root);
-    const detail::envd& place = *get()->place();
-    return file_url(place.base(), get()->where().from_home + "/" + clean, access, place.user(), place.token(),
+    const detail::envd& daemon = *get()->daemon();
+    return file_url(daemon.base(), get()->where().from_home + "/" + clean, access, daemon.user(), daemon.token(),
                     expiration);
   });
 }
@@ -63462,7 +63514,7 @@ COFFERDAM_DECL std::string environment::url(const std::string& path, file_access
 COFFERDAM_DECL awaitable<std::vector<running_process>> environment::list_processes(shared inside) {
   co_await inside->until_running();
   boost::json::object nothing;
-  const boost::json::object response = co_await detail::envd::ask(inside->place(), "/process.Process/List",
+  const boost::json::object response = co_await detail::envd::ask(inside->daemon(), "/process.Process/List",
                                                                   std::move(nothing), "list the processes", true);
   std::vector<running_process> result;
   if (const boost::json::array* const found = cofferdam::detail::array_at(response, "processes"))
@@ -63480,10 +63532,10 @@ COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int
   message["process"] = std::move(process);
   message["signal"] = "SIGNAL_SIGKILL";
   cofferdam::detail::connect_answer answer =
-      co_await detail::envd::call(inside->place(), "/process.Process/SendSignal", std::move(message), doing,
-                                  inside->place()->request_timeout(), true);
+      co_await detail::envd::call(inside->daemon(), "/process.Process/SendSignal", std::move(message), doing,
+                                  inside->daemon()->request_timeout(), true);
   if (!answer.ok() && answer.failure()->code() == cofferdam::detail::connect_code::not_found) co_return false;
-  inside->place()->require_ok(answer, doing);
+  inside->daemon()->require_ok(answer, doing);
   co_return true;
 }
 
@@ -63493,9 +63545,10 @@ COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared i
   process["pid"] = pid;
   boost::json::object message;
   message["process"] = std::move(process);
-  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
-      inside->place(), "/process.Process/Connect", std::move(message), "follow a process", std::string(), std::nullopt);
-  co_return process_follower(inside->place(), std::move(stream));
+  cofferdam::detail::connect_stream stream =
+      co_await detail::envd::stream(inside->daemon(), "/process.Process/Connect", std::move(message),
+                                    "follow a process", std::string(), std::nullopt);
+  co_return process_follower(inside->daemon(), std::move(stream));
 }
 
 COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, std::string path, watch_depth depth) {
@@ -63504,21 +63557,21 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   detail::sandbox_files files = inside->files();
   const std::string there = co_await files.directory_path(std::move(path));
   const bool below = depth == watch_depth::tree;
-  if (below && !inside->place()->can().watches_below())
+  if (below && !inside->daemon()->can().watches_below())
     throw error(exec_errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
   cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
-      inside->place(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
+      inside->daemon(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
   // The first message confirms that the watch has begun. If the stream ends before that message, its failure is the
   // reason.
   const std::optional<std::string_view> first = co_await stream.next();
   if (!first && stream.failure()) {
-    const error why = co_await detail::envd::ended_by(inside->place(), *stream.failure(), doing);
+    const error why = co_await detail::envd::ended_by(inside->daemon(), *stream.failure(), doing);
     throw why;
   }
-  co_return folder_watch(inside->place(), std::move(stream));
+  co_return folder_watch(inside->daemon(), std::move(stream));
 }
 
 template <class Change>
@@ -63557,8 +63610,8 @@ COFFERDAM_DECL provider& provider::allow_plain_http() {
   return with([](detail::sandbox_settings& to) { to.who.allow_plain_http = true; });
 }
 
-COFFERDAM_DECL provider& provider::form(dialect which) {
-  return with([&](detail::sandbox_settings& to) { to.who.form = which; });
+COFFERDAM_DECL provider& provider::api_dialect(dialect which) {
+  return with([&](detail::sandbox_settings& to) { to.who.api_dialect = which; });
 }
 
 COFFERDAM_DECL provider& provider::request_timeout(std::chrono::milliseconds limit) {
@@ -63571,8 +63624,8 @@ COFFERDAM_DECL provider& provider::first_pause(std::chrono::milliseconds time) {
   return with([&](detail::sandbox_settings& to) { to.who.first_pause = time; });
 }
 
-COFFERDAM_DECL provider& provider::gate(rate_limiter limiter) {
-  return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(limiter); });
+COFFERDAM_DECL provider& provider::rate_limit(rate_limiter limiter) {
+  return with([&](detail::sandbox_settings& to) { to.who.rate_limit = std::move(limiter); });
 }
 
 COFFERDAM_DECL provider& provider::template_id(std::string name) {
@@ -63681,23 +63734,24 @@ COFFERDAM_DECL provider in_sandbox(std::string id) {
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream)
-    : place_(std::move(place)),
+COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> daemon,
+                                          cofferdam::detail::connect_stream stream)
+    : daemon_(std::move(daemon)),
       stream_(new cofferdam::detail::connect_stream(std::move(stream)),
-              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+              [home = daemon_->home()](cofferdam::detail::connect_stream* dropped) {
                 home.run_soon([dropped] { delete dropped; });
               }) {}
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next() {
-  if (!place_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
-  return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
+  if (!daemon_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
+  return daemon_->home().run([daemon = daemon_, stream = stream_] { return next_of(daemon, stream); });
 }
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(
-    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
+    std::shared_ptr<detail::envd> daemon, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "watch a folder";
   for (;;) {
-    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(daemon, *stream, doing);
     if (!message) co_return std::nullopt;
     std::optional<folder_event> event = parse(*message);
     if (event) co_return event;
@@ -63819,25 +63873,25 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> place,
+COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> daemon,
                                                   cofferdam::detail::connect_stream stream)
-    : place_(std::move(place)),
+    : daemon_(std::move(daemon)),
       stream_(new cofferdam::detail::connect_stream(std::move(stream)),
-              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+              [home = daemon_->home()](cofferdam::detail::connect_stream* dropped) {
                 home.run_soon([dropped] { delete dropped; });
               }) {}
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
-  if (!place_)
+  if (!daemon_)
     throw error(exec_errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
-  return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
+  return daemon_->home().run([daemon = daemon_, stream = stream_] { return next_of(daemon, stream); });
 }
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of(
-    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
+    std::shared_ptr<detail::envd> daemon, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
-    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(daemon, *stream, doing);
     if (!message) co_return std::nullopt;
     std::optional<process_event> event = process_event::parse(*message);
     const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;
@@ -63946,12 +64000,21 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 COFFERDAM_DECL code& code::in(const code_context& where) {
   context_ = where.id();
+  require_one_place();
   return *this;
 }
 
 COFFERDAM_DECL code& code::language(std::string name) {
   language_ = std::move(name);
+  require_one_place();
   return *this;
+}
+
+COFFERDAM_DECL void code::require_one_place() const {
+  if (!context_.empty() && !language_.empty())
+    throw error(
+        exec_errc::invalid_argument,
+        "e2b: code with a context cannot have a language, because the context has one; call in() or language()");
 }
 
 COFFERDAM_DECL code& code::variable(std::string name, std::string value) {
@@ -63995,7 +64058,7 @@ COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.
              [home = inside_->home()](cofferdam::detail::http_client* dropped) {
                home.run_soon([dropped] { delete dropped; });
              }};
-  redact_ = inside_->place()->redact();
+  redact_ = inside_->daemon()->redact();
 }
 
 COFFERDAM_DECL awaitable<execution> code_interpreter::run(code what) {
@@ -64039,7 +64102,7 @@ COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::s
   http_request result(std::move(method), prefix_ + std::string(path));
   result.field("User-Agent", std::string(detail::user_agent));
   result.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
-  const secret_string& token = inside_->place()->token();
+  const secret_string& token = inside_->daemon()->token();
   if (!token.empty()) result.secret_field("X-Access-Token", token);
   if (!inside_->info().traffic_token().empty())
     result.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token());
@@ -64059,7 +64122,7 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
     failure = reason;
   }
   if (failure) {
-    const error why = co_await inside->place()->explain(*failure, doing);
+    const error why = co_await inside->daemon()->explain(*failure, doing);
     throw why;
   }
   if (answer.status() == 200) co_return answer;
@@ -64069,13 +64132,13 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
   if (status == 502 && message.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
-  co_await detail::envd::check_proxy(inside->place(), status, message, doing);
+  co_await detail::envd::check_proxy(inside->daemon(), status, message, doing);
   throw detail::refused_error(doing, status, message);
 }
 
 COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {
   cofferdam::detail::http_limits limits;
-  limits.head(inside->place()->request_timeout()).idle(inside->place()->request_timeout());
+  limits.head(inside->daemon()->request_timeout()).idle(inside->daemon()->request_timeout());
   return limits;
 }
 
@@ -64147,7 +64210,7 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
     failure = reason;
   }
   if (failure) {
-    const error why = co_await inside->place()->explain(*failure, doing);
+    const error why = co_await inside->daemon()->explain(*failure, doing);
     current_run->has_read = true;
     throw why;
   }
@@ -67150,8 +67213,8 @@ awaitable<void> basic_local_environment<Unused>::end_background(std::uint32_t nu
 }
 
 template <class Unused>
-awaitable<bytes> basic_local_environment<Unused>::read_file(std::string path, std::size_t most) {
-  return handle_.read_file(std::move(path), most);
+awaitable<bytes> basic_local_environment<Unused>::read_file(std::string path, std::size_t max_bytes) {
+  return handle_.read_file(std::move(path), max_bytes);
 }
 
 template <class Unused>
@@ -67765,15 +67828,15 @@ class driven_run {
       : request(std::move(what)), listens(std::move(where)), keep(keeps), changed(executor) {}
 
   /// Waits until the request's listeners have received everything that was posted to them.
-  static awaitable<void> until_told(std::shared_ptr<driven_run> self) {
+  static awaitable<void> until_listeners_done(std::shared_ptr<driven_run> self) {
     const auto nothing = []() -> awaitable<void> { co_return; };
     co_await run_on(self->listens, nothing);
   }
 
   code_request request;
   const asio::any_io_executor listens;
-  bool is_deaf = false;  // a listener has thrown, so no listener is called any more; used on the listeners' strand
-  bool told = false;     // at least one call of a listener was posted
+  bool listener_failed = false;  // no listener is called any more after an exception; used on the listeners' strand
+  bool has_posted = false;       // at least one call of a listener was posted
   std::uint64_t number = 0;
   std::size_t keep;
   async_event changed;
@@ -67845,7 +67908,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Returns the driver's message about the reason why it cannot work; empty if there is none.
   const std::string& complaint() const noexcept { return complaint_; }
   /// Returns the last part of the driver's standard error.
-  const std::string& said() const noexcept { return said_; }
+  const std::string& stderr_text() const noexcept { return stderr_text_; }
   /// Returns the version of the interpreter, for example "3.12.1".
   const std::string& version() const noexcept { return version_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
@@ -67983,13 +68046,13 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Processes a piece of output. Returns false if the output does not come from a driver.
   bool take(const output_chunk& piece) {
     if (piece.stream() == output_stream::err) {
-      said_ += as_text(piece.data());
-      if (said_.size() > 8192) said_.erase(0, said_.size() - 4096);
+      stderr_text_ += as_text(piece.data());
+      if (stderr_text_.size() > 8192) stderr_text_.erase(0, stderr_text_.size() - 4096);
       return true;
     }
     try {
       frames_.append(piece.data());
-      while (std::optional<driver_frame> frame = frames_.next()) hear(*frame);
+      while (std::optional<driver_frame> frame = frames_.next()) receive(*frame);
     } catch (const error& reason) {
       complaint_ = reason.what();
       return false;
@@ -67997,7 +68060,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     return true;
   }
 
-  void hear(driver_frame& frame) {
+  void receive(driver_frame& frame) {
     const std::string what(text_at(frame.header, "t"));
     if (what == "ready" || what == "failed") {
       ready_ = what == "ready";
@@ -68081,9 +68144,9 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       }
       return;
     }
-    run->told = true;
+    run->has_posted = true;
     post_callback(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
-      if (run->is_deaf) return;
+      if (run->listener_failed) return;
       std::exception_ptr failure;
       try {
         told();
@@ -68091,7 +68154,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
         failure = std::current_exception();
       }
       if (!failure) return;
-      run->is_deaf = true;
+      run->listener_failed = true;
       post_callback(back, [run, failure] { fail_listener(*run, failure); });
     });
   }
@@ -68240,7 +68303,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   std::exception_ptr failure_;
   std::optional<command_result> ended_as_;
   std::string complaint_;
-  std::string said_;
+  std::string stderr_text_;
   std::string version_;
   bool reading_ = false;
   bool writing_ = false;
@@ -69003,7 +69066,7 @@ class driver_core {
     const auto finishes = [&]() -> awaitable<void> {
       if (!begun) return {};  // the driver has not received the run
       current_run->cancelled = cancelled || current_run->listener_failure;
-      if (current_run->result && !current_run->calling && !current_run->told) return {};
+      if (current_run->result && !current_run->calling && !current_run->has_posted) return {};
       return finish(link, current_run, silent, settings.interrupt_grace);
     };
     co_await with_cleanup(runs, finishes);
@@ -69120,7 +69183,7 @@ class driver_core {
     }
     if (!current_run->result) link->abandon();
     while (!current_run->result || current_run->calling) co_await current_run->changed.wait();
-    if (current_run->told) co_await driven_run::until_told(current_run);
+    if (current_run->has_posted) co_await driven_run::until_listeners_done(current_run);
   }
 
   void explain_loss(const driver_link& link, bool silent, code_result& result) const {
@@ -69165,8 +69228,8 @@ class driver_core {
     const std::optional<command_result>& ended = link.ended_as();
     if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
     if (ended) {
-      std::string stderr_note = "; it said: '" + one_line(link.said(), 2000) + "'";
-      if (link.said().empty()) stderr_note = "; it said nothing";
+      std::string stderr_note = "; it said: '" + one_line(link.stderr_text(), 2000) + "'";
+      if (link.stderr_text().empty()) stderr_note = "; it said nothing";
       return name + " ended with exit code " + std::to_string(ended->exit_code()) + stderr_note;
     }
     return name + " was lost while it started";
@@ -69365,9 +69428,10 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// The state of one piece of work on another executor, shared by the caller and that executor. It is created with all
 /// the memory that it needs before the caller's coroutine is suspended. Allocating later would be unsafe: Asio
 /// terminates the program if an exception is thrown while an operation is initiated.
-class trip {
+class remote_run {
  public:
-  trip(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled, errand& what)
+  remote_run(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled,
+             remote_job& what)
       : to(std::move(where)),
         back(asio::prefer(asio::require(from, asio::execution::blocking.never),
                           asio::execution::relationship.continuation, asio::execution::outstanding_work.tracked)),
@@ -69387,7 +69451,7 @@ class trip {
   const asio::any_io_executor back;  // the caller's executor; keeps its context from running out of work
   asio::cancellation_signal signal;
   std::atomic<unsigned> asked;  // the requested types of cancellation
-  errand& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
+  remote_job& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
   bool begun = false;
   bool over = false;  // the work has ended, so nothing can be cancelled
   std::exception_ptr failure;
@@ -69396,20 +69460,20 @@ class trip {
 /// Destroys the work at the end of a scope.
 class end_of_work {
  public:
-  explicit end_of_work(errand& job) noexcept : job_(job) {}
+  explicit end_of_work(remote_job& job) noexcept : job_(job) {}
   end_of_work(const end_of_work&) = delete;
   end_of_work& operator=(const end_of_work&) = delete;
   ~end_of_work() { job_.end_work(); }
 
  private:
-  errand& job_;
+  remote_job& job_;
 };
 
 /// The coroutine that runs the work on the other executor.
 /// \param throws  true if the caller's coroutine throws when it is cancelled.
 /// \param back    the handler that continues the caller's coroutine.
 template <class Handler>
-awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler back) {
+awaitable<void> work_there(std::shared_ptr<remote_run> shared, bool throws, Handler back) {
   shared->begun = true;
   // All types of cancellation are enabled, because the caller's filter has already been applied to them.
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation(),
@@ -69433,24 +69497,24 @@ awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler ba
 /// The function that is spawned on the other executor. It owns the caller's coroutine through the handler. So if the
 /// other context ends before the work, the caller's coroutine is destroyed.
 template <class Back>
-class arrival {
+class spawned_function {
  public:
   template <class Handler>
-  arrival(std::shared_ptr<trip> shared, bool throws, Handler&& back)
+  spawned_function(std::shared_ptr<remote_run> shared, bool throws, Handler&& back)
       : shared_(std::move(shared)), throws_(throws), back_(std::forward<Handler>(back)) {}
   awaitable<void> operator()() { return work_there(std::move(shared_), throws_, std::move(back_)); }
 
  private:
-  std::shared_ptr<trip> shared_;
+  std::shared_ptr<remote_run> shared_;
   bool throws_;
   Back back_;
 };
 
 /// The initiation function of the asynchronous operation. Asio calls it after it suspended the caller's coroutine; it
 /// spawns the work on the other executor.
-class departure {
+class remote_initiation {
  public:
-  departure(std::shared_ptr<trip> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
+  remote_initiation(std::shared_ptr<remote_run> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
 
   template <class Handler>
   void operator()(Handler&& handler) {
@@ -69459,9 +69523,9 @@ class departure {
     if (slot.is_connected()) slot.assign(forwarded_cancellation(shared_));
     // The caller's coroutine may continue and destroy this object before co_spawn returns, so the state is kept in a
     // local variable.
-    const std::shared_ptr<trip> shared = shared_;
-    asio::co_spawn(shared->to, arrival<back>(shared, throws_, std::forward<Handler>(handler)),
-                   asio::bind_cancellation_slot(shared->signal.slot(), last_words(shared)));
+    const std::shared_ptr<remote_run> shared = shared_;
+    asio::co_spawn(shared->to, spawned_function<back>(shared, throws_, std::forward<Handler>(handler)),
+                   asio::bind_cancellation_slot(shared->signal.slot(), completion(shared)));
   }
 
  private:
@@ -69471,44 +69535,44 @@ class departure {
   /// caller's slot may outlive both contexts.
   class forwarded_cancellation {
    public:
-    explicit forwarded_cancellation(const std::shared_ptr<trip>& shared) : shared_(shared) {}
+    explicit forwarded_cancellation(const std::shared_ptr<remote_run>& shared) : shared_(shared) {}
     void operator()(asio::cancellation_type type) {
-      const std::shared_ptr<trip> shared = shared_.lock();
+      const std::shared_ptr<remote_run> shared = shared_.lock();
       if (!shared) return;
       shared->ask_to_cancel(type);
       asio::dispatch(shared->to, [shared, type] { shared->cancel(type); });
     }
 
    private:
-    std::weak_ptr<trip> shared_;
+    std::weak_ptr<remote_run> shared_;
   };
 
   /// The completion handler of the spawned coroutine. It keeps the signal alive as long as Asio may use its slot. It
   /// rethrows an exception that does not come from the work, for example a lack of memory when the caller is continued.
   /// The exception then leaves run() of the event loop.
-  class last_words {
+  class completion {
    public:
-    explicit last_words(std::shared_ptr<trip> shared) : shared_(std::move(shared)) {}
+    explicit completion(std::shared_ptr<remote_run> shared) : shared_(std::move(shared)) {}
     void operator()(const std::exception_ptr& failure) const {
       if (failure) std::rethrow_exception(failure);
     }
 
    private:
-    std::shared_ptr<trip> shared_;
+    std::shared_ptr<remote_run> shared_;
   };
 
-  std::shared_ptr<trip> shared_;
+  std::shared_ptr<remote_run> shared_;
   bool throws_;
 };
 
 template <class>
-awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, errand& job) {
+awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job) {
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  const auto shared = std::make_shared<trip>(std::move(to), from, state.cancelled(), job);
-  departure leave(shared, throws);
+  const auto shared = std::make_shared<remote_run>(std::move(to), from, state.cancelled(), job);
+  remote_initiation initiation(shared, throws);
   asio::use_awaitable_t<> token;
-  co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(leave), token);
+  co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(initiation), token);
   if (shared->failure) std::rethrow_exception(std::exchange(shared->failure, nullptr));
 }
 
@@ -69554,7 +69618,7 @@ COFFERDAM_DECL asio::any_io_executor strand_of(asio::any_io_executor caller) {
   return gated_executor(std::make_shared<strand_gate>(std::move(caller)));
 }
 
-COFFERDAM_INSTANTIATE(awaitable<void> travel<void>(asio::any_io_executor, asio::any_io_executor, errand&))
+COFFERDAM_INSTANTIATE(awaitable<void> run_remotely<void>(asio::any_io_executor, asio::any_io_executor, remote_job&))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -71008,12 +71072,12 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 /// The output of a command that was not read yet. If there are more than `most` bytes, the oldest ones are dropped.
 class unread_output {
  public:
-  static constexpr std::size_t most = 256 * 1024;
+  static constexpr std::size_t max_bytes = 256 * 1024;
 
   void append(std::string_view piece) {
     text_ += piece;
-    if (text_.size() <= most) return;
-    const std::size_t cut = text_.size() - most / 2;
+    if (text_.size() <= max_bytes) return;
+    const std::size_t cut = text_.size() - max_bytes / 2;
     dropped_ += cut;
     text_.erase(0, cut);
   }
@@ -72662,14 +72726,14 @@ class unread_answers {
  public:
   /// The limit in bytes at which a new request has to wait until its client has read earlier answers. If the client
   /// does not read, the request is refused.
-  static constexpr std::size_t most = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{64} * 1024 * 1024;
   /// The limit in bytes for the answers to requests that have already begun, or that need no waiting.
-  static constexpr std::size_t max_begun = 2 * most;
+  static constexpr std::size_t max_begun = 2 * max_bytes;
   static constexpr const char* complaint =
       "too many unread answers: more than 64 MiB wait to be read; read those, then ask again";
 
   std::size_t size() const noexcept { return size_; }
-  bool is_full() const noexcept { return size_ >= most; }
+  bool is_full() const noexcept { return size_ >= max_bytes; }
   /// Returns true if an answer of this size may be stored for a request that has already begun. A single answer may
   /// have any size.
   bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= max_begun; }
@@ -72737,7 +72801,7 @@ class event_stream final : public outlet {
                bool is_kept)
       : changed_(executor), unread_(std::move(unread)), id_(std::move(id)), is_kept_(is_kept) {}
   /// Sets a callable that is called when the stream has ended and no writer sends it to a client. It must not throw.
-  void on_left(std::function<void()> told) { left_ = std::move(told); }
+  void on_left(std::function<void()> action) { left_ = std::move(action); }
 
   const std::string& id() const noexcept { return id_; }
   bool is_done() const noexcept { return done_; }
@@ -72805,19 +72869,19 @@ class event_stream final : public outlet {
   /// \return the number of the new writer.
   std::uint64_t attach() {
     // The flag stays set for the first writer, because the interruption may have happened before that writer began.
-    if (reader_++ != 0) interrupted_ = false;
+    if (writer_++ != 0) interrupted_ = false;
     attached_ = true;
     changed_.notify();
-    return reader_;
+    return writer_;
   }
-  void detach(std::uint64_t reader) noexcept {
-    if (reader != reader_) return;
+  void detach(std::uint64_t writer) noexcept {
+    if (writer != writer_) return;
     attached_ = false;
     if (done_ && left_) left_();
   }
   bool is_attached() const noexcept { return attached_; }
   /// Returns true if this writer must end its connection.
-  bool is_to_leave(std::uint64_t reader) const noexcept { return interrupted_ || reader != reader_; }
+  bool is_to_leave(std::uint64_t writer) const noexcept { return interrupted_ || writer != writer_; }
 
   /// Waits for a change of the stream, at most until the time `until`.
   awaitable<cofferdam::detail::wait_result> change(async_event::clock::time_point until = async_event::never) {
@@ -72843,10 +72907,10 @@ class event_stream final : public outlet {
     bytes_ -= events_.front().text->size();
     events_.pop_front();
   }
-  /// Removes the oldest events while the stream exceeds its limits. Keeps events that the client has not received, and
-  /// the last event.
+  /// Removes the oldest events until there is room for another one within the limits. Keeps events that the client has
+  /// not received, and the last event.
   void trim() {
-    while (events_.size() > 1 && (events_.size() > max_events || bytes_ > max_bytes) &&
+    while (events_.size() > 1 && (events_.size() >= max_events || bytes_ >= max_bytes) &&
            events_.front().number <= delivered_)
       drop_first();
   }
@@ -72860,7 +72924,7 @@ class event_stream final : public outlet {
   std::uint64_t last_ = 0;
   std::uint64_t delivered_ = 0;
   std::uint64_t notified_ = 0;
-  std::uint64_t reader_ = 0;
+  std::uint64_t writer_ = 0;
   reply_kind kind_ = reply_kind::answered;
   bool is_kept_;
   bool answered_ = false;
@@ -73062,6 +73126,32 @@ inline std::string header_complaint(const rpc_message& message, const field_look
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
 
+// ---- cofferdam/serve/mcp/detail/default_instructions.hpp ----
+
+
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// Returns the instructions for the model if the options set none. They say which of this library's tools to use for
+/// which task, and what lasts from call to call. Empty if the server has neither `code_exec` nor `run_python`.
+inline std::string default_instructions(const server_core& core) {
+  const bool has_commands = core.tool("code_exec") != nullptr;
+  const bool has_python = core.tool("run_python") != nullptr;
+  if (!has_commands && !has_python) return {};
+  std::string text = has_commands ? "All tools work in one workspace. Files persist between calls; shells do not."
+                                  : "These tools run Python code.";
+  if (has_python) text += " Use run_python for calculations and plots; its variables persist between calls.";
+  if (has_commands) text += has_python ? " Use code_exec for everything else." : " Use code_exec to run commands.";
+  if (core.tool("start_command") != nullptr)
+    text += " Use start_command for commands that keep running, such as servers.";
+  if (core.tool("view_image") != nullptr) text += " Use view_image to look at images that you have made.";
+  if (core.tool("download_file") != nullptr) text += " Hand results to the user with download_file.";
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
 // ---- cofferdam/serve/mcp/detail/results.hpp ----
 
 
@@ -73106,26 +73196,27 @@ inline boost::json::object tool_result(const answer& tool_answer, std::string_vi
 
 /// Returns one page of a list.
 /// \param params    the parameters of the request; they may contain a cursor.
+/// \param name      the name of the list in the result. A cursor is valid only for the list of this name.
 /// \param items     the whole list.
 /// \param size      the maximum number of items in a page.
 /// \param revision  a number that changes with the list, so that older cursors become invalid.
 /// \throws failure  for an invalid cursor.
 inline boost::json::object page_of(const boost::json::object& params, const char* name, boost::json::array items,
                                    std::size_t size, std::uint64_t revision) {
+  // The text of a cursor is the index of the next item, followed by this text.
+  const std::string list_version = ":" + std::to_string(revision) + ":" + name;
   std::size_t from = 0;
   if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
     const failure wrong(invalid_params, "Invalid cursor");
     if (!given->is_string()) throw wrong;
     const std::optional<bytes> raw =
         cofferdam::detail::base64_decode(view_of(given->get_string()), cofferdam::detail::base64_alphabet::url);
-    if (!raw) throw wrong;
-    const std::string_view text = as_text(*raw);
-    const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos || colon == 0 || text.size() > 40) throw wrong;
-    for (const char c : text)
-      if (c != ':' && (c < '0' || c > '9')) throw wrong;
-    if (text.substr(colon + 1) != std::to_string(revision) || colon > 9) throw wrong;
-    from = std::stoul(std::string(text.substr(0, colon)));
+    if (!raw || !as_text(*raw).ends_with(list_version)) throw wrong;
+    const std::string_view index = as_text(*raw).substr(0, raw->size() - list_version.size());
+    if (index.empty() || index.size() > 9) throw wrong;
+    for (const char c : index)
+      if (c < '0' || c > '9') throw wrong;
+    from = std::stoul(std::string(index));
     if (from == 0 || from >= items.size()) throw wrong;
   }
   boost::json::object result;
@@ -73138,8 +73229,8 @@ inline boost::json::object page_of(const boost::json::object& params, const char
                           items.begin() + static_cast<std::ptrdiff_t>(end));
   result[name] = std::move(part);
   if (end < items.size())
-    result["nextCursor"] = cofferdam::detail::base64_encode(
-        as_bytes(std::to_string(end) + ":" + std::to_string(revision)), cofferdam::detail::base64_alphabet::url);
+    result["nextCursor"] = cofferdam::detail::base64_encode(as_bytes(std::to_string(end) + list_version),
+                                                            cofferdam::detail::base64_alphabet::url);
   return result;
 }
 
@@ -73552,8 +73643,8 @@ class dispatch {
   }
 
   static std::string instructions(const session_state& of) {
-    if (of.core->options().instructions()) return *of.core->options().instructions();
-    return {};
+    const std::optional<std::string>& own = of.core->options().instructions();
+    return own ? *own : default_instructions(*of.core);
   }
 
   static boost::json::object discovered(const session_state& of) {
@@ -74136,7 +74227,7 @@ class http_session : public std::enable_shared_from_this<http_session> {
   static constexpr std::size_t max_ended = 32;
   static constexpr std::size_t max_ended_bytes = std::size_t{4} * 1024 * 1024;
 
-  /// Removes the oldest streams that have ended and have no reader, until the others are within the limits.
+  /// Removes the oldest streams that have ended and have no writer, until the others are within the limits.
   void forget_old() noexcept {
     std::size_t count = 0;
     std::size_t size = 0;
@@ -74188,15 +74279,303 @@ class in_use {
 /// detaches in the destructor.
 class attached {
  public:
-  explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}
+  explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), writer_(of_->attach()) {}
   attached(const attached&) = delete;
   attached& operator=(const attached&) = delete;
-  ~attached() { of_->detach(reader_); }
-  std::uint64_t reader() const noexcept { return reader_; }
+  ~attached() { of_->detach(writer_); }
+  std::uint64_t writer() const noexcept { return writer_; }
 
  private:
   std::shared_ptr<event_stream> of_;
-  std::uint64_t reader_;
+  std::uint64_t writer_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/http_replies.hpp ----
+
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// Replies to requests over streamable HTTP: one JSON text, or the events of a stream. MCP, "Transports".
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// Makes a reply with a JSON-RPC error that belongs to no request.
+inline http_reply refusal(int status, int code, std::string_view why) {
+  http_reply response(status);
+  response.content("application/json", rpc_error("null", code, why));
+  return response;
+}
+inline http_reply json_reply(int status, std::string_view text) {
+  http_reply response(status);
+  response.content("application/json", text);
+  return response;
+}
+
+/// The maximum size in bytes of a message that is copied as a whole for sending.
+inline constexpr std::size_t max_copied = std::size_t{64} * 1024;
+
+/// Writes a long text in pieces.
+inline awaitable<void> write_long(http_call& call, std::shared_ptr<const unread_text> text) {
+  for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), max_copied))) {
+    co_await call.write(rest.substr(0, max_copied));
+    text->took_part();
+  }
+}
+
+/// Replies with JSON. A long text is written in pieces, so that it is not copied as a whole.
+inline awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
+  if (text->size() <= max_copied) {
+    co_await call.reply(json_reply(status, text->view()));
+    co_return;
+  }
+  http_reply head(status);
+  head.field("Content-Type", "application/json");
+  co_await call.begin(std::move(head), text->size());
+  co_await write_long(call, text);
+  co_await call.end();
+}
+
+/// Sends the events of a stream, and waits for more, until the stream ends or the writer must leave.
+/// \param writer   the number of the caller as a writer of the stream.
+/// \param seen     the number of the last event that the client has received.
+/// \param has_ids  true if events have ids, so that the client may reconnect to get missed events.
+/// \param first    a text that is sent before the events.
+inline awaitable<void> write_events(http_call& call, std::shared_ptr<event_stream> stream, std::uint64_t writer,
+                                    std::uint64_t seen, bool has_ids, std::string first) {
+  constexpr std::chrono::seconds keep_alive{15};
+  http_reply head(200);
+  head.field("Content-Type", "text/event-stream");
+  head.field("Cache-Control", "no-cache, no-transform").field("X-Accel-Buffering", "no");
+  co_await call.begin(std::move(head));
+  if (!first.empty()) co_await call.write(std::string_view(first));
+  while (!stream->is_to_leave(writer)) {
+    const std::shared_ptr<const unread_text> text = stream->next(seen);
+    if (text) {
+      std::string piece = "event: message\n";
+      if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
+      piece += "data: ";
+      if (text->size() <= max_copied) {
+        piece += text->view();
+      } else {
+        co_await call.write(std::string_view(piece));
+        co_await write_long(call, text);
+        piece.clear();
+      }
+      piece += "\n\n";
+      co_await call.write(std::string_view(piece));
+      stream->delivered(seen);
+      continue;
+    }
+    if (stream->is_over(seen)) break;
+    const auto due = std::chrono::steady_clock::now() + keep_alive;
+    co_await stream->change(due);
+    if (std::chrono::steady_clock::now() >= due) co_await call.write(std::string_view(":\n\n"));
+  }
+  co_await call.end();
+}
+
+/// Sends the answer to one request: as JSON if `as_json` is true and no other message comes first, else as events.
+/// \param resumes       true if events have ids, so that the client may reconnect to get missed events.
+/// \param has_statuses  true if a refused request gets the HTTP status 400 or 404.
+inline awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
+                                   std::string version, bool has_statuses, bool as_json) {
+  constexpr std::chrono::seconds patience{2};
+  const attached mine(stream);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  std::uint64_t seen = 0;
+  std::uint64_t peeked = 0;
+  while (as_json && !stream->is_done() && stream->next(peeked) == nullptr && !stream->is_to_leave(mine.writer()) &&
+         std::chrono::steady_clock::now() < until)
+    co_await stream->change(until);
+  if (as_json && stream->is_one_answer() && stream->has_answer()) {
+    int status = 200;
+    if (has_statuses && stream->kind() == reply_kind::refused) status = 400;
+    if (has_statuses && stream->kind() == reply_kind::unknown_method) status = 404;
+    co_await reply_json(call, status, stream->last());
+    stream->delivered(1);
+    co_return;
+  }
+  std::string first;
+  if (resumes && version >= "2025-11-25") first = "id: " + stream->id() + "_0\nretry: 1000\ndata: \n\n";
+  co_await write_events(call, stream, mine.writer(), seen, resumes, std::move(first));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/http_sessions.hpp ----
+
+
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// The sessions of an HTTP endpoint: their limits, their idle time and their end.
+class http_sessions : public std::enable_shared_from_this<http_sessions> {
+ public:
+  explicit http_sessions(std::shared_ptr<server_core> core)
+      : core_(std::move(core)),
+        work_(std::make_shared<tasks>(core_->executor())),
+        closing_(std::make_shared<tasks>(core_->executor())) {}
+
+  /// Returns the number of sessions of both eras.
+  std::size_t size() const noexcept { return sessions_.size() + shared_.size(); }
+
+  // ---- the legacy era: versions up to 2025-11-25 ----
+  /// Makes a session for a token; null at the limit.
+  /// \param owner  the index of the token.
+  std::shared_ptr<http_session> add(std::size_t owner) {
+    if (closed_ || !has_room_for(owner)) return nullptr;
+    const std::string id = http_session::new_id();
+    const auto client_session =
+        std::make_shared<http_session>(session::make(core_, principal(owner) + " session " + id), id, owner);
+    client_session->side = std::make_shared<event_stream>(core_->executor(), client_session->inside->unread,
+                                                          http_session::new_id().substr(0, 16), true);
+    client_session->inside->side = client_session->side;
+    sessions_[id] = client_session;
+    return client_session;
+  }
+  /// Returns the session with this id; null if it does not exist, or if it belongs to another token.
+  std::shared_ptr<http_session> find(const std::string& id, std::size_t owner) const {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end() || found->second->owner != owner) return nullptr;
+    found->second->used = std::chrono::steady_clock::now();
+    return found->second;
+  }
+  /// Ends a session in the background. Requests do not find it any more.
+  void remove(const std::shared_ptr<http_session>& client_session) {
+    sessions_.erase(client_session->id);
+    drop(client_session);
+  }
+
+  // ---- the modern era: version 2026-07-28 ----
+  /// Returns the session of a token and a place name, which may be empty. Makes it if necessary; null at the limit.
+  std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
+    const auto found = shared_.find({owner, name});
+    std::shared_ptr<http_session> client_session;
+    if (found != shared_.end()) {
+      client_session = found->second;
+    } else {
+      if (closed_ || (!name.empty() && !has_room_for(owner))) return nullptr;
+      std::string who = principal(owner);
+      if (!name.empty()) who += " place " + name;
+      client_session = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
+      shared_.emplace(std::pair(owner, name), client_session);
+    }
+    client_session->used = std::chrono::steady_clock::now();
+    return client_session;
+  }
+
+  /// Ends idle sessions at regular intervals, until `close` is called.
+  void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
+
+  /// Ends all sessions and their requests. Cannot be cancelled.
+  static awaitable<void> close(std::shared_ptr<http_sessions> self) {
+    self->closed_ = true;
+    self->work_->cancel();
+    std::vector<std::shared_ptr<http_session>> open_sessions;
+    for (const auto& [id, client_session] : self->sessions_) open_sessions.push_back(client_session);
+    for (const auto& [key, client_session] : self->shared_) open_sessions.push_back(client_session);
+    self->sessions_.clear();
+    self->shared_.clear();
+    const auto closing = std::make_shared<tasks>(self->core_->executor());
+    for (const auto& client_session : open_sessions) closing->spawn(end(client_session));
+    co_await tasks::join(closing);
+    co_await tasks::join(self->closing_);
+    try {
+      co_await tasks::join(self->work_);
+    } catch (const std::exception&) {  // a failed sweep does not matter at the end
+    }
+  }
+
+ private:
+  /// Returns the name of a token, which binds sealed states to it.
+  static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
+
+  /// Returns true if a token may have one more session. Each token has its own share of the limit.
+  bool has_room_for(std::size_t owner) const {
+    const std::size_t limit = core_->options().sessions();
+    const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
+    std::size_t total = sessions_.size();
+    std::size_t mine = 0;
+    for (const auto& [id, client_session] : sessions_)
+      if (client_session->owner == owner) ++mine;
+    for (const auto& [key, client_session] : shared_) {
+      if (key.second.empty()) continue;
+      ++total;
+      if (client_session->owner == owner) ++mine;
+    }
+    return total < limit && mine < std::max<std::size_t>(limit / tokens, 1);
+  }
+
+  static awaitable<void> end(std::shared_ptr<http_session> client_session) {
+    if (client_session->side) client_session->side->finish(std::nullopt);
+    co_await session::close(client_session->inside);
+  }
+  /// Ends a session in the background. Failures are passed to the server's `on_error`.
+  static awaitable<void> end_beside(std::shared_ptr<http_sessions> self, std::shared_ptr<http_session> client_session) {
+    std::exception_ptr failure;
+    try {
+      co_await end(client_session);
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+    }
+    if (failure) self->core_->report("the end of a session", failure);
+  }
+  void drop(const std::shared_ptr<http_session>& client_session) {
+    closing_->spawn(end_beside(shared_from_this(), client_session));
+  }
+
+  static awaitable<void> sweep(std::shared_ptr<http_sessions> self) {
+    asio::steady_timer timer(self->core_->executor());
+    const auto period = std::chrono::milliseconds(self->core_->options().session_timeout()) / 4;
+    for (;;) {
+      timer.expires_after(std::max(period, std::chrono::milliseconds(250)));
+      co_await timer.async_wait(asio::use_awaitable);
+      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_timeout();
+      self->end_idle(self->sessions_, since);
+      self->end_idle(self->shared_, since);
+    }
+  }
+  template <class Sessions>
+  void end_idle(Sessions& sessions, std::chrono::steady_clock::time_point since) {
+    for (auto at = sessions.begin(); at != sessions.end();) {
+      if (at->second->is_idle(since)) {
+        drop(at->second);
+        at = sessions.erase(at);
+      } else {
+        ++at;
+      }
+    }
+  }
+
+  std::shared_ptr<server_core> core_;
+  std::shared_ptr<tasks> work_;
+  std::shared_ptr<tasks> closing_;
+  std::map<std::string, std::shared_ptr<http_session>> sessions_;  // legacy; the key is the id
+  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>>
+      shared_;  // modern; the key is a token's index and a place name
+  bool closed_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
@@ -74204,18 +74583,12 @@ class attached {
 // ---- cofferdam/serve/mcp/detail/http_endpoint.hpp ----
 
 
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-
 #include <boost/json/object.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74227,16 +74600,15 @@ class attached {
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// The endpoint of streamable HTTP: one path for all versions of the protocol. MCP, "Transports".
-class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
+class http_endpoint {
  public:
   explicit http_endpoint(std::shared_ptr<server_core> core)
       : core_(std::move(core)),
         memory_(core_->executor(), core_->options().memory(), core_->options().message(),
                 std::clamp<std::size_t>(core_->options().tokens().size(), 1, 4)),
-        work_(std::make_shared<tasks>(core_->executor())),
-        closing_(std::make_shared<tasks>(core_->executor())) {}
+        sessions_(std::make_shared<http_sessions>(core_)) {}
 
-  std::size_t sessions() const noexcept { return sessions_.size() + shared_.size(); }
+  http_sessions& sessions() const noexcept { return *sessions_; }
 
   static awaitable<void> handle(std::shared_ptr<http_endpoint> self, http_call& call) {
     const server_options& options = self->core_->options();
@@ -74282,111 +74654,12 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   /// Sets if the `Host` field of requests is checked.
   void check_hosts(bool looks) noexcept { checks_hosts_ = looks; }
 
-  /// Ends sessions that were unused for too long, at regular intervals until the coroutine is cancelled.
-  static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
-    asio::steady_timer timer(self->core_->executor());
-    const auto period = std::chrono::milliseconds(self->core_->options().session_timeout()) / 4;
-    for (;;) {
-      timer.expires_after(std::max(period, std::chrono::milliseconds(250)));
-      co_await timer.async_wait(asio::use_awaitable);
-      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_timeout();
-      self->end_idle(since);
-    }
-  }
-  void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
-
   /// Ends all sessions and their requests. Cannot be cancelled.
-  static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
-    self->closed_ = true;
-    self->work_->cancel();
-    std::vector<std::shared_ptr<http_session>> open_sessions;
-    for (const auto& [id, client_session] : self->sessions_) open_sessions.push_back(client_session);
-    for (const auto& [key, client_session] : self->shared_) open_sessions.push_back(client_session);
-    self->sessions_.clear();
-    self->shared_.clear();
-    const auto closing = std::make_shared<tasks>(self->core_->executor());
-    for (const auto& client_session : open_sessions) closing->spawn(end(client_session));
-    co_await tasks::join(closing);
-    co_await tasks::join(self->closing_);
-    try {
-      co_await tasks::join(self->work_);
-    } catch (const std::exception&) {  // a failed sweep does not matter at the end
-    }
-  }
+  static awaitable<void> close(std::shared_ptr<http_endpoint> self) { return http_sessions::close(self->sessions_); }
 
  private:
-  static http_reply refusal(int status, int code, std::string_view why) {
-    http_reply response(status);
-    response.content("application/json", rpc_error("null", code, why));
-    return response;
-  }
-  static http_reply json(int status, std::string_view text) {
-    http_reply response(status);
-    response.content("application/json", text);
-    return response;
-  }
-  static constexpr std::size_t max_copied = std::size_t{64} * 1024;
-  /// Replies with JSON. A long text is written in pieces, so that it is not copied as a whole.
-  static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
-    if (text->size() <= max_copied) {
-      co_await call.reply(json(status, text->view()));
-      co_return;
-    }
-    http_reply head(status);
-    head.field("Content-Type", "application/json");
-    co_await call.begin(std::move(head), text->size());
-    co_await write_long(call, text);
-    co_await call.end();
-  }
-  static awaitable<void> write_long(http_call& call, std::shared_ptr<const unread_text> text) {
-    for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), max_copied))) {
-      co_await call.write(rest.substr(0, max_copied));
-      text->took_part();
-    }
-  }
-
-  static awaitable<void> end(std::shared_ptr<http_session> client_session) {
-    if (client_session->side) client_session->side->finish(std::nullopt);
-    co_await session::close(client_session->inside);
-  }
-  /// Ends a session in the background. Failures are passed to the server's `on_error`.
-  static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> client_session) {
-    std::exception_ptr failure;
-    try {
-      co_await end(client_session);
-    } catch (const std::exception&) {
-      failure = std::current_exception();
-    }
-    if (failure) self->core_->report("the end of a session", failure);
-  }
-  void drop(const std::shared_ptr<http_session>& client_session) {
-    closing_->spawn(end_beside(shared_from_this(), client_session));
-  }
-
-  void end_idle(std::chrono::steady_clock::time_point since) {
-    for (auto at = sessions_.begin(); at != sessions_.end();) {
-      if (at->second->is_idle(since)) {
-        drop(at->second);
-        at = sessions_.erase(at);
-      } else {
-        ++at;
-      }
-    }
-    for (auto at = shared_.begin(); at != shared_.end();) {
-      if (at->second->is_idle(since)) {
-        drop(at->second);
-        at = shared_.erase(at);
-      } else {
-        ++at;
-      }
-    }
-  }
-
   std::shared_ptr<http_session> find(const http_call& call, std::size_t owner) const {
-    const auto found = sessions_.find(std::string(trimmed(call.field("Mcp-Session-Id").value_or(""))));
-    if (found == sessions_.end() || found->second->owner != owner) return nullptr;
-    found->second->used = std::chrono::steady_clock::now();
-    return found->second;
+    return sessions_->find(std::string(trimmed(call.field("Mcp-Session-Id").value_or(""))), owner);
   }
   static http_reply no_such_session() { return refusal(404, no_session, "Session not found"); }
 
@@ -74447,7 +74720,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     if (!input.faults.empty() && !input.is_batch) {
       const auto& [fault, id] = input.faults.front();
-      co_await call.reply(json(400, rpc_error(boost::json::serialize(id), fault.code(), fault.message())));
+      co_await call.reply(json_reply(400, rpc_error(boost::json::serialize(id), fault.code(), fault.message())));
     } else if (modern) {
       co_await post_modern(self, call, owner, std::move(input.messages.front()), version);
     } else {
@@ -74456,25 +74729,6 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
 
   // ---- requests of the modern era: version 2026-07-28, without sessions ----
-  static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
-
-  /// Returns the session of a token and a place name, which may be empty. Makes it if necessary; null at the limit.
-  std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
-    const auto found = shared_.find({owner, name});
-    std::shared_ptr<http_session> client_session;
-    if (found != shared_.end()) {
-      client_session = found->second;
-    } else {
-      if (closed_ || (!name.empty() && !has_place_for(owner))) return nullptr;
-      std::string who = principal(owner);
-      if (!name.empty()) who += " place " + name;
-      client_session = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
-      shared_.emplace(std::pair(owner, name), client_session);
-    }
-    client_session->used = std::chrono::steady_clock::now();
-    return client_session;
-  }
-
   /// Returns an error message if the field with the place name is invalid; otherwise an empty text.
   static std::string place_complaint(const http_call& call) {
     const std::size_t count = call.head().fields.count(place_field);
@@ -74522,7 +74776,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_return;
     }
     const std::shared_ptr<http_session> client_session =
-        self->shared(owner, std::string(call.field(place_field).value_or("")));
+        self->sessions_->shared(owner, std::string(call.field(place_field).value_or("")));
     if (!client_session) {
       co_await call.reply(refusal(503, refused_by_transport,
                                   "too many places and sessions; use one that is there, or try again later"));
@@ -74530,7 +74784,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     if (const std::optional<std::string> wrong =
             self->modern_complaint(*client_session->inside, message, call, version)) {
-      co_await call.reply(json(400, *wrong));
+      co_await call.reply(json_reply(400, *wrong));
       co_return;
     }
     const auto stream =
@@ -74598,42 +74852,19 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, true, client_session->inside->version, false, as_json);
   }
 
-  /// Returns true if a token may have one more session. Each token has its own share of the limit.
-  bool has_place_for(std::size_t owner) const {
-    const std::size_t limit = core_->options().sessions();
-    const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
-    std::size_t total = sessions_.size();
-    std::size_t mine = 0;
-    for (const auto& [id, client_session] : sessions_)
-      if (client_session->owner == owner) ++mine;
-    for (const auto& [key, client_session] : shared_) {
-      if (key.second.empty()) continue;
-      ++total;
-      if (client_session->owner == owner) ++mine;
-    }
-    return total < limit && mine < std::max<std::size_t>(limit / tokens, 1);
-  }
-
   static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
                                     rpc_message message) {
-    if (self->closed_ || !self->has_place_for(owner)) {
+    const std::shared_ptr<http_session> client_session = self->sessions_->add(owner);
+    if (!client_session) {
       co_await call.reply(refusal(503, refused_by_transport, "too many sessions; end one, or try again later"));
       co_return;
     }
-    const std::string id = http_session::new_id();
-    const auto client_session =
-        std::make_shared<http_session>(session::make(self->core_, principal(owner) + " session " + id), id, owner);
-    client_session->side = std::make_shared<event_stream>(self->core_->executor(), client_session->inside->unread,
-                                                          http_session::new_id().substr(0, 16), true);
-    client_session->inside->side = client_session->side;
-    self->sessions_[client_session->id] = client_session;
     const std::shared_ptr<event_stream> stream = client_session->open_stream();
     client_session->inside->receive(std::move(message), stream);
     while (!stream->is_done()) co_await stream->change();
-    http_reply answered = json(200, stream->last()->view());
+    http_reply answered = json_reply(200, stream->last()->view());
     if (client_session->inside->version.empty()) {
-      self->sessions_.erase(client_session->id);
-      self->drop(client_session);
+      self->sessions_->remove(client_session);
     } else {
       answered.field("Mcp-Session-Id", client_session->id);
     }
@@ -74673,66 +74904,6 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await reply_json(call, 200, whole);
   }
 
-  /// Sends the answer to one request: as JSON if `as_json` is true and no other message comes first, else as events.
-  /// \param resumes       true if events have ids, so that the client may reconnect to get missed events.
-  /// \param has_statuses  true if a refused request gets the HTTP status 400 or 404.
-  static awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
-                                     std::string version, bool has_statuses, bool as_json) {
-    constexpr std::chrono::seconds patience{2};
-    const attached mine(stream);
-    const auto until = std::chrono::steady_clock::now() + patience;
-    std::uint64_t seen = 0;
-    std::uint64_t peeked = 0;
-    while (as_json && !stream->is_done() && stream->next(peeked) == nullptr && !stream->is_to_leave(mine.reader()) &&
-           std::chrono::steady_clock::now() < until)
-      co_await stream->change(until);
-    if (as_json && stream->is_one_answer() && stream->has_answer()) {
-      int status = 200;
-      if (has_statuses && stream->kind() == reply_kind::refused) status = 400;
-      if (has_statuses && stream->kind() == reply_kind::unknown_method) status = 404;
-      co_await reply_json(call, status, stream->last());
-      stream->delivered(1);
-      co_return;
-    }
-    std::string first;
-    if (resumes && version >= "2025-11-25") first = "id: " + stream->id() + "_0\nretry: 1000\ndata: \n\n";
-    co_await write_events(call, stream, mine.reader(), seen, resumes, std::move(first));
-  }
-
-  static awaitable<void> write_events(http_call& call, std::shared_ptr<event_stream> stream, std::uint64_t reader,
-                                      std::uint64_t seen, bool has_ids, std::string first) {
-    constexpr std::chrono::seconds keep_alive{15};
-    http_reply head(200);
-    head.field("Content-Type", "text/event-stream");
-    head.field("Cache-Control", "no-cache, no-transform").field("X-Accel-Buffering", "no");
-    co_await call.begin(std::move(head));
-    if (!first.empty()) co_await call.write(std::string_view(first));
-    while (!stream->is_to_leave(reader)) {
-      const std::shared_ptr<const unread_text> text = stream->next(seen);
-      if (text) {
-        std::string piece = "event: message\n";
-        if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
-        piece += "data: ";
-        if (text->size() <= max_copied) {
-          piece += text->view();
-        } else {
-          co_await call.write(std::string_view(piece));
-          co_await write_long(call, text);
-          piece.clear();
-        }
-        piece += "\n\n";
-        co_await call.write(std::string_view(piece));
-        stream->delivered(seen);
-        continue;
-      }
-      if (stream->is_over(seen)) break;
-      const auto due = std::chrono::steady_clock::now() + keep_alive;
-      co_await stream->change(due);
-      if (std::chrono::steady_clock::now() >= due) co_await call.write(std::string_view(":\n\n"));
-    }
-    co_await call.end();
-  }
-
   // ---- the methods GET and DELETE ----
   static awaitable<void> get(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
     const std::shared_ptr<http_session> client_session = self->find(call, owner);
@@ -74762,7 +74933,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     std::string first;
     if (client_session->inside->version >= "2025-11-25")
       first = "id: " + stream->id() + "_" + std::to_string(seen) + "\nretry: 1000\ndata: \n\n";
-    co_await write_events(call, stream, mine.reader(), seen, true, std::move(first));
+    co_await write_events(call, stream, mine.writer(), seen, true, std::move(first));
   }
 
   static awaitable<void> remove(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
@@ -74771,20 +74942,14 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_await call.reply(no_such_session());
       co_return;
     }
-    self->sessions_.erase(client_session->id);
-    self->drop(client_session);
+    self->sessions_->remove(client_session);
     co_await call.reply(http_reply(200));
   }
 
   std::shared_ptr<server_core> core_;
   cofferdam::detail::request_memory<std::size_t> memory_;
-  std::shared_ptr<tasks> work_;
-  std::shared_ptr<tasks> closing_;
-  std::map<std::string, std::shared_ptr<http_session>> sessions_;
-  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>>
-      shared_;  // the key is a token's index and a place name
+  std::shared_ptr<http_sessions> sessions_;
   bool checks_hosts_ = true;
-  bool closed_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
@@ -75976,7 +76141,7 @@ inline awaitable<void> serve_standard_streams(std::shared_ptr<server_core> core)
 
 inline awaitable<void> serve_http(std::shared_ptr<cofferdam::detail::http_server> server,
                                   std::shared_ptr<http_endpoint> endpoint) {
-  endpoint->start_sweeping();
+  endpoint->sessions().start_sweeping();
   const auto runs = [&server] { return server->run(); };
   const auto closes = [&endpoint] { return http_endpoint::close(endpoint); };
   co_await cofferdam::detail::with_cleanup(runs, closes, cofferdam::detail::failure_to_report);
@@ -76110,7 +76275,7 @@ COFFERDAM_DECL awaitable<void> server::stop() {
   return http_->stop();
 }
 
-COFFERDAM_DECL std::size_t server::sessions() const noexcept { return endpoint_ ? endpoint_->sessions() : 0; }
+COFFERDAM_DECL std::size_t server::sessions() const noexcept { return endpoint_ ? endpoint_->sessions().size() : 0; }
 
 COFFERDAM_DECL void server::require_new(const std::string& name) const {
   if (core_->tool(name)) throw error(exec_errc::invalid_argument, "mcp: there is a tool '" + name + "' already");
