@@ -379,20 +379,9 @@ mcp::server_options make_options(const settings& chosen) {
   mcp::server_options options;
   options.name("cofferdam", "Cofferdam: run commands and Python");
   const bool has_commands = chosen.provider != "pyodide";
-  std::string words = "Tools for running code in one isolated workspace.";
-  if (chosen.provider == "local") words = "Tools for running code on this machine, in a workspace of its own.";
-  if (has_commands) {
-    words +=
-        " Files persist between calls; shells do not. Use run_python for calculations and plots, code_exec for "
-        "everything "
-        "else on the command line, start_command for what goes on beside, read_file and write_file for text files, "
-        "view_image to look at pictures you made. Hand results to the user with download_file.";
-  } else {
-    words += " Variables persist between calls of run_python.";
+  if (!has_commands)
     options.about_environment(
         "Runs in WebAssembly: no subprocesses, no sockets, no packages with native code but Pyodide's own.");
-  }
-  options.instructions(words);
   const bool has_walls = chosen.provider == "jail" || chosen.provider == "docker";
   const bool offline = (has_walls && (chosen.network.empty() || chosen.network.back() == "none")) ||
                        (chosen.provider == "e2b" && !chosen.network.empty() && chosen.network.back() == "none") ||

@@ -104,6 +104,7 @@
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
+#include <cofferdam/net/make_byte_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/proxy.hpp>
 #include <cofferdam/net/readable_json.hpp>

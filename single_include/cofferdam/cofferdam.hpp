@@ -24,8 +24,8 @@
 // The library has two modes (see README). In header-only mode, every function body is in a header. In compiled mode,
 // most bodies are compiled once: in the one file of the program that includes cofferdam/src.hpp, or in the library
 // cofferdam::compiled. Each mode has its own inline namespace. Therefore one program can link libraries of both modes.
-// If one of them passes an object to the other, the linker reports an undefined reference, and `v0_compiled` is in the
-// name of the missing function or in the name that the other library defines.
+// If a library of one mode passes an object to a library of the other mode, the linker reports an undefined reference,
+// and `v0_compiled` is in the name of the missing function or in the name that the other library defines.
 #if defined(COFFERDAM_SEPARATE_COMPILATION)
 #define COFFERDAM_ABI v0_compiled
 #define COFFERDAM_DECL
@@ -41,8 +41,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The version of the library as text: major.minor.patch. CMake and the package recipes read the version from this
-/// line.
+/// The version of the library as text: major.minor.patch. CMake reads the version from this line.
 inline constexpr std::string_view version = "0.1.0";
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -335,8 +334,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 /// The parameter type of `argv`: a program and its arguments, from a vector or from a list in braces. The constructor
-/// takes the words of a list one by one, because g++ before 13 cannot create a `std::initializer_list` of strings
-/// inside an awaited expression.
+/// takes the strings of a list as separate parameters, because g++ before 13 cannot create a `std::initializer_list` of
+/// strings inside an awaited expression.
 class word_list {
  public:
   word_list(std::vector<std::string> words) : words_(std::move(words)) {}
@@ -383,8 +382,8 @@ enum class background_policy {
 /// line unquoted. Pass it as an argument, `run_command(argv("cat", name))`, or quote it with `shell_quote(name)`.
 ///
 /// Setters can be chained: `shell("make").timeout(10s).working_directory("src")`. A command is a value that owns its
-/// strings and can be copied. The backend checks the words when it runs the command. If they are invalid, the result
-/// has `error_kind::invalid_argument`.
+/// strings and can be copied. The backend checks the line, or the program and its arguments, when it runs the command.
+/// If they are invalid, the result has `error_kind::invalid_argument`.
 class command {
  public:
   /// One environment variable of the command.
@@ -403,23 +402,23 @@ class command {
   command() = default;
 
   /// Makes a command from a line for the shell, as `shell(line)` does. The constructor is a template, because otherwise
-  /// two words in braces would be read as two iterators of one string.
+  /// two string literals in braces would be read as two iterators of one string.
   template <class Line>
     requires(!std::derived_from<std::remove_cvref_t<Line>, command> && std::convertible_to<Line, std::string_view>)
   command(Line&& line) : is_shell_(true), line_(std::string_view(std::forward<Line>(line))) {}
   command(std::nullptr_t) = delete;
-  /// Deleted, so that a list of words in braces does not compile as a shell line. Write `argv({"ls", "-l"})`.
+  /// Deleted, so that a list of strings in braces does not compile as a shell line. Write `argv({"ls", "-l"})`.
   command(std::initializer_list<std::string_view>) = delete;
 
-  /// Returns true if the command is a line for the shell, and false if it is a list of words.
+  /// Returns true if the command is a line for the shell, and false if it is a program and its arguments.
   bool is_shell() const noexcept { return is_shell_; }
   /// Returns the line for the shell; empty if `is_shell()` is false.
   const std::string& line() const noexcept { return line_; }
   /// Returns the program and its arguments; empty if `is_shell()` is true.
   const std::vector<std::string>& words() const noexcept { return words_; }
 
-  /// Replaces the shell line, or the program and its arguments, by these words, which run without a shell. Keeps all
-  /// other settings. This function is for layers (middleware).
+  /// Replaces the shell line, or the program and its arguments, by `words`: a program and its arguments, which run
+  /// without a shell. Keeps all other settings. This function is for layers (middleware).
   void become_argv(std::vector<std::string> words) {
     is_shell_ = false;
     line_.clear();
@@ -453,8 +452,8 @@ class command {
   [[nodiscard]] command working_directory(std::string path) && { return std::move(working_directory(std::move(path))); }
   const std::string& working_directory() const noexcept { return working_directory_; }
 
-  /// Adds an environment variable, or replaces its value. The command gets its other variables from the environment it
-  /// runs in, never from the host program.
+  /// Adds an environment variable, or replaces its value. The command gets its other environment variables from the
+  /// sandbox it runs in, never from the host program.
   /// \throws error{exec_errc::invalid_argument} if the name is empty or contains `=`, NUL or a line break, or if the
   ///     value contains NUL.
   /// \throws error{exec_errc::too_large} if the name and the value together have more than 131071 bytes, the limit of
@@ -505,8 +504,9 @@ class command {
   bool has_open_input() const noexcept { return has_open_input_; }
 
   /// Runs the command in a pseudo-terminal instead of with pipes. Line editing, ^C and the window size work as in a
-  /// terminal. The command's standard output and standard error both arrive in `out()`. At the end of the input, the
-  /// terminal sends ^D; call `open_input()` to write more input while the command runs.
+  /// terminal. The command's standard output and standard error both arrive in `out()`. After the content that was set
+  /// with `input()`, the terminal sends ^D, which ends the input; call `open_input()` to write more input while the
+  /// command runs.
   /// \param rows, columns  the size of the terminal in characters, each 1 to 65535.
   /// \throws error{exec_errc::invalid_argument} if a number is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {
@@ -549,8 +549,8 @@ class command {
     if (!kept_output_ || *kept_output_ > max_bytes) kept_output_ = max_bytes;
   }
 
-  /// The maximum size in bytes of a single argument or variable in Linux, including its NUL (MAX_ARG_STRLEN,
-  /// execve(2)).
+  /// The maximum size in bytes of a single argument or environment variable in Linux, including its NUL
+  /// (MAX_ARG_STRLEN, execve(2)).
   static constexpr std::size_t max_string = 128 * 1024;
   /// The default number of bytes that a result keeps of each output stream.
   static constexpr std::size_t default_kept_output = 1024 * 1024;
@@ -873,7 +873,7 @@ class captured_output {
     return append_text(scratch);
   }
 
-  /// Returns the marker that `text()` puts between head and tail. A command can print the same words, so test `cut()`
+  /// Returns the marker that `text()` puts between head and tail. A command can print the same text, so test `cut()`
   /// and do not search the text for the marker. `format_result` shows missing text in a form that no output can
   /// imitate.
   static std::string cut_marker(std::uint64_t cut, std::uint64_t total) {
@@ -913,7 +913,7 @@ enum class isolation_kind {
   system_calls,    ///< the system calls that the guest may make
   memory,          ///< the memory that the guest may use
   process_count,   ///< the number of processes that the guest may start
-  secrets,         ///< the access of the guest to the memory, variables and descriptors of the host program
+  secrets,         ///< the guest's access to the memory, environment variables and descriptors of the host
   processor_time,  ///< the processor time that the guest may use
   disk,            ///< the disk space that the guest may use
   open_files,      ///< the number of files that the guest may have open
@@ -938,20 +938,20 @@ inline std::string_view to_string(isolation_kind which) noexcept {
   return "unknown";
 }
 
-/// The isolation of a command: a few words for each aspect. "none" means that the backend does not enforce this aspect
-/// itself.
+/// The isolation of a command: a short description of each aspect. "none" means that the backend does not enforce this
+/// aspect itself.
 class isolation_report {
  public:
   /// The number of aspects in `isolation_kind`.
   static constexpr std::size_t count = 12;
 
-  /// Returns the words of the backend for one aspect; "none" if the backend set none.
+  /// Returns the backend's description of one aspect; "none" if the backend set no description.
   std::string_view of(isolation_kind which) const noexcept {
     const std::string& words = states_[static_cast<std::size_t>(which)];
     return words.empty() ? std::string_view("none") : std::string_view(words);
   }
 
-  /// Sets the words for one aspect.
+  /// Sets the description of one aspect.
   isolation_report& set(isolation_kind which, std::string words) {
     states_[static_cast<std::size_t>(which)] = std::move(words);
     return *this;
@@ -968,7 +968,8 @@ enum class error_kind {
   none,
   timeout,                 ///< the command was ended at its time limit
   command_not_allowed,     ///< an allowlist refused the command before it started
-  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace
+  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace, such as
+                           ///< `/etc`, `..` or `~name`; Stirrup's name, which models and prompts may know
   invalid_argument,        ///< the command is invalid: it is empty or contains a NUL byte
   execution_error,         ///< the command could not be started; `cause()` returns the system's error code
   out_of_memory,           ///< a memory limit ended the command
@@ -976,7 +977,7 @@ enum class error_kind {
   disk_full,               ///< a limit on disk space ended or prevented the command
   file_too_large,          ///< a limit on the size of a file ended the command
   processor_time_limit,    ///< a limit on processor time ended the command
-  security_violation,      ///< a guard refused the code before it ran
+  security_violation,      ///< a guard (a check of Python code) refused the code before it ran
 };
 
 /// Returns the name of an error kind, as a model sees it.
@@ -1003,7 +1004,8 @@ inline std::string_view to_string(error_kind kind) noexcept {
 /// make().out();` is safe.
 ///
 /// A command that exits with status 137 has `exit_code() == 137`. A command that signal 9 ended has `term_signal() ==
-/// 9`. A command that a memory limit or a time limit ended has another `kind()`.
+/// 9`. For a command that a memory limit or a time limit ended, `kind()` names the limit, `error_kind::out_of_memory`
+/// or `error_kind::timeout`.
 class command_result {
  public:
   /// Makes the result of a command that has not run: `exit_code()` is -1 and `ok()` is false.
@@ -1373,7 +1375,7 @@ class control_sequence {
   /// Returns the final byte; NUL if the text does not start with a valid control sequence.
   constexpr char final_byte() const noexcept { return final_; }
   constexpr std::size_t size() const noexcept { return size_; }
-  /// Returns true if the standard reserves the sequence for private use by terminal makers.
+  /// Returns true if ECMA-48 reserves the sequence for private use by terminal makers.
   constexpr bool is_private() const noexcept {
     return !intermediates_.empty() || (!parameters_.empty() && is_between(parameters_.front(), 0x3C, 0x3F));
   }
@@ -1402,15 +1404,15 @@ class control_sequence {
   char final_ = '\0';
 };
 
-/// Returns the length of an OSC 8 hyperlink mark, without its leading `ESC ]` and including its end; 0 if `text` does
-/// not start with one.
+/// Returns the length of an escape sequence that begins or ends a hyperlink (OSC 8), without its leading `ESC ]` and
+/// including its end; 0 if `text` does not start with such a sequence.
 constexpr std::size_t hyperlink_size(std::string_view text) noexcept {
   if (!text.starts_with("8;")) return 0;
   for (std::size_t i = 2; i < text.size(); ++i) {
     if (text[i] == '\a') return i + 1;
     if (text.substr(i).starts_with("\x1b\\")) return i + 2;
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte > 0x7E) return 0;  // this also keeps the time linear: a byte is never scanned for two marks
+    if (byte < 0x20 || byte > 0x7E) return 0;  // an ESC ends the scan, so no byte is scanned twice
   }
   return 0;
 }
@@ -1733,12 +1735,12 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 /// Normalizes a path in the workspace: `./a//b/` becomes `a/b`. The path "." is the workspace itself.
 ///
 /// The function works on the text only. It looks at no file and follows no link, and `~` has no special meaning. An
-/// accepted path can still lead out of the workspace through a symbolic link; `directory` refuses such a path when it
-/// opens the file.
+/// accepted path can still lead out of the workspace through a symbolic link; the class `directory` (os/directory.hpp)
+/// refuses such a path when it opens the file.
 /// \param  path  a path separated by `/`, in any bytes except NUL. It is relative to the workspace, or absolute and
 ///               beneath `root`.
-/// \param  root  the absolute path of the workspace inside the environment; empty if absolute paths are not allowed.
-///               Whole components are compared, so `/w-evil/x` is not beneath `/w`.
+/// \param  root  the absolute path of the workspace inside the environment. Empty means that absolute paths are
+///               refused. Whole components are compared, so `/w-evil/x` is not beneath `/w`.
 /// \throws       error{exec_errc::invalid_argument} if the path is empty, contains NUL, has more than 4095 bytes, or
 ///               contains a name of more than 255 bytes.
 /// \throws       error{exec_errc::outside_workspace} if the path contains `..`, even where it is harmless, or if it is
@@ -1782,8 +1784,8 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
 }
 
 /// Normalizes a path as `workspace_path_or_root` does, but refuses the workspace itself.
-/// \throws       the errors of `workspace_path_or_root`; error{exec_errc::invalid_argument} also if the path is the
-///               workspace itself, for example `.` or `./`.
+/// \throws       error{exec_errc::invalid_argument} if the path is the workspace itself, for example `.` or `./`; and
+///               the errors of `workspace_path_or_root`.
 inline std::string workspace_path(std::string_view path, std::string_view root = {}) {
   std::string clean = workspace_path_or_root(path, root);
   if (clean == ".")
@@ -1826,7 +1828,7 @@ class list_options {
     return *this;
   }
 
-  /// Sets the maximum number of entries, counted down to the depth.
+  /// Sets the maximum number of entries in the listing. Entries below the maximum depth are not counted.
   /// \param count  the number of entries; default 4,000,000.
   list_options& entries(std::size_t count) {
     entries_ = count;
@@ -1853,7 +1855,8 @@ class list_options {
 
 namespace detail {
 
-/// The rest of a listing's limits: the number of entries and the bytes of paths that it may still receive.
+/// The remaining limits of a listing while it is filled: the number of entries and the bytes of paths that it may still
+/// receive.
 class listing_room {
  public:
   /// Starts with the limits of `options`.
@@ -2205,8 +2208,8 @@ class file_system {
 };
 
 /// An environment with a member `files()`, which returns its `file_system`. If an environment has only the four members
-/// of `code_exec_environment`, then `provider | layer`, `with` and `any_environment` add a `files()` that works by
-/// commands in the environment.
+/// of `code_exec_environment`, then `provider | layer`, `with` and `any_environment` add a `files()` that runs commands
+/// in the environment.
 template <class E>
 concept file_environment = code_exec_environment<E> && requires(E& e) {
   { e.files() } -> std::same_as<file_system>;
@@ -2361,13 +2364,15 @@ awaitable<transfer_result> put_each(file_source& source, Put put) {
 // arguments with `./` before them, so that no program and no shell takes them for an option or a special name. The
 // commands print names separated by NUL.
 //
-// The class `with_command_files` wraps the backend's environment directly, below all layers. So an allowlist does not
-// refuse these commands, and needs no pattern for them that other commands could match.
+// The class `with_command_files` wraps the backend's environment directly, below all layers (middleware around the
+// environment). So a layer that allows only certain commands does not see these commands. It needs no patterns such as
+// `rm .*` for them, which commands of a model could match too.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The base class that marks layers. If a layer lacks a file operation, using it is a compile error. Commands must not
-/// replace it, because they would bypass the layer.
+/// The base class that marks layers. If a layer has no `files()`, because it defines `read_file` or `write_file`
+/// itself, using its file operations is a compile error. The library does not replace them by commands, because the
+/// commands would bypass these two functions of the layer.
 class layer_tag {};
 
 template <class E>
@@ -2408,6 +2413,7 @@ inline constexpr std::string_view list_script =
     "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
 
 /// Parses the records that `describe_script` prints: "type size mode path\0".
+/// \param prefix_length  the number of bytes to remove from the start of each path: the listed directory and a slash.
 inline std::vector<directory_entry> parse_descriptions(std::string_view text, std::size_t prefix_length,
                                                        listing_room room) {
   std::vector<directory_entry> entries;
@@ -2705,8 +2711,8 @@ concept has_file_members = requires(E& e, std::string path, list_options options
   { e.put_files(source) } -> awaitable_of<transfer_result>;
 };
 
-/// An environment that had no `files()`, with a `files()` that works by commands. Everything else is inherited from
-/// that environment.
+/// An environment that had no `files()`, with a `files()` that runs commands. Everything else is inherited from that
+/// environment.
 template <class E>
 class with_command_files : public E {
  public:
@@ -2748,8 +2754,9 @@ class with_command_files : public E {
   std::shared_ptr<command_file_system<E>> files_;
 };
 
-/// Adds `files()` to the type of an environment that has none. All other types stay unchanged, also a layer without
-/// `files()`: the layer lost it because commands would bypass the layer.
+/// Adds `files()` to the type of an environment that has none. All other types stay unchanged. A layer without
+/// `files()` stays unchanged too: the `files()` added here runs commands, which would bypass the layer's own
+/// `read_file` and `write_file`.
 template <class E>
 struct completed {
   using type = E;
@@ -2788,6 +2795,7 @@ namespace detail {
 
 /// Starts an operation on the files of an environment. The caller keeps the environment alive until the awaitable
 /// completes.
+/// \param operation  a callable that takes an object with the operations of a `file_system`, and returns an awaitable.
 template <class E, class Operation>
 auto with_files_of(E& environment, Operation operation) {
   if constexpr (file_environment<E>) {
@@ -2970,10 +2978,11 @@ class output_chunk {
 /// A running command. All backends use this type, so that layers can return it and a program can change its backend.
 ///
 /// Unread output is not lost. If the output pipe is full, the command waits until the program reads; `wait()` reads the
-/// rest. `out()` and `err()` of the result contain the output that was read before, too.
+/// rest. `out()` and `err()` of the result cover all output, including the output that `read` returned, within the
+/// limit of `command::keep_output`.
 ///
-/// The destructor and the closing of the environment end the command. The destructor does not wait for its end. One
-/// `read`, one `write_input` and one `signal` may be under way at the same time.
+/// The destructor and the closing of the environment end the command. The destructor does not wait until the command
+/// has ended. One `read`, one `write_input` and one `signal` may be under way at the same time.
 /// \par Threads  any, if the backend allows this for its environments, as all backends of the library do. Even then, at
 ///               most one `read`, one `write_input` and one `wait` may be under way at a time. With other backends, use
 ///               the process only on the environment's executor.
@@ -3106,8 +3115,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// An environment that can be paused and saved.
 ///
-/// * `pause()` stops all processes of the environment and keeps their state. Commands wait until `resume()` continues
-///   the processes.
+/// * `pause()` suspends all processes of the environment and keeps their state. Commands wait until `resume()`
+///   continues the processes.
 /// * `snapshot()` saves a copy of the file system and returns the name of the copy. The provider of the backend can
 ///   open new environments from this name.
 template <class E>
@@ -3146,15 +3155,16 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// An open environment whose type is chosen at run time. It has `files()` and all optional operations: `start`,
 /// `pause`, `resume` and `snapshot`. If the contained environment lacks one of these, calling it throws
-/// `error{exec_errc::unsupported}`. `can_start()` and `can_suspend()` return true if the operations are supported. The
-/// object may be moved while no operation runs. Each operation costs one virtual call and no allocation.
+/// `error{exec_errc::unsupported}`. `can_start()` returns true if `start` is supported, and `can_suspend()` if the
+/// other three are. The object may be moved while no operation runs. Each operation adds one virtual call and no
+/// allocation to the same operation of the contained environment.
 class any_environment {
  public:
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   any_environment() = default;
 
-  /// Contains an open environment of any type. If the environment has no `files()`, a `files()` that works by commands
-  /// is added.
+  /// Contains an open environment of any type. If the environment has no `files()`, a `files()` that runs commands in
+  /// the environment is added.
   template <class E>
     requires(!std::same_as<E, any_environment> && code_exec_environment<E>)
   explicit any_environment(E environment)
@@ -3271,8 +3281,9 @@ class any_environment {
 /// braces, because `any_provider p(local())` declares a function.
 class any_provider {
  public:
-  // The constraint does not test that P can be copied. If P had a constructor from any_provider, that test would depend
-  // on its own result.
+  // The constraint does not test that P can be copied; the static_assert does. In the constraint, the test would be
+  // circular if P has a constructor from any_provider: whether P can be copied would depend on whether P converts to
+  // any_provider, and the other way round.
 
   /// Contains a provider of any type.
   template <class P>
@@ -3364,7 +3375,7 @@ class callable_argument {
     require_safe_callable<Callable>();
   }
 
-  /// Moves the callable out; the result is empty if there was none.
+  /// Moves the callable out. The result is empty if no callable was given.
   function take() noexcept { return std::move(callable_); }
 
  private:
@@ -3820,11 +3831,11 @@ class chat_reply {
 
 /// A type that answers conversations: a client of a service (`chat_completions_client`), or a model in this process.
 ///
-/// `chat(request)` returns the whole answer. If the request has an `on_delta`, this callable receives the pieces
-/// before. An answer that was cut off by a limit is a failure. A failure is an `error` with a `chat_errc` as its
-/// `cause()`; of these, a caller can usually handle context_overflow and output_limit. If the awaiting coroutine is
-/// cancelled (terminal), `chat` throws `error{exec_errc::cancelled}`. Many requests may be under way at the same time,
-/// from coroutines of one executor.
+/// `chat(request)` returns the whole answer. If the request has an `on_delta`, this callable receives the pieces before
+/// `chat` returns. An answer that was cut off by a limit is a failure. A failure is an `error` with a `chat_errc` as
+/// its `cause()`. A caller can usually handle the causes `context_overflow` and `output_limit`. If the awaiting
+/// coroutine is cancelled (terminal), `chat` throws `error{exec_errc::cancelled}`. Many requests may be under way at
+/// the same time, from coroutines of one executor.
 template <class M>
 concept chat_model = requires(M& model, chat_request request) {
   { model.chat(std::move(request)) } -> awaitable_of<chat_reply>;
@@ -4044,10 +4055,10 @@ class result_fields {
 /// If `kind()` is not `error_kind::none`, the text contains `<error_kind>`, `<details>` (the reason), `<advice>` if
 /// there is any, and each output stream that is not empty. It then contains no exit code and no signal.
 ///
-/// All values pass through `printable_text`. If text is missing, because of the limit here or because the result did
-/// not keep it, a line such as `<cut>part of the text is left out here; it had 1048576 bytes in all</cut>` takes its
-/// place. `&`, `<` and `>` are escaped in all values. So no output can end its field, begin another field or imitate
-/// the `<cut>` line.
+/// All values pass through `printable_text`. If text is missing, because it exceeds `options.limit()` or because the
+/// result did not keep it, a line such as `<cut>part of the text is left out here; it had 1048576 bytes in all</cut>`
+/// takes its place. `&`, `<` and `>` are escaped in all values. So no output can end its field, begin another field or
+/// imitate the `<cut>` line.
 /// \return      valid UTF-8, without control characters other than line feed and tab. It does not end in a line break.
 /// \par Cost    linear in the kept output.
 /// \par Source  Stirrup's `format_result`, without its defects.
@@ -4193,8 +4204,8 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
   try {
     co_await with_cleanup_after_failure(reads, kills);
   } catch (const error& reason) {
-    // A cancelled `read()` does not end the command. The clean-up above has ended it since then, so the message reports
-    // that.
+    // The message of a cancelled `read()` reports that the command continues. But `kills` has ended the command by now,
+    // so another message is needed.
     if (!running || is_of_listener || reason.code() != exec_errc::cancelled) throw;
     throw error(exec_errc::cancelled, cancelled, reason.cause());
   } catch (const std::system_error& reason) {
@@ -4316,7 +4327,8 @@ using tool_output_argument = cofferdam::detail::callable_argument<void(output_st
 
 /// A function that a model can call: a name, a description, a JSON schema of its arguments, and a coroutine.
 ///
-/// * `name()` matches `[A-Za-z0-9_-]{1,64}`. `description()` is written for the model.
+/// * `name()` matches `[A-Za-z0-9_-]{1,64}`; an agent refuses other names. An `mcp::server` also serves tools with dots
+///   in their names, and names of up to 128 characters. `description()` is written for the model.
 /// * `parameters()` is a JSON schema object of type "object".
 /// * `call(arguments)` reports wrong arguments and failed work in its result. It throws only if it is cancelled, or if
 ///   the environment is lost or closed.
@@ -4613,7 +4625,8 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
   const __m128i four_bits = _mm_set1_epi8(15);
   const __m128i order = _mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
   std::size_t done = 0;
-  // Each step writes 16 bytes, although only 12 of them are used.
+  // Each step writes 16 bytes, although only 12 of them are used. So the loop ends when `to` has room for fewer than
+  // 16.
   while (text.size() - done * 16 >= 16 && to.size() - done * 12 >= 16) {
     const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + done * 16));
     const __m128i upper = _mm_and_si128(_mm_srli_epi32(c, 4), four_bits);
@@ -4622,8 +4635,8 @@ __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(s
     if (_mm_movemask_epi8(_mm_cmpeq_epi8(found, _mm_setzero_si128())) != 0xFFFF) break;
     const __m128i values = _mm_add_epi8(_mm_add_epi8(c, _mm_shuffle_epi8(shift, upper)),
                                         _mm_and_si128(_mm_cmpeq_epi8(c, slash), slash_shift));
-    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // 6 + 6 bits to 12
-    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // 12 + 12 bits to 24
+    const __m128i pairs = _mm_maddubs_epi16(values, _mm_set1_epi32(0x01400140));  // joins two values of 6 bits
+    const __m128i groups = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00011000));     // joins two values of 12 bits
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to.data() + done * 12), _mm_shuffle_epi8(groups, order));
     ++done;
   }
@@ -4670,8 +4683,9 @@ constexpr std::string_view base64_characters(base64_alphabet which) noexcept {
                                        : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 }
 
-/// A table with the value of each character at each of the four positions in a group. The values are already shifted to
-/// their position in the 24 bits of the group, so decoding a group takes four look-ups and three ORs.
+/// A table with the value of each character at each of the four positions in a group of four characters. The values are
+/// already shifted to their position in the 24 bits of the group, so decoding a group takes four look-ups and three
+/// ORs.
 class base64_values {
  public:
   /// The bit that is set in the value of a character that is not in the alphabet.
@@ -5022,8 +5036,9 @@ inline void mark_special_floats(boost::json::value& value) {
   }
 }
 
-/// Replaces each {"$f": text} with the float in the text. Python sends floats in this form, because some JSON parsers
-/// read them inexactly. Returns false if a text is not a float. In this case the run has tampered with its report.
+/// Replaces each {"$f": text} with the float in the text. The driver (the Python program that runs the code) sends
+/// floats in this form, because some JSON parsers read them inexactly. Returns false if a text is not a float. In this
+/// case the run has tampered with its report.
 inline bool read_floats(boost::json::value& value) {
   if (value.is_array()) {
     for (boost::json::value& each : value.get_array())
@@ -5186,7 +5201,7 @@ class value_type {
     return result;
   }
 
-  /// Returns the type's name in Python, such as "str"; an empty text for any type.
+  /// Returns the type's name in Python, such as "str"; an empty text for `value_kind::any`.
   const char* python_name() const noexcept {
     switch (kind_) {
       case value_kind::text: return "str";
@@ -5300,8 +5315,8 @@ class argument_rules {
   std::string description;
   value_type type = value_type(value_kind::any);
   bool required = true;
-  std::optional<double> least;
-  std::optional<double> most;
+  std::optional<double> minimum;
+  std::optional<double> maximum;
   std::vector<std::string> choices;
   std::optional<boost::json::value> fallback;
 
@@ -5309,8 +5324,8 @@ class argument_rules {
     boost::json::object result = type.schema();
     if (!description.empty()) result["description"] = description;
     const bool is_text = type.kind() == value_kind::text;
-    if (least) limit(result, is_text ? "minLength" : "minimum", *least);
-    if (most) limit(result, is_text ? "maxLength" : "maximum", *most);
+    if (minimum) limit(result, is_text ? "minLength" : "minimum", *minimum);
+    if (maximum) limit(result, is_text ? "maxLength" : "maximum", *maximum);
     if (!choices.empty()) {
       boost::json::array values;
       for (const std::string& each : choices) values.emplace_back(each);
@@ -5327,9 +5342,9 @@ class argument_rules {
     if (!misfit.empty()) return requirement + ", not " + misfit;
     if (value.is_string() && type.kind() == value_kind::text)
       return text_complaint(cofferdam::detail::view_of(value.get_string()));
-    if (!value.is_number() || (!least && !most)) return {};
+    if (!value.is_number() || (!minimum && !maximum)) return {};
     const auto number = value.to_number<double>();
-    const bool is_within = (!least || number >= *least) && (!most || number <= *most);
+    const bool is_within = (!minimum || number >= *minimum) && (!maximum || number <= *maximum);
     return is_within ? std::string() : requirement + limits() + ", not " + shown_value(value);
   }
 
@@ -5354,18 +5369,19 @@ class argument_rules {
   }
   std::string limits() const {
     std::string words;
-    if (least) words += " of at least " + shown(*least);
-    if (most) words += std::string(least ? " and" : " of") + " at most " + shown(*most);
+    if (minimum) words += " of at least " + shown(*minimum);
+    if (maximum) words += std::string(minimum ? " and" : " of") + " at most " + shown(*maximum);
     return words;
   }
   std::string text_complaint(std::string_view given) const {
     const std::string requirement = "'" + name + "' must be ";
     const std::string size = " bytes long, not " + std::to_string(given.size());
-    if (least && static_cast<double>(given.size()) < *least) {
-      if (*least == 1) return "'" + name + "' must not be empty";
-      return requirement + "at least " + shown(*least) + size;
+    if (minimum && static_cast<double>(given.size()) < *minimum) {
+      if (*minimum == 1) return "'" + name + "' must not be empty";
+      return requirement + "at least " + shown(*minimum) + size;
     }
-    if (most && static_cast<double>(given.size()) > *most) return requirement + "at most " + shown(*most) + size;
+    if (maximum && static_cast<double>(given.size()) > *maximum)
+      return requirement + "at most " + shown(*maximum) + size;
     if (choices.empty()) return {};
     std::string list;
     for (const std::string& each : choices) {
@@ -5391,9 +5407,9 @@ class argument_rules {
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
-// The types of arguments. Each has one constant, which is written as a word: `argument("place", text)`. Each constant
-// has its own C++ type, so that the compiler can compare the arguments of a function with the parameters of its
-// handler.
+// The types of arguments. Each type has one constant, which stands for the type in `argument("place", text)`. Each
+// constant has its own C++ type, so that the compiler can compare the arguments of a function with the parameters of
+// its handler (the C++ callable that a call executes).
 
 /// The type of a UTF-8 text: `std::string` in C++, `str` in Python.
 enum class text_type : unsigned char { text };
@@ -5424,7 +5440,8 @@ using enum any_type;
 template <class Item>
 class list_type {};
 
-/// The type of an argument that takes the type of the handler's parameter: `argument("place")`.
+/// The type of an argument without an explicit type, as in `argument("place")`. The type then follows from the
+/// handler's parameter.
 class deduced_type {};
 
 namespace detail {
@@ -5472,8 +5489,8 @@ constexpr list_type<Item> list_of(Item) noexcept {
 
 /// One argument of a function: `argument("limit", integer, "Most lines.").between(1, 10'000).otherwise(2000)`.
 ///
-/// An argument is required, unless `optional` or `otherwise` was called. A null counts as a missing argument, except
-/// for an argument of the type `any`.
+/// An argument is required, unless `optional` or `otherwise` was called. The JSON value null counts as a missing
+/// argument, except for an argument of the type `any`.
 template <class Type = deduced_type>
 class argument {
  public:
@@ -5514,8 +5531,8 @@ class argument {
   /// Sets the range of an integer or a number, or the range of a text's length in bytes. Both bounds are allowed
   /// values.
   argument& between(double minimum, double maximum) {
-    rules_.least = minimum;
-    rules_.most = maximum;
+    rules_.minimum = minimum;
+    rules_.maximum = maximum;
     return *this;
   }
   /// Sets the allowed values of a text.
@@ -5528,7 +5545,8 @@ class argument {
   const std::string& description() const noexcept { return rules_.description; }
   bool is_required() const noexcept { return rules_.required; }
 
-  /// For the library: returns the description without the argument's C++ type.
+  /// For the library: returns the rules of the argument (name, description, type, range, choices, default), which have
+  /// no C++ type.
   const detail::argument_rules& rules() const noexcept { return rules_; }
 
  private:
@@ -5566,7 +5584,7 @@ class checked_arguments {
   checked_arguments() = default;
   explicit checked_arguments(boost::json::object values) : values_(std::move(values)) {}
 
-  /// Returns true if the argument is not absent.
+  /// Returns true if the call has the argument, or if the argument has a default value.
   bool has(std::string_view name) const { return find(name) != nullptr; }
   /// Returns the argument as a text; an empty text if it is absent.
   std::string text(std::string_view name) const {
@@ -5635,7 +5653,8 @@ class checked_arguments {
 class argument_list {
  public:
   argument_list() = default;
-  /// \throws error{exec_errc::invalid_argument} if two arguments have the same name, or if a default does not fit.
+  /// \throws error{exec_errc::invalid_argument} if two arguments have the same name, or if a default value violates the
+  ///     type or the other rules of its argument.
   template <argument_type... Types>
   explicit argument_list(argument<Types>... described) {
     (add(described.rules()), ...);
@@ -5944,8 +5963,8 @@ class glob {
   /// `logs/**/*.txt`. Returns an empty text if there are none. Paths are matched relative to this folder.
   const std::string& prefix() const noexcept { return prefix_; }
 
-  /// Returns true if the pattern ends in `**`, or in `**` followed by `*`. Such a pattern matches all contents of a
-  /// directory one by one, so that a matching directory need not be added as a whole.
+  /// Returns true if the pattern ends in `**` or in `**/*`, which means the same. Such a pattern matches all contents
+  /// of a directory one by one, so that a matching directory need not be added as a whole.
   bool matches_whole_trees() const noexcept {
     if (segments_.size() < 2 || !segments_[segments_.size() - 2].any_depth) return false;
     const std::vector<token>& last = segments_.back().tokens;
@@ -6158,9 +6177,9 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that lists a directory of a workspace: `tools::list_files tool(environment);`
 ///
-/// Its arguments are `path`, `recursive`, `pattern` (a shell wildcard), `limit` (the entries of one answer) and
-/// `cursor`. An incomplete answer ends with a cursor, which the next call passes on to continue. The answer has one
-/// line for each entry, with its size or type. Names with special characters are quoted and escaped.
+/// Its arguments are `path`, `recursive`, `pattern` (a shell wildcard), `limit` (the maximum number of entries in one
+/// answer) and `cursor`. An incomplete answer ends with a cursor, which the next call passes on to continue. The answer
+/// has one line for each entry, with its size or type. Names with special characters are quoted and escaped.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 template <code_exec_environment E>
 class list_files : public detail::described_tool<list_files<E>> {
@@ -6809,8 +6828,8 @@ class write_file : public detail::described_tool<write_file<E>> {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A type that can be a tool of an agent: either a tool that can be copied for each session, or a callable that makes a
-/// tool for the environment of a session.
+/// A type that can be a tool of an agent: either a tool that can be copied for each session (the work of an agent in
+/// one environment), or a callable that makes a tool for the environment of a session.
 template <class T>
 concept agent_tool =
     tools::tool_maker<T> || (tools::tool<std::remove_cvref_t<T>> && std::copy_constructible<std::remove_cvref_t<T>>);
@@ -6873,7 +6892,8 @@ class agent {
     max_turns_ = count;
     return *this;
   }
-  /// Sets from how many remaining turns on the model gets a warning. Default: a fifth of `max_turns`, at least 1.
+  /// Warns the model in every turn in which at most this many turns are left. Default: a fifth of `max_turns`, at least
+  /// 1.
   agent& warn_from(std::size_t turns_left) {
     warn_from_ = turns_left;
     return *this;
@@ -7160,8 +7180,9 @@ class referenced_environment {
 
 namespace detail {
 
-/// A reference to a layer is treated as a layer too. So an operation that the layer has lost is not replaced by
-/// commands.
+/// A reference to a layer counts as a layer too. If the layer has no `files()`, because it defines `read_file` or
+/// `write_file` itself, the library does not add a `files()` that runs commands: the commands would bypass these two
+/// functions.
 template <class E>
 inline constexpr bool is_layer<referenced_environment<E>> = is_layer<E>;
 
@@ -7414,8 +7435,8 @@ class agent_session {
   /// conversation. After an exception the history is consistent and can be saved.
   /// \param task  the text of the task for the model. It may be empty if the session has been resumed or has run
   ///              before.
-  /// \throws error{exec_errc::invalid_argument} if a run is already under way, two tools have the same name, or there
-  ///     is no task.
+  /// \throws error{exec_errc::invalid_argument} if a run is already under way, two tools have the same name, the name
+  ///     of a tool does not match `[A-Za-z0-9_-]{1,64}`, or there is no task.
   /// \throws error{exec_errc::io_error} if an input file could not be copied.
   /// \throws error{exec_errc::provider_lost} or error{exec_errc::environment_closed} if the environment can no longer
   ///     be used.
@@ -7514,7 +7535,7 @@ class secret_pool {
     part* next;
   };
   static constexpr std::size_t smallest = 64;
-  static constexpr std::size_t classes = 8;  // block sizes from 64 bytes to 8 KiB, doubling
+  static constexpr std::size_t classes = 8;  // the number of block sizes: 64 bytes, 128 bytes and so on up to 8 KiB
   static constexpr std::size_t chunk = std::size_t{64} * 1024;
 
   secret_pool() = default;
@@ -7695,8 +7716,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads  use the stream only on the executor for which it was made.
 class byte_stream {
  public:
-  /// The interface of a transport. Each member has the contract of the member of the same name in `byte_stream`. The
-  /// destructor closes the stream.
+  /// The interface that every kind of stream implements. Each member has the contract of the member of the same name in
+  /// `byte_stream`. The destructor closes the stream.
   class implementation {
    public:
     implementation() = default;
@@ -7711,8 +7732,8 @@ class byte_stream {
     virtual bool is_quiet() noexcept { return true; }
 
    protected:
-    /// Sends a part of a file through a buffer in memory: the default of `send_file`, for transports without a system
-    /// call for it.
+    /// Sends a part of a file through a buffer in memory. This is the default of `send_file`, for kinds of streams to
+    /// which no system call can send a file.
     awaitable<void> send_by_pieces(int file, std::uint64_t offset, std::uint64_t count);
     /// Returns the error for a file that ends before `count` bytes were sent.
     static error file_is_shorter();
@@ -7770,192 +7791,6 @@ class byte_stream {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
-// ---- cofferdam/detail/core/without_sigpipe.hpp ----
-
-
-#include <cerrno>
-#include <csignal>
-#include <ctime>
-
-#include <pthread.h>
-#include <sys/types.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Makes a system call that writes to a pipe or a socket. If the other end is closed, the call fails with EPIPE and the
-/// program receives no SIGPIPE. The program's own handling of this signal stays unchanged. This function is for system
-/// calls without a flag for this purpose; send(2) has MSG_NOSIGNAL.
-/// \param call  a callable that makes the system call, sets `errno` and returns its result, as write(2) does.
-template <class Call>
-ssize_t without_sigpipe(Call call) noexcept {
-  sigset_t broken;
-  sigset_t before;
-  sigset_t pending;
-  ::sigemptyset(&broken);
-  ::sigaddset(&broken, SIGPIPE);
-  ::sigpending(&pending);
-  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
-  const ssize_t written = call();
-  const int number = errno;
-  if (written < 0 && number == EPIPE && !was_pending) {
-    const timespec now{};
-    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = number;
-  return written;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/stream_errors.hpp ----
-
-
-#include <asio/error.hpp>
-
-#include <string>
-#include <system_error>
-
-#include <poll.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Returns the error for a failed operation on a stream.
-/// \param closed  true if this program has closed the stream. An aborted operation is then reported as an I/O error,
-///                not as a cancellation.
-inline error stream_error(const std::string& peer, const char* doing, std::error_code cause, bool closed) {
-  if (closed)
-    return error(exec_errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
-  if (cause == asio::error::operation_aborted)
-    return error(exec_errc::cancelled, peer + ": cancelled while " + doing, cause);
-  return error(exec_errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
-}
-
-/// Returns true if a descriptor has nothing to read and its peer has not closed it. Does not wait.
-inline bool is_quiet_descriptor(int fd) noexcept {
-  if (fd < 0) return false;
-  pollfd polled{};
-  polled.fd = fd;
-  polled.events = POLLIN | POLLRDHUP;
-  return ::poll(&polled, 1, 0) == 0;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/pair_stream.hpp ----
-
-
-#include <asio/buffer.hpp>
-#include <asio/error.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/use_awaitable.hpp>
-#include <asio/write.hpp>
-
-#include <cerrno>
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-
-#include <sys/types.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A stream made of a readable and a writable object, for example two pipes of a child process. It also owns an object
-/// that must live as long as both, for example the child process.
-template <class Readable, class Writable, class Owner>
-class pair_stream final : public byte_stream::implementation {
- public:
-  pair_stream(Readable readable, Writable writable, std::string peer, Owner owner)
-      : owner_(std::move(owner)),
-        readable_(std::move(readable)),
-        writable_(std::move(writable)),
-        peer_(std::move(peer)) {
-    if constexpr (is_descriptor<Writable>) writable_.native_non_blocking(true);
-  }
-
-  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
-    std::error_code failure;
-    const asio::mutable_buffer room(into.data(), into.size());
-    const std::size_t count =
-        co_await readable_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
-    if (failure == asio::error::eof) co_return 0;
-    if (failure) throw stream_error(peer_, "reading", failure, closed_);
-    co_return count;
-  }
-
-  awaitable<void> write(bytes_view data) override {
-    if (write_closed_) throw stream_error(peer_, "writing", asio::error::broken_pipe, closed_);
-    std::error_code failure;
-    if constexpr (is_descriptor<Writable>) {
-      while (!data.empty() && !failure) {
-        const ssize_t written =
-            without_sigpipe([&] { return ::write(writable_.native_handle(), data.data(), data.size()); });
-        if (written >= 0) {
-          data = data.subspan(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN) {
-          co_await writable_.async_wait(asio::posix::stream_descriptor::wait_write,
-                                        asio::redirect_error(asio::use_awaitable, failure));
-          if (write_closed_) failure = asio::error::operation_aborted;
-        } else if (errno != EINTR) {
-          failure = std::error_code(errno, std::system_category());
-        }
-      }
-    } else {
-      const asio::const_buffer content(data.data(), data.size());
-      co_await asio::async_write(writable_, content, asio::redirect_error(asio::use_awaitable, failure));
-    }
-    if (failure) throw stream_error(peer_, "writing", failure, closed_);
-  }
-
-  awaitable<void> shutdown_send() override {
-    close_write_end();
-    co_return;
-  }
-
-  void close() noexcept override {
-    closed_ = true;
-    close_write_end();
-    try {
-      readable_.close();
-    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
-    }
-  }
-
-  bool is_quiet() noexcept override {
-    if (closed_ || write_closed_) return false;
-    if constexpr (is_descriptor<Readable>) return is_quiet_descriptor(readable_.native_handle());
-    return true;
-  }
-
- private:
-  template <class End>
-  static constexpr bool is_descriptor = std::same_as<End, asio::posix::stream_descriptor>;
-
-  void close_write_end() noexcept {
-    if (std::exchange(write_closed_, true)) return;
-    try {
-      writable_.close();
-    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
-    }
-  }
-
-  Owner owner_;
-  Readable readable_;
-  Writable writable_;
-  std::string peer_;
-  bool write_closed_ = false;
-  bool closed_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/detail/net/transport.hpp ----
 
 
@@ -7968,7 +7803,6 @@ class pair_stream final : public byte_stream::implementation {
 #include <functional>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -7989,8 +7823,8 @@ class connector {
   /// \param name     the peer's name for error messages, for example `the socket "/var/run/docker.sock"`.
   /// \param host     the value of the `Host` field in HTTP requests: a name, or an address with its port; no control
   ///                 characters.
-  /// \param connect  the function that connects. Every copy of this object has a copy of it. It runs in the coroutine
-  ///                 of the caller.
+  /// \param connect  the function that connects. Every copy of this connector has a copy of the function. It runs in
+  ///                 the coroutine of the caller.
   connector(std::string name, std::string host, function connect)
       : name_(std::move(name)), host_(std::move(host)), connect_(std::move(connect)) {
     if (!connect_) throw error(exec_errc::invalid_argument, "connector: the function that connects is empty");
@@ -8034,20 +7868,6 @@ connector unix_connector(std::string path, std::string host = "localhost");
 /// \par Cancellation  terminal. If a name is being looked up, the caller does not wait for the end of the lookup, which
 ///                    the system cannot cancel.
 connector tcp_connector(std::string host, std::uint16_t port);
-
-/// Makes a stream from a readable and a writable object, for example a child's standard output and input.
-/// \param readable  models Asio's AsyncReadStream and has `close()`. The stream takes it over.
-/// \param writable  models Asio's AsyncWriteStream and has `close()`. The stream takes it over. If it is an
-///                  `asio::posix::stream_descriptor`, it becomes non-blocking, and writing raises no SIGPIPE.
-/// \param peer      the name of the other side, for error messages.
-/// \param owner     an object that must live as long as both, for example the child process. It is destroyed after
-///                  them.
-template <class Readable, class Writable, class Owner = std::nullptr_t>
-  requires(std::is_object_v<Readable> && std::is_object_v<Writable> && std::is_object_v<Owner>)
-byte_stream make_byte_stream(Readable readable, Writable writable, std::string peer, Owner owner = Owner()) {
-  return byte_stream(std::make_unique<detail::pair_stream<Readable, Writable, Owner>>(
-      std::move(readable), std::move(writable), std::move(peer), std::move(owner)));
-}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -8101,7 +7921,7 @@ class http_proxy {
   /// Parses the URL of a proxy.
   /// \param url      `http://[USER:PASSWORD@]HOST[:PORT]`, with or without `http://`. User and password are
   ///                 percent-encoded. Default port: 80.
-  /// \param setting  the name of the option or variable that contains the URL, for the error message.
+  /// \param setting  the name of the option or environment variable that contains the URL, for the error message.
   /// \throws error{exec_errc::invalid_argument} for any other URL. The message does not show the URL, which may contain
   ///     a password.
   static http_proxy parse(std::string_view url, std::string_view setting);
@@ -8118,8 +7938,8 @@ class http_proxy {
   std::uint16_t port_ = 80;
 };
 
-/// Rules that choose between a proxy and a direct connection, from the variables HTTPS_PROXY and NO_PROXY. A value
-/// type.
+/// Rules that choose between a proxy and a direct connection, usually made from the environment variables HTTPS_PROXY
+/// and NO_PROXY. A value type.
 ///
 /// Connections to this machine itself (`localhost`, 127.0.0.0/8, ::1) never use the proxy.
 class proxy_rules {
@@ -8132,7 +7952,7 @@ class proxy_rules {
   ///                    names that end in `.example.com`, and may be written `.example.com` or `*.example.com`. Other
   ///                    forms: `example.com:8443`, `10.1.2.3`, `10.0.0.0/8`, `::1`, and `*` for every host. An entry of
   ///                    any other form matches no host.
-  /// \param setting     the name of the variable that contains `proxy`, for the error message.
+  /// \param setting     the name of the environment variable that contains `proxy`, for the error message.
   /// \throws error{exec_errc::invalid_argument} if `proxy` is not a valid URL.
   explicit proxy_rules(std::string_view proxy, std::string_view exceptions = {},
                        std::string_view setting = "HTTPS_PROXY");
@@ -8281,15 +8101,15 @@ connector tls_connector(std::string host, std::uint16_t port, const tls_settings
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A parsed base URL: the address of a service, and the prefix of its paths.
+/// A parsed base URL: the address of a server, and the prefix of the paths of all requests to it.
 class endpoint {
  public:
   endpoint() = default;
 
   /// Parses a base URL.
-  /// \param url      such as `https://api.example.com` or `http://localhost:3000/prefix`, without query, fragment, user
-  ///                 and password.
-  /// \param setting  the option or variable that contains the URL, for the error message.
+  /// \param url      such as `https://api.example.com` or `http://localhost:3000/prefix`. It must not contain a query,
+  ///                 a fragment, a user or a password.
+  /// \param setting  the name of the option or environment variable that contains the URL, for the error message.
   /// \throws error{exec_errc::invalid_argument} for any other text. The message does not contain the URL, because a
   ///     password may be in it.
   static endpoint parse(std::string_view url, std::string_view setting) {
@@ -8328,7 +8148,7 @@ class endpoint {
   /// Returns the host name or the IP address. An IPv6 address has no brackets.
   const std::string& host() const noexcept { return host_; }
   std::uint16_t port() const noexcept { return port_; }
-  /// Returns the prefix of every path: empty, or of the form `/something`.
+  /// Returns the prefix of the path of every request: empty, or of the form `/something`.
   const std::string& prefix() const noexcept { return prefix_; }
   /// Returns true if the host is this machine.
   bool is_loopback() const {
@@ -8645,7 +8465,7 @@ class http_request {
                       "characters and what is not ASCII");
   }
 
-  /// Adds a field. A `Host` field replaces the name of the connection's host, which the client would send.
+  /// Adds a field. If the request has no `Host` field, the client adds one with the name of the connection's host.
   /// \throws error{exec_errc::invalid_argument} for an invalid name or value, as the constructor of `http_field`.
   http_request& field(std::string name, std::string value) & {
     fields_.append(std::move(name), std::move(value));
@@ -8965,7 +8785,7 @@ class http_upgrade {
 ///
 /// A server may respond while the body of the request is still being sent. If the status is 300 or more, the client
 /// stops sending at once. Otherwise it sends the rest of the body before it reads the body of the response: the Docker
-/// daemon reports progress in this way while it reads.
+/// daemon, for example, reports its progress in the response while it is still reading the request.
 /// \par Errors    `error{exec_errc::io_error}` with the name of the peer, and with the system's error code or a
 ///                `net_errc` as its `cause()`; error{exec_errc::invalid_argument}, error{exec_errc::too_large},
 ///                error{exec_errc::cancelled}. A response with an error status is returned, not thrown.
@@ -9060,14 +8880,14 @@ class sse_event {
 
 /// A parser for server-sent events. It does no I/O: the caller passes the received bytes, cut anywhere.
 ///
-/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry` lines, unknown fields and events without data are ignored. The
-/// standard drops a last event without an empty line after it. `finish` returns it, because real servers omit that
-/// line.
+/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry` lines, unknown fields and events without data are ignored. By
+/// the standard, a last event that no empty line follows is dropped. `finish` passes such an event to the caller,
+/// because real servers omit the empty line.
 /// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
 class sse_reader {
  public:
   /// \param max_bytes  the maximum size of one event in bytes. Default 16 MiB.
-  explicit sse_reader(std::size_t max_bytes = std::size_t{16} * 1024 * 1024) : most_(max_bytes) {}
+  explicit sse_reader(std::size_t max_bytes = std::size_t{16} * 1024 * 1024) : max_bytes_(max_bytes) {}
 
   /// Parses a piece of the stream, and calls `each(sse_event)` for every event that it completes.
   /// \throws error{exec_errc::too_large} if an event is longer than the limit. After that, the reader cannot be used.
@@ -9094,9 +8914,9 @@ class sse_reader {
 
  private:
   void keep(std::string_view part) {
-    if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
+    if (part.size() > max_bytes_ - line_.size() || line_.size() + part.size() > max_bytes_ - data_.size())
       throw error(exec_errc::too_large,
-                  "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
+                  "an event of the stream is longer than the limit of " + std::to_string(max_bytes_) + " bytes");
     line_ += part;
   }
 
@@ -9138,7 +8958,7 @@ class sse_reader {
     has_data_ = false;
   }
 
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::string line_;
   std::string type_;
   std::string data_;
@@ -9255,15 +9075,14 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Options of a `chat_completions_client`: the service, the model and limits.
 ///
-///     chat_completions_options("gpt-5-mini")                                        // service and key from the
-///     environment
-///     chat_completions_options("qwen3").base_url("http://localhost:11434/v1")       // a local server
+///     chat_completions_options("gpt-5-mini")                                     // service and key: see below
+///     chat_completions_options("qwen3").base_url("http://localhost:11434/v1")    // a local server
 ///
 /// As with OpenAI's clients, some settings come from environment variables: `OPENAI_API_KEY`, `OPENAI_BASE_URL`,
 /// `OPENAI_ORG_ID`, `OPENAI_PROJECT_ID`, `OPENAI_CUSTOM_HEADERS` (lines of `Name: value`). If there is neither a key
-/// nor a URL, and `OPENROUTER_API_KEY` is set, the service is OpenRouter. An empty variable counts as not set. A key
-/// from the environment is never sent to a URL that was set by `base_url`, unless `key_from_environment()` was called:
-/// such a URL gets only a key that was set by `api_key`.
+/// nor a URL, and `OPENROUTER_API_KEY` is set, the service is OpenRouter. An empty environment variable counts as not
+/// set. A key from the environment is never sent to a URL that was set by `base_url`, unless `key_from_environment()`
+/// was called: such a URL gets only a key that was set by `api_key`.
 /// \par Source  OpenAI's API reference, "Chat Completions".
 class chat_completions_options {
  public:
@@ -9543,7 +9362,8 @@ bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view 
 /// JSON or is nested too deeply.
 inline std::optional<std::vector<bool>> large_objects(std::string_view text,
                                                       const boost::json::parse_options& options) {
-  // Each member has a colon. A long text with few colons, such as base64, therefore needs no second parser.
+  // Each member has a colon. A text with few colons has no large object, even if it is long (base64), so it is not
+  // parsed to count members.
   if (static_cast<std::size_t>(std::count(text.begin(), text.end(), ':')) <= max_members) return std::vector<bool>();
   boost::json::basic_parser<large_object_finder> finder(options);
   if (!parses_wholly(finder, text)) return std::nullopt;
@@ -9775,8 +9595,8 @@ inline std::optional<double> positive_number(std::string_view text) noexcept {
   return number;
 }
 
-/// Returns the pause before a retry that the service requests; no value if it requests none, or the request is not
-/// valid.
+/// Returns the pause before a retry that the service requests; no value if it requests none, or if the header field is
+/// not valid.
 /// \param now  the current time in seconds since 1970.
 inline std::optional<std::chrono::milliseconds> asked_wait(const http_fields& fields, std::time_t now) {
   constexpr double longest = 1e9;
@@ -9861,7 +9681,7 @@ inline std::string made_up_id() { return "call_" + random_digits(); }
 class completion_assembly {
  public:
   /// \param max_bytes  the maximum total size of all texts of the answer, in bytes.
-  explicit completion_assembly(std::size_t max_bytes) : most_(max_bytes) {}
+  explicit completion_assembly(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   /// Adds a `chat.completion.chunk` or a `chat.completion` object. Every member of the object may be missing.
   /// \param hears  a callable that receives the new pieces; may be empty.
@@ -9924,9 +9744,9 @@ class completion_assembly {
   };
 
   void keep(std::string& where, std::string_view what) {
-    if (what.size() > most_ - kept_)
+    if (what.size() > max_bytes_ - kept_)
       throw chat_failure(chat_errc::bad_answer,
-                         "the model's answer is longer than the limit of " + std::to_string(most_) + " bytes");
+                         "the model's answer is longer than the limit of " + std::to_string(max_bytes_) + " bytes");
     kept_ += what.size();
     where += what;
   }
@@ -9999,7 +9819,7 @@ class completion_assembly {
     return calls_.back();
   }
 
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t kept_ = 0;
   bool has_choice_ = false;
   bool whole_ = false;  // the answer is one whole message, in which each element of `tool_calls` is a separate call
@@ -10303,8 +10123,8 @@ class completions_core {
     text.reserve(text.size() + key.size());
     text += key;
     authorization_ = secret_string(std::move(text));
-    // Detects a key with a line break here instead of at the first request. The message of the error does not contain
-    // the key.
+    // Adds the key to a request that is never sent. This reports a key with a line break in the constructor, not at the
+    // first request. The message of the error does not contain the key.
     http_request probe;
     probe.secret_field("Authorization", authorization_);
   }
@@ -10368,7 +10188,7 @@ class completions_core {
  private:
   static chat_completions_options resolved(chat_completions_options options) {
     options.resolve([](const char* name) {
-      // std::getenv is safe as long as no other thread changes the variables.
+      // std::getenv is safe as long as no other thread changes environment variables.
       const char* const value = std::getenv(name);
       if (value != nullptr && std::string_view(name).ends_with("_API_KEY")) keep_out_of_core_dumps(value);
       return std::string(value == nullptr ? "" : value);
@@ -10413,7 +10233,8 @@ awaitable<void> read_pieces(http_exchange& answer, Take& take) {
 }
 
 /// Reads a streamed answer.
-/// \param told  is set to true when the listener has received a piece, after which the request must not be repeated.
+/// \param told  is set to true when the `on_delta` of the request has received a piece. Then the request must not be
+///              repeated.
 inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> core, http_exchange& answer,
                                            const chat_request& what, bool& told) {
   const std::string peer = core->peer();
@@ -10505,7 +10326,7 @@ inline awaitable<completion_attempt> attempt_completion(std::shared_ptr<completi
     constexpr std::size_t max_complaint = 256 * 1024;
     const bytes text = co_await answer.read_all(max_complaint);
     service_complaint complaint = service_complaint::read(core->clean(as_text(text)));
-    // The message is cleaned again, because JSON escapes could have hidden a secret from the first time.
+    // Secrets are removed a second time. The first time, JSON escapes in the body could have hidden a secret.
     complaint.message = core->clean(complaint.message);
     const int status = answer.status();
     const chat_errc why = classify(status, complaint);
@@ -10576,12 +10397,14 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 ///
 /// If the request has an `on_delta`, the client requests a streamed answer; a server that cannot stream may send a
 /// whole answer. The service gets a valid conversation in any case. Images of tool messages are moved to a user
-/// message, because services accept images only there. A tool call without a result gets a result that states this, and
-/// results without a call are left out.
+/// message, because services accept images only in user messages. A tool call without a result gets a result that
+/// states this, and results without a call are left out.
 ///
 /// After a temporary failure (status 408, 409, 429 or 5xx, or a lost connection) the request is repeated, after the
-/// pause that the service requests. It is not repeated after the listener has received a piece.
+/// pause that the service requests. It is not repeated after the request's `on_delta` has received a piece.
 /// \throws            the constructor throws error{exec_errc::invalid_argument} if the base URL, the key or a header
+///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
+///                    if the service repeats it.
 ///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
 ///                    if the service repeats it.
 /// \par Cancellation  terminal. The connection is closed, and `chat` throws error{exec_errc::cancelled}. The client can
@@ -10643,7 +10466,8 @@ class code_error {
   std::string message() && { return std::move(message_); }
   /// Returns the line of the code at which the exception was raised, counted from 1; 0 if the line is not known.
   int line() const noexcept { return line_; }
-  /// Returns the traceback as Python prints it, at most 64 KiB. Frames of the runner's own driver are left out.
+  /// Returns the traceback as Python prints it, at most 64 KiB. Frames of the driver (the runner's own Python program,
+  /// which executes the code) are left out.
   const std::string& traceback() const& noexcept { return traceback_; }
   std::string traceback() && { return std::move(traceback_); }
 
@@ -10744,9 +10568,10 @@ class code_result {
   /// Returns the kind of failure, or `error_kind::none`:
   ///
   /// * `timeout`: the code ran into its time limit.
-  /// * `out_of_memory`: the memory limit of the environment ended the code. The runner's own limit leads to a
+  /// * `out_of_memory`: the memory limit of the environment ended the code. A `memory_limit` of the runner leads to a
   ///   MemoryError in the code instead.
-  /// * `execution_error`: the run could not begin, or the run, its driver or its context was lost.
+  /// * `execution_error`: the run could not begin, its report is not valid, the driver has ended, or the context was
+  ///   ended by `end_context`.
   /// * Guards set other kinds, such as `security_violation`.
   error_kind kind() const noexcept { return kind_; }
   code_result& kind(error_kind kind) {
@@ -10944,8 +10769,8 @@ class host_parameter {
   std::optional<boost::json::value> default_;
 };
 
-/// An exception that a handler throws if the arguments are not acceptable. In the Python code the call then raises a
-/// TypeError.
+/// An exception that the handler of a host function throws if the arguments are not acceptable. In the Python code the
+/// call then raises a TypeError.
 class wrong_arguments : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -11099,8 +10924,9 @@ class code_request {
   }
   const boost::json::object& variables() const noexcept { return variables_; }
 
-  /// Sets the time limit of the run, counted from the start of the code. At the limit the run and all processes that it
-  /// has started are ended. Default: the time limit of the runner.
+  /// Sets the time limit of the run, counted from the start of the code. At the limit, a run without a context is
+  /// ended, with all processes that it has started. A run in a context is interrupted first. Default: the time limit of
+  /// the runner.
   /// \param limit  more than zero, or `no_timeout` for no limit.
   /// \throws error{exec_errc::invalid_argument} if `limit` is zero or less.
   code_request& timeout(std::chrono::milliseconds limit) & {
@@ -11114,9 +10940,9 @@ class code_request {
   std::optional<std::chrono::milliseconds> timeout() const noexcept { return timeout_; }
 
   /// Runs the code in a named context. A context keeps its globals from run to run, and is created at its first use.
-  /// Only one run at a time uses a context; other runs wait. If a host function runs code in the context that waits for
-  /// this function, `run_code` throws error{exec_errc::deadlock}. Default: no context, so that the run has fresh
-  /// globals.
+  /// Only one run at a time uses a context; other runs wait. A host function (a function of this program that the code
+  /// calls) must not run code in the context of the run that has called it: `run_code` then throws
+  /// error{exec_errc::deadlock}. Default: no context, so that the run has fresh globals.
   /// \param name  1 to 200 bytes of UTF-8.
   /// \throws error{exec_errc::invalid_argument} if the name is empty or too long.
   code_request& context(std::string name) & {
@@ -11169,7 +10995,8 @@ class code_request {
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
 
   /// Sets an environment variable for this run only. In a context, the previous value is restored after the run.
-  /// \param value  the text of the variable. If the value contains a NUL byte, or the name is not valid, the run fails.
+  /// \param value  the text of the variable. If the value contains a NUL byte, or `name` is not the name of an
+  ///               environment variable, the run fails.
   code_request& environment(std::string name, std::string value) & {
     environment_[name] = std::move(value);
     return *this;
@@ -11201,8 +11028,8 @@ class code_request {
   [[nodiscard]] code_request quiet_failure() && { return std::move(quiet_failure()); }
   bool is_quiet_failure() const noexcept { return quiet_failure_; }
 
-  /// A callable that receives output while the code runs, piece by piece. It receives at most the first half of the
-  /// kept bytes of each stream. The result has all kept bytes.
+  /// A callable that receives output while the code runs, piece by piece. Of each stream it receives at most the first
+  /// half of the bytes that the result keeps (see `keep_output`). The result has all kept bytes.
   using output_listener = std::function<void(output_stream stream, bytes_view piece)>;
   /// Sets a callable that receives output while the code runs.
   /// \param listener  a callable for `output_listener`. It is not called after `run_code` has returned. If it throws,
@@ -11288,7 +11115,7 @@ concept context_runner = code_runner<R> && requires(R& runner, std::string name)
   { runner.end_context(std::move(name)) } -> awaitable_of<bool>;
 };
 
-/// The type of the runner that `open()` of the recipe `P` returns.
+/// The type of the runner that `open()` of the recipe `P` (see `code_runner_provider`) returns.
 template <class P>
 using runner_of = typename detail::awaited<decltype(std::declval<const P&>().open())>::type;
 
@@ -11313,21 +11140,24 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// True if the layer `D` inherits the member `run_command` from its base. A layer that defines its own member loses the
-/// operations of the base that would bypass that member, until the layer defines these operations too.
+/// True if the layer `D` inherits the member `run_command` of its base class `layer` and does not define its own. If it
+/// defines its own, the inherited `start` would bypass it, so `layer` removes `start`. In the same way, `layer` removes
+/// `files()` if `D` defines its own `read_file` or `write_file`.
 template <class D, class Base>
 concept inherits_run_command =
     requires { requires std::same_as<decltype(&D::run_command), awaitable<command_result> (Base::*)(command)>; };
 template <class D, class Base>
 concept inherits_read_file =
     requires { requires std::same_as<decltype(&D::read_file), awaitable<bytes> (Base::*)(std::string, std::size_t)>; };
-// If D defines its own member, a pointer to that member does not convert to a pointer to a member of the base class.
+// `write_file` is overloaded, so `&D::write_file` has no single type to compare. Instead, the concept tests a
+// conversion: if `D` defines its own `write_file`, `&D::write_file` does not convert to a pointer to a member of the
+// base class.
 template <class D, class Base>
 concept inherits_write_file =
     requires(awaitable<void> (Base::*inherited)(std::string, bytes_view)) { inherited = &D::write_file; };
 
-inline awaitable<command_result> ready(command_result result) { co_return result; }
-inline awaitable<process> ready_process(command_result result) { co_return process::finished(std::move(result)); }
+inline awaitable<command_result> immediate(command_result result) { co_return result; }
+inline awaitable<process> finished_process(command_result result) { co_return process::finished(std::move(result)); }
 
 }  // namespace detail
 
@@ -11360,14 +11190,15 @@ class layer : public detail::layer_tag {
   std::optional<command_result> admit(command&) { return std::nullopt; }
 
   awaitable<command_result> run_command(command c) {
-    if (std::optional<command_result> refusal = derived().admit(c)) return detail::ready(std::move(*refusal));
+    if (std::optional<command_result> refusal = derived().admit(c)) return detail::immediate(std::move(*refusal));
     return inner_.run_command(std::move(c));
   }
 
   template <class D = Derived>
     requires(streaming_environment<Inner> && detail::inherits_run_command<D, layer>)
   awaitable<process> start(command c) {
-    if (std::optional<command_result> refusal = derived().admit(c)) return detail::ready_process(std::move(*refusal));
+    if (std::optional<command_result> refusal = derived().admit(c))
+      return detail::finished_process(std::move(*refusal));
     return inner_.start(std::move(c));
   }
 
@@ -11436,8 +11267,8 @@ class layer : public detail::layer_tag {
 };
 
 /// The base class of a layer's recipe, the object on the right of `provider | recipe`. A recipe has a member
-/// `attach(inner)`, which returns a layer around the environment or the runner `inner`. The constraint of `attach`
-/// decides which types the recipe can wrap.
+/// `attach(inner)`, which returns a layer around `inner`, an environment or a runner (an object that runs Python code).
+/// The constraint of `attach` decides which types the recipe can wrap.
 class pipeable {};
 
 namespace detail {
@@ -11616,8 +11447,8 @@ namespace detail {
 /// Only the layers of the stack and `any_runner` may call the second half without the first.
 class code_layer_access {
  public:
-  /// Returns the first refusal from the layers of `runner` that have this cost, from the innermost layer to the
-  /// outermost; no value if all of them admit the request.
+  /// Returns the first refusal from those layers of `runner` whose decision has the cost `cost`, from the innermost
+  /// layer to the outermost; no value if all of them admit the request.
   template <class R>
   static awaitable<std::optional<code_result>> judge(R& runner, const code_request& request, guard_cost cost) {
     return runner.judge(request, cost);
@@ -11641,8 +11472,9 @@ concept inherits_run_code =
 
 }  // namespace detail
 
-/// The base class of the runner types of guards: a runner that wraps another runner, as `layer` wraps an environment.
-/// The recipe of such a layer is a `pipeable`: `local() | python() | check_syntax() | allow_imports("json")`.
+/// The base class of the runner types of guards: a runner that wraps another runner, as the class `layer` wraps an
+/// environment. Users write the recipe of such a layer, a `pipeable`:
+/// `local() | python() | check_syntax() | allow_imports("json")`.
 ///
 /// A derived class defines one hook, `awaitable<std::optional<code_result>> admit(const code_request&)`. If the hook
 /// returns a result, the code is refused with this result. **The layers decide from left to right, in the order in
@@ -11651,7 +11483,8 @@ concept inherits_run_code =
 /// `static constexpr guard_cost cost = guard_cost::costly;`. A request that every layer has admitted runs unchanged.
 ///
 /// A layer that defines its own `run_code` is opaque: the layers inside it decide only when it calls
-/// `inner().run_code`. A runner that is not a layer is opaque too. `any_runner` is transparent.
+/// `inner().run_code`. A runner that is not a layer is opaque too. `any_runner` is transparent: the layers inside it
+/// decide in the order above.
 ///
 /// Contexts, `close` and the other members of a Python runner (`environment`, `version`) are forwarded, if the inner
 /// runner has them.
@@ -11705,7 +11538,7 @@ class code_layer {
   {
     return inner_.guest();
   }
-  /// Returns the process that parses code for all guards of this stack.
+  /// Returns the worker (an object with reader processes) that parses code for all guards of this stack.
   auto shared_reader() const
     requires requires(const Inner& inner) { inner.shared_reader(); }
   {
@@ -11801,9 +11634,9 @@ class async_event {
 
   /// Waits for the next `notify()`.
   /// \param until  the time at which the wait ends at the latest; the default is no limit.
-  /// \return  `cancelled` if the coroutine was cancelled, even if `notify()` was called too, because a second wait
-  ///          would throw. Otherwise `notified` if `notify()` was called, even if `until` has passed. Otherwise
-  ///          `timed_out`.
+  /// \return  `cancelled` if the coroutine was cancelled, even if `notify()` was called too. The caller must not wait
+  ///          again, because Asio makes the next wait of a cancelled coroutine throw. Otherwise `notified` if
+  ///          `notify()` was called, even if `until` has passed. Otherwise `timed_out`.
   /// \par Cancellation  ends the wait; the result is `cancelled`, and this function throws nothing.
   template <class = void>
   awaitable<wait_result> wait(clock::time_point until = never);
@@ -11962,7 +11795,8 @@ class review_verdict {
     return verdict;
   }
 
-  /// Parses the answer of a model. Returns no value unless the answer is complete, valid and belongs to this request.
+  /// Parses the answer of a model. Returns no value unless the answer is complete and valid, and repeats `nonce` and
+  /// `sha256`.
   /// \param nonce, sha256  the random word and the hash of the code in the request.
   /// \param max_risk       the highest risk that is allowed: 0 for none, 1 for low, 2 for medium.
   static std::optional<review_verdict> read(const chat_reply& reply, std::string_view nonce, std::string_view sha256,
@@ -12001,14 +11835,12 @@ constexpr std::size_t place_in(const std::array<std::string_view, N>& list, std:
   return static_cast<std::size_t>(std::find(list.begin(), list.end(), word) - list.begin());
 }
 
-/// Returns true if each of the expected keys occurs exactly once. A key that occurs twice is refused, because parsers
-/// differ in which of its values they use.
+/// Returns true if each key of `review_keys` occurs exactly once in the JSON text of an answer. A key that occurs twice
+/// is refused, because JSON parsers differ in which of the two values they use.
 inline bool has_every_key_once(std::string_view text) {
+  // Letters in \u escapes could hide a key.
   for (std::size_t at = text.find("\\u00"); at != std::string_view::npos; at = text.find("\\u00", at + 1))
-    if (at + 4 < text.size() && text[at + 4] >= '2' && text[at + 4] <= '7')
-      return false;  // refuses letters in \u
-                     // escapes, which could hide
-                     // a key
+    if (at + 4 < text.size() && text[at + 4] >= '2' && text[at + 4] <= '7') return false;
   for (const std::string_view key : review_keys) {
     const std::string quoted = "\"" + std::string(key) + "\"";
     std::size_t count = 0;
@@ -12208,7 +12040,7 @@ inline std::string refuse_before_review(const std::string& code, std::size_t lon
 /// A cache of code that was allowed in the last hour. If it is full, the oldest entry is removed.
 class review_cache {
  public:
-  static constexpr std::size_t most = 256;
+  static constexpr std::size_t max_entries = 256;
   bool knows(const std::string& key) {
     const auto limit = std::chrono::steady_clock::now() - std::chrono::hours(1);
     while (!kept_.empty() && kept_.front().second < limit) kept_.pop_front();
@@ -12218,7 +12050,7 @@ class review_cache {
   }
   void keep(std::string key) {
     kept_.emplace_back(std::move(key), std::chrono::steady_clock::now());
-    if (kept_.size() > most) kept_.pop_front();
+    if (kept_.size() > max_entries) kept_.pop_front();
   }
   std::size_t size() const noexcept { return kept_.size(); }
 
@@ -12237,7 +12069,7 @@ class review_settings {
   std::function<void(const review_verdict&)> on_verdict;
 };
 
-/// A request to the model that is under way. It can be abandoned at its time limit.
+/// A request to the model that is under way. It can be cancelled at its time limit.
 class review_question {
  public:
   explicit review_question(const asio::any_io_executor& executor) : ended(executor) {}
@@ -12248,7 +12080,7 @@ class review_question {
   chat_reply reply;
 };
 
-/// A model that reviews code, and the settings of the review. All runners of one recipe share it.
+/// A model that reviews code, and the settings of the review. All runners that are made by one `llm_review` share it.
 class reviewer {
  public:
   reviewer(any_chat_model model, review_settings new_settings)
@@ -12400,8 +12232,8 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
     co_return refusal;
   }
 
-  /// Returns the reason of a refusal for the author of the code. It only names categories. The reviewer's own text
-  /// could come from an attacker, and could help an attacker.
+  /// Returns the reason of a refusal for the author of the code. If a model has reviewed the code, the reason only
+  /// names categories. The reviewer's own text could repeat orders from the code, and could help an attacker.
   static std::string told(const review_verdict& verdict) {
     if (verdict.word() == "unavailable") return "Not run: the security review was not available. Try again later.";
     if (verdict.word() == "local")
@@ -12420,7 +12252,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 /// **A review can only refuse code**: it never weakens the isolation by the backend. Code runs only after a complete,
 /// valid verdict "allow" that repeats a random word of the request and the hash of the code. In all other cases the
 /// code is refused: no answer, a late or invalid answer, "ask" (because there is no user to decide), a risk above
-/// "low", or a grave category.
+/// "low", or one of the categories secrets, sandbox_escape, remote_code and prompt_injection.
 ///
 /// The code is sent to the model as JSON data after a fixed instruction. Python code is sent a second time without its
 /// comments and texts, which could contain orders to the reviewer. Code that cannot be reviewed is refused without a
@@ -12930,7 +12762,7 @@ class component_walk {
   }
 
  private:
-  static constexpr std::size_t max_steps = 65536;  // the bound for a path with 40 long links full of `..`
+  static constexpr std::size_t max_steps = 65536;  // limits the work for a path with 40 long links full of `..`
 
   int here() const noexcept { return at_ ? at_.get() : root_; }
 
@@ -13065,9 +12897,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// appears. Made by `directory::create_file`.
 ///
 /// Before `commit()` the file has no name, if the file system supports that (O_TMPFILE). Otherwise it has a temporary
-/// name in the staging directory. `commit()` replaces a regular file or symbolic link that has the name, instead of
-/// writing into it. Other hard links to the old file therefore keep their content. Data is not synced to the disk, so
-/// the file may be incomplete after a power failure.
+/// name in the staging directory, the directory for unfinished files. `commit()` replaces a regular file or symbolic
+/// link that has the name, instead of writing into it. Other hard links to the old file therefore keep their content.
+/// Data is not synced to the disk, so the file may be incomplete after a power failure.
 /// \par Threads  one at a time. The destructor discards a file that was not committed.
 class atomic_file {
  public:
@@ -13364,8 +13196,8 @@ class file_reader {
     throw error(exec_errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
   }
 
-  // Returns the size for the next buffer: the known rest of the file, and one byte more to detect the end. Within 4 KiB
-  // and 1 MiB. Larger buffers are used if the file has grown.
+  // Returns the size for the next buffer: the known rest of the file, and one byte more to detect the end. At least 4
+  // KiB, or 64 KiB if the file has grown; at most 1 MiB.
   std::uint64_t guess() const noexcept {
     constexpr std::uint64_t smallest = 4096;
     constexpr std::uint64_t largest = 1024 * 1024;
@@ -13486,7 +13318,7 @@ class directory_stack {
 class tree_walk {
  public:
   /// \param root     a descriptor of the directory; may have been opened with O_PATH.
-  /// \param path     its path for error messages.
+  /// \param path     the path of the directory for error messages.
   /// \param options  the maximum depth and the limits of the list.
   tree_walk(unique_fd root, std::string path, const list_options& options = list_options())
       : stack_(std::move(root)), room_(options, std::move(path)), depth_(options.depth()) {
@@ -13574,7 +13406,7 @@ class tree_removal {
  public:
   /// Removes the contents of a directory, but not the directory itself.
   /// \param root  a descriptor of the directory; may have been opened with O_PATH.
-  /// \param path  its path for error messages.
+  /// \param path  the path of the directory for error messages.
   tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), min_ours_(1) {
     fill();
   }
@@ -13595,8 +13427,8 @@ class tree_removal {
   }
 
   /// Removes about `limit` more entries. Returns true if everything is removed.
-  /// \throws error{exec_errc::permission_denied}, error{exec_errc::io_error} also for a mount point. Entries that were
-  ///     removed before stay removed.
+  /// \throws error{exec_errc::permission_denied}; error{exec_errc::io_error}, for example for a mount point. Entries
+  ///     that were removed before stay removed.
   bool step(std::size_t limit = 1024) {
     for (std::size_t done = 0; done < limit; ++done) {
       if (pending_.back().empty()) {
@@ -13653,8 +13485,8 @@ class tree_removal {
     fill();
   }
 
-  // Throws if a directory is a mount point. A command that runs as root may have mounted a directory of the host there,
-  // and its contents must not be removed.
+  // Throws if a directory is a mount point. A command that runs as root may have mounted a directory of the host on it,
+  // and the contents of that directory must not be removed.
   void refuse_mount(const unique_fd& below) {
     if (!below) return;
     std::optional<bool> is_mount = detail::is_mount_point(below.get());
@@ -13719,6 +13551,12 @@ class tree_removal {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
+// The types of the objects that `directory` returns.
+using detail::atomic_file;
+using detail::file_reader;
+using detail::tree_removal;
+using detail::tree_walk;
+
 /// An open directory, and access to the files beneath it. No path leads out of the directory: not by `..`, not by a
 /// symbolic link, not through /proc, and not if another process replaces a directory by a link between a check and a
 /// use.
@@ -13734,7 +13572,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Errors   error{exec_errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
 ///               permission_denied, io_error}, with `errno` as the `cause()`.
 /// \par Threads  const members may be called from any thread.
-/// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09.
+/// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09 of the project's catalogue
+///               (tests/attacks).
 class directory {
  public:
   /// Constructs an object without a directory.
@@ -13807,11 +13646,12 @@ class directory {
   }
 
   /// Lists all entries beneath the directory at `path`, at every depth. Their paths are relative to that directory, and
-  /// sorted by their bytes. Symbolic links are listed, not followed. The call does not return in between: for large
-  /// trees use `walk`.
-  /// \throws also error{exec_errc::too_large} if a limit of `options` is exceeded; the list is never cut.
+  /// sorted by their bytes. Symbolic links are listed, not followed. The call blocks until all entries are listed: for
+  /// large trees use `walk`.
+  /// \throws error{exec_errc::too_large} if a limit of `options` is exceeded, because the list is never cut; and the
+  ///     errors of the class.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
-    detail::tree_walk walker = walk(path, options);
+    tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
     while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
@@ -13825,40 +13665,42 @@ class directory {
   }
 
   /// Returns an object that lists one entry at a time, in no particular order.
-  detail::tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
+  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
-    return detail::tree_walk(open_directory_fd(clean), clean, options);
+    return tree_walk(open_directory_fd(clean), clean, options);
   }
 
   /// Makes a directory and its missing parents. Does nothing if the directory exists.
   /// \param mode  the permission bits of new directories, whatever the umask is.
-  /// \throws      also error{exec_errc::not_a_directory} if a component of the path exists and is not a directory.
+  /// \throws      error{exec_errc::not_a_directory} if a component of the path exists and is not a directory; and the
+  ///              errors of the class.
   void make_directory(std::string_view path, unsigned mode = 0755) const {
     static_cast<void>(made_directory(workspace_path_or_root(path), mode));
   }
 
-  /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. The call does not
-  /// return in between: for large trees use `removal`.
-  /// \throws also error{exec_errc::not_found} if the entry does not exist; error{exec_errc::invalid_argument} for ".".
+  /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. The call blocks until
+  /// everything is removed: for large trees use `removal`.
+  /// \throws error{exec_errc::not_found} if the entry does not exist; error{exec_errc::invalid_argument} for "."; and
+  ///     the errors of the class.
   void remove(std::string_view path) const {
-    detail::tree_removal work = removal(path);
+    tree_removal work = removal(path);
     while (!work.step()) continue;
   }
 
   /// Returns an object that removes the entry at `path` in steps.
-  detail::tree_removal removal(std::string_view path) const {
+  tree_removal removal(std::string_view path) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return detail::tree_removal(parent_fd(above, "remove", clean), name, clean);
+    return tree_removal(parent_fd(above, "remove", clean), name, clean);
   }
 
   /// Returns an object that removes everything in this directory in steps, but not the directory.
-  detail::tree_removal removal_of_all() const { return detail::tree_removal(open_directory_fd("."), "."); }
+  tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
 
   /// Renames `from` to `to`. An existing file at `to` is replaced. If `from` is a symbolic link, the link is renamed,
   /// not its target.
-  /// \throws also error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument}
-  ///     if a directory would be moved into itself.
+  /// \throws error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument} if a
+  ///     directory would be moved into itself; and the errors of the class.
   void rename(std::string_view from, std::string_view to) const {
     const std::string clean_from = workspace_path(from);
     const std::string clean_to = workspace_path(to);
@@ -13889,32 +13731,32 @@ class directory {
   /// Opens a regular file for reading.
   /// \throws also error{exec_errc::not_a_file} for a FIFO, device, socket or directory, without blocking, and for a
   ///     symbolic link if `links` is `refuse`.
-  detail::file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
-    return detail::file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
+  file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
+    return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
   /// Reads a whole file.
   /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t max_bytes) const {
-    detail::file_reader reader = open_file(path);
+    file_reader reader = open_file(path);
     return reader.read_rest(max_bytes);
   }
 
   /// Begins a file, which becomes visible under its name when `atomic_file::commit` is called. Makes missing parents at
   /// once.
   /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name.
-  detail::atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
+  atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Begins a file whose unfinished content is stored in `staging`, a directory outside this tree on the same file
   /// system. If the program is killed, no unfinished file stays in this tree.
-  detail::atomic_file create_file(std::string_view path, const directory& staging) const {
+  atomic_file create_file(std::string_view path, const directory& staging) const {
     return create_in(path, staging.open_directory_fd("."));
   }
 
   /// Writes a file, whole or not at all.
   /// \param mode  the permission bits; by default those of the file that is replaced, or 0644 for a new file.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
-    detail::atomic_file file = create_file(path);
+    atomic_file file = create_file(path);
     file.write(content);
     file.commit(mode);
   }
@@ -13934,10 +13776,10 @@ class directory {
     return parent;
   }
 
-  detail::atomic_file create_in(std::string_view path, unique_fd staging) const {
+  atomic_file create_in(std::string_view path, unique_fd staging) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return detail::atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
+    return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
   }
 
   // Finds the deepest existing directory of the path, and then makes the missing directories below it.
@@ -14231,8 +14073,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The part of a file's workspace path that becomes its path at the destination.
 enum class kept_path {
-  /// As for `upload`: the name of a file, the name of a directory and the paths in it, or the path of a match below the
-  /// pattern's prefix.
+  /// As for `upload`: the name of a file, the name of a directory and the paths in it, or the path of a pattern's match
+  /// below the folders that come before the first `*`, `?` or `[`.
   name,
   whole,  ///< as for `download`: the whole path in the workspace
 };
@@ -14589,7 +14431,8 @@ template <class Unused>
 class basic_workspace_files {
  public:
   /// \param root      the workspace directory.
-  /// \param path      the absolute path of the workspace in the guest. Paths that begin with it are accepted, too.
+  /// \param path      the absolute path of the workspace as the guest sees it. Absolute paths beneath it are accepted
+  ///                  like relative paths.
   /// \param staging   the directory for unfinished files, on the same file system. No value means the directory of each
   ///                  file.
   basic_workspace_files(directory root, std::string path, std::optional<directory> staging)
@@ -14601,7 +14444,7 @@ class basic_workspace_files {
   const directory& root() const noexcept { return *root_; }
 
   /// Returns a path relative to the root, or "." for the root itself.
-  /// \param path  relative, or absolute beneath the guest's workspace.
+  /// \param path  relative, or absolute and beneath the path of the workspace in the guest.
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
@@ -15153,9 +14996,10 @@ class host_planner {
   file_plan plan_;
 };
 
-/// A source that reads the planned files of the host, one after another. Each file is checked again when it is opened.
-/// If it was replaced in the meantime by a symbolic link, the link is not followed; a FIFO cannot block the transfer;
-/// and not more than the limit is read.
+/// A source that reads the planned files of the host, one after another. Each file is checked again when it is opened,
+/// because it may have been replaced in the meantime. A FIFO is refused, so that it cannot block the transfer. A
+/// symbolic link in place of a file from a directory or a pattern is not followed, unless the set follows symbolic
+/// links. At most the set's limit of bytes is read, even if files have grown.
 class host_source final : public file_source {
  public:
   explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.max_bytes()) {}
@@ -15276,7 +15120,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason why a shell line is not one simple command with literal words.
 enum class shell_refusal {
-  none,              ///< the line is such a command
+  none,              ///< the line is one simple command with literal words
   empty_command,     ///< the line has no words, or the program's name is empty
   shell_syntax,      ///< the line has an operator or an expansion of the shell, or an unfinished quote
   shell_assignment,  ///< the first word contains `=`, as in `NAME=value program`
@@ -15569,8 +15413,8 @@ class shell_word_splitter {
     ++at_;
   }
 
-  // Returns true if bash keeps the '$' at this position unchanged. Inside double quotes it does so only before these
-  // characters. Regular expressions need this case.
+  // Returns true if bash keeps the '$' at this position, inside double quotes, unchanged. It does so only before the
+  // characters below. Regular expressions such as "end$" need this case.
   bool is_literal_dollar() const noexcept {
     return !at_end(1) && std::string_view("\" |)/,").find(peek(1)) != std::string_view::npos;
   }
@@ -15587,8 +15431,8 @@ class shell_word_splitter {
     in_word_ = follows_dot_ = has_brace_ = has_brace_separator_ = false;
   }
 
-  // Refuses certain names of programs, even if they are quoted. So the canonical text, which has fewer quotes, is as
-  // harmless as the line.
+  // Refuses certain names of programs, even if they are quoted. join_shell_words() writes most of these names without
+  // quotes, and a shell would not read them as the name of a program.
   void check_program() {
     if (word_.empty()) return refuse(shell_refusal::empty_command, word_start_, "a program without a name");
     if (word_.find('=') != std::string::npos)
@@ -15607,16 +15451,16 @@ class shell_word_splitter {
   std::size_t word_start_ = 0;
   std::size_t brace_ = 0;
   bool in_word_ = false;
-  bool follows_dot_ = false;          // the last character of the word is an unquoted '.'
-  bool has_brace_ = false;            // the word has an unquoted '{'
-  bool has_brace_separator_ = false;  // the word has an unquoted ',' or '..'
+  bool follows_dot_ = false;          // true if the last character of the word is an unquoted '.'
+  bool has_brace_ = false;            // true if the word has an unquoted '{'
+  bool has_brace_separator_ = false;  // true if the word has an unquoted ',' or '..'
 };
 
 /// Splits a line with one simple command into the words that bash would run. Refuses any other line.
 ///
 /// For every accepted line, the words are exactly the arguments that `bash -c -- line` would pass to the program. This
-/// holds whatever files exist, in a UTF-8 locale or the C locale, with the default options of bash.
-/// (`SHELLOPTS=keyword` in the environment of bash would move `A=b` arguments.)
+/// holds whatever files exist, in a UTF-8 locale or the C locale, with the default options of bash. (The environment
+/// variable `SHELLOPTS=keyword` is an exception: bash would then take an argument `A=b` for an assignment.)
 ///
 /// So the function refuses everything that a shell interprets: operators, redirections, expansions, globs, braces that
 /// produce several words, a `~` that expands, comments, assignments and unfinished quotes. As the first word it also
@@ -15687,8 +15531,8 @@ inline std::string join_shell_words(const std::vector<std::string>& words) {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// Returns true for a variable that can make a program load, run or trust other code. In the list, a `*` at the end of a
-// name stands for any characters.
+// Returns true for an environment variable that can make a program load, run or trust other code. In the list, a `*` at
+// the end of a name stands for any characters.
 inline bool is_code_variable(std::string_view name) noexcept {
   static constexpr std::string_view harmless[] = {"PYTHONUNBUFFERED",   "PYTHONHASHSEED",          "PYTHONIOENCODING",
                                                   "PYTHONUTF8",         "PYTHONDONTWRITEBYTECODE", "PYTHONOPTIMIZE",
@@ -15725,7 +15569,8 @@ inline bool is_code_variable(std::string_view name) noexcept {
 }
 
 // A program that can run other code that its arguments name. If `tails` is empty, every use of the program can run
-// code, except printing its version. Otherwise only a command that contains one of the `tails` can.
+// code, except printing its version. Otherwise only a command that contains one of the `tails` after the program's name
+// can, such as " -exec id" for find.
 class code_program {
  public:
   constexpr code_program(std::string_view name, std::span<const std::string_view> names,
@@ -16114,8 +15959,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-// A compiled allowlist. The recipe, its copies and all environments share one object, which is not changed while it is
-// shared.
+// A compiled allowlist. An `allow_commands` object, its copies and all environments share one such object, which is not
+// changed while it is shared.
 class command_policy {
  public:
   explicit command_policy(std::vector<std::string> patterns) {
@@ -16127,7 +15972,8 @@ class command_policy {
   void allow_variable(std::string name) { allowed_variables_.push_back(std::move(name)); }
 
   // Checks a command against the allowlist. If no pattern admits the command, returns the refusal and leaves the
-  // command unchanged. Otherwise replaces a shell line by its words, which need no shell, and returns no value.
+  // command unchanged. Otherwise replaces a shell line by the program and the arguments that bash would run, which need
+  // no shell, and returns no value.
   std::optional<command_result> admit(command& c) const {
     std::vector<std::string> split;
     if (c.is_shell()) {
@@ -16308,9 +16154,10 @@ class command_policy {
     return false;
   }
 
-  // Returns true if the pattern admits a command that contains one of the tails after the program name. To find such a
-  // command, the function appends the characters of the pattern itself one by one, keeps each character that the
-  // pattern accepts, and tries the tails after each.
+  // Returns true if the pattern admits a command that contains one of the tails after the program name. A tail is a
+  // text such as " -exec id" with which the program runs other code. To find such a command, the function appends the
+  // characters of the pattern itself one by one, keeps each character that the pattern accepts, and tries the tails
+  // after each.
   bool admits_tail(const command_pattern& pattern, std::string text, std::span<const std::string_view> tails) const {
     const auto has_room = [&] {
       return std::any_of(tails.begin(), tails.end(), [&](std::string_view tail) {
@@ -16333,8 +16180,9 @@ class command_policy {
     return false;
   }
 
-  // Returns the start of a pattern up to its first special character. Returns an empty text if a blank follows there,
-  // or if the pattern has alternatives outside of groups.
+  // Returns the start of a pattern up to its first special character, which `lint` takes for the name of the intended
+  // program. Returns an empty text if a blank follows there, so that the name is complete, or if the pattern has
+  // alternatives outside of groups.
   static std::string literal_head(std::string_view source) {
     const std::size_t end = source.find_first_of("\\^$.|?*+()[]{} ");
     if (end == 0 || (end != std::string_view::npos && source[end] == ' ')) return {};
@@ -16374,10 +16222,10 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 /// Allows only commands that match one of the patterns, and runs them without a shell: `provider | allow_commands("ls(
 /// .*)?", "grep .*", "git status")`.
 ///
-/// A shell line is first split into the words that bash would run. A line with any other shell syntax is refused. The
-/// patterns are matched against the canonical text of the words: one space between words, and quotes only where they
-/// are needed. So different quoting makes no difference. Commands made by `argv` are matched in the same form. An
-/// admitted shell line is replaced by its words and keeps its other settings.
+/// A shell line is first split into its words: the program and the arguments that bash would run. A line with any other
+/// shell syntax is refused. The patterns are matched against the canonical text of the words: one space between words,
+/// and quotes only where they are needed. So different quoting makes no difference. Commands made by `argv` are matched
+/// in the same form. An admitted shell line is replaced by its words and keeps its other settings.
 ///
 /// A pattern must match the **whole** text, unless `prefix_match` is called. It is matched byte by byte. `.` does not
 /// match a line break: `allow_commands("python3.*")` refuses a `python3 -c` command of several lines, and
@@ -16387,8 +16235,8 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
 /// warns about such patterns. A pattern without a slash admits no path: `ls` does not admit `./ls`. File operations of
 /// the environment are not commands and are not checked.
 ///
-/// Some variables make programs run other code, such as `LD_PRELOAD`, `PYTHONPATH`, `GIT_*`, `PAGER` and `PATH`. A
-/// command that sets such a variable is refused, unless `allow_variables` names the variable.
+/// Some environment variables make programs run other code, such as `LD_PRELOAD`, `PYTHONPATH`, `GIT_*`, `PAGER` and
+/// `PATH`. A command that sets such a variable is refused, unless `allow_variables` names the variable.
 ///
 /// \param  patterns   regular expressions in Boost.Regex's Perl syntax and the "C" locale. A named group is written
 ///                    `(?<name>...)`; Python's `(?P<name>...)` is refused.
@@ -16419,7 +16267,7 @@ class allow_commands : public pipeable {
     return *this;
   }
 
-  /// Allows commands to set these variables, even if they can make programs run other code.
+  /// Allows commands to set these environment variables, even if they can make programs run other code.
   template <std::convertible_to<std::string>... Names>
     requires(sizeof...(Names) > 0)
   allow_commands& allow_variables(Names&&... names) {
@@ -16478,15 +16326,15 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
     requires std::default_initializable<Inner>
   = default;
   limit_output_layer(Inner inner, std::size_t max_bytes)
-      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), most_(max_bytes) {}
+      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), max_bytes_(max_bytes) {}
 
   std::optional<command_result> admit(command& c) {
-    c.reduce_kept_output(most_);
+    c.reduce_kept_output(max_bytes_);
     return std::nullopt;
   }
 
  private:
-  std::size_t most_ = 0;
+  std::size_t max_bytes_ = 0;
 };
 
 /// Limits the bytes that a result keeps of each output stream: `provider | limit_output(64 * 1024)`.
@@ -16498,15 +16346,15 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
 /// \par Cost          0 allocations, 1 comparison.
 class limit_output : public pipeable {
  public:
-  explicit limit_output(std::size_t max_bytes) : most_(max_bytes) {}
+  explicit limit_output(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   template <code_exec_environment Inner>
   limit_output_layer<Inner> attach(Inner inner) const {
-    return limit_output_layer<Inner>(std::move(inner), most_);
+    return limit_output_layer<Inner>(std::move(inner), max_bytes_);
   }
 
  private:
-  std::size_t most_;
+  std::size_t max_bytes_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -16763,7 +16611,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
 /// \par Cost  1 atomic addition for each operation; 1 allocation for each call of `files()`.
 class trace : public pipeable {
  public:
-  /// Makes the recipe.
+  /// Makes the recipe, the object on the right of `provider | trace(counts)`.
   /// \param counts  the counters, which all environments share.
   /// \throws error{exec_errc::invalid_argument} if `counts` is null.
   explicit trace(std::shared_ptr<operation_counts> counts) : counts_(std::move(counts)) {
@@ -16819,14 +16667,14 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
 /// Copies files of the host into each environment when it opens: `provider | upload_files("data.csv", "inputs/")`.
 ///
 /// `file_set` documents the names, directories and patterns. `upload_files(files("a").into("in"))` also sets the
-/// destination directory. If any file fails, `open()` closes the environment and throws the failure, so that no session
-/// starts with only some of its inputs. Each `open()` reads the files again, in their current state. Commands pass
-/// through unchanged.
+/// destination directory. If any file fails, `open()` closes the environment and throws the failure, so that no
+/// environment is used with only some of its files. Each `open()` reads the files again, in their current state.
+/// Commands pass through unchanged.
 /// \throws  from `open()`: the exceptions of `upload`, and the first failure that it reports.
 /// \par Example  examples/quickstart.cpp
 class upload_files : public pipeable {
  public:
-  /// Makes the recipe for a prepared set of files.
+  /// Makes the recipe, the object on the right of `provider | upload_files(set)`, for a prepared set of files.
   explicit upload_files(file_set set) : set_(std::make_shared<const file_set>(std::move(set))) {}
 
   template <std::convertible_to<std::string>... Items>
@@ -16888,14 +16736,14 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
 
 /// Sets environment variables of every command: `provider | variables("LANG", "de_DE.UTF-8").set("TZ", "UTC")`.
 ///
-/// A variable that a command sets itself keeps its value. Put an allowlist to the right of this layer. The allowlist
-/// then checks commands before these variables, which you trust, are added.
+/// A variable that a command sets itself keeps its value. Put the layer `allow_commands` to the right of this layer: it
+/// then checks a command before these variables, which you trust, are added, and does not refuse them.
 /// \throws error{exec_errc::invalid_argument} or error{exec_errc::too_large}, as `command::variable` does.
 class variables : public pipeable {
  public:
   variables(std::string name, std::string value) { settings_.variable(std::move(name), std::move(value)); }
 
-  /// Adds a variable, or replaces its value.
+  /// Adds an environment variable, or replaces its value.
   variables& set(std::string name, std::string value) {
     settings_.variable(std::move(name), std::move(value));
     return *this;
@@ -17024,8 +16872,8 @@ class definition : public detail::basic_definition<definition> {
  public:
   /// \param name       matches `[A-Za-z0-9_.-]{1,128}`.
   /// \param described  the arguments; each must have a type.
-  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, or a default that
-  ///     does not fit.
+  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, or a default value
+  ///     that violates the rules of its argument.
   template <argument_type... Types>
   definition(std::string name, std::string description, argument<Types>... described)
       : basic_definition(std::move(name), std::move(description)), arguments_(std::move(described)...) {}
@@ -17033,7 +16881,7 @@ class definition : public detail::basic_definition<definition> {
   /// Sets the JSON schema of the arguments. It replaces the arguments from the constructor.
   /// \param schema  has the type "object". Only its `required`, the `type` of each property and `additionalProperties:
   ///                false` are checked before the handler is called; the handler must check everything else.
-  /// \throws error{exec_errc::invalid_argument} if it is not the schema of an object.
+  /// \throws error{exec_errc::invalid_argument} if `schema` is not the schema of an object.
   definition& input(boost::json::object schema) {
     const std::string complaint = schema_complaint(schema);
     if (!complaint.empty())
@@ -17090,8 +16938,8 @@ class definition : public detail::basic_definition<definition> {
 #include <utility>
 #include <vector>
 
-// Compares the signature of a handler with its arguments at compile time, and converts values between JSON and C++
-// types.
+// Compares the signature of a handler (the C++ callable behind a `tools::function`) with its arguments at compile time,
+// and converts values between JSON and C++ types.
 
 namespace cofferdam::inline COFFERDAM_ABI::tools::detail {
 
@@ -17207,7 +17055,7 @@ class without_optional<std::optional<T>> {
   static constexpr bool value = true;
 };
 
-/// True if an argument of the type can be passed to the parameter.
+/// True if an argument of the type `Type` can be passed to a parameter of the type `Parameter`.
 template <class Type, class Parameter>
 inline constexpr bool argument_fits =
     (!std::is_lvalue_reference_v<Parameter> || std::is_const_v<std::remove_reference_t<Parameter>>)&&value_fits<
@@ -17386,8 +17234,10 @@ class is_argument<argument<Type>> {
 using function_handler = std::function<awaitable<handler_value>(checked_arguments arguments)>;
 using shared_arguments = std::shared_ptr<const argument_list>;
 
-/// Completes the rules of an argument from the type of the handler's parameter.
-/// \throws error{exec_errc::invalid_argument} if the argument may be missing, but the parameter cannot be empty.
+/// Completes the rules of an argument from the type of the handler's parameter (the handler is the C++ callable behind
+/// the function).
+/// \throws error{exec_errc::invalid_argument} if the argument is optional and has no default value, but the parameter
+///     has no value for a missing argument: it is neither a `std::optional` nor a `boost::json::value`.
 template <class Type, class Parameter>
 void fit_rules(const std::string& function, argument_rules& rules) {
   using plain = std::remove_cvref_t<Parameter>;
@@ -17554,7 +17404,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 ///
 /// The JSON schema and the Python signature are made from the arguments. The handler is a coroutine with one parameter
 /// for each argument, in order, such as `awaitable<double> height_at(std::string place)`. The compiler checks that the
-/// type of each parameter fits the type of its argument (see `text_type` and the types below it). A parameter of the
+/// type of each parameter fits the type of its argument (see the types in `tools/argument.hpp`). A parameter of the
 /// type `boost::json::value` accepts any argument. An argument without a type, `argument("place")`, takes the type of
 /// its parameter. A `std::optional` parameter makes its argument optional. Alternatively, the handler may take all
 /// arguments in one `checked_arguments`.
@@ -17586,14 +17436,15 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// \par Example       examples/10_python.cpp, examples/12_mcp_server.cpp
 class function : public detail::basic_definition<function> {
  public:
-  /// \param name         1 to 128 letters, digits, dots, dashes and underscores. Models need `[A-Za-z0-9_-]{1,64}`.
-  ///                     Python needs an identifier of 1 to 100 characters that is no keyword.
+  /// \param name         matches `[A-Za-z0-9_.-]{1,128}`, the rule of MCP. An agent accepts only `[A-Za-z0-9_-]{1,64}`.
+  ///                     Python accepts only an identifier of 1 to 100 characters that is no keyword.
   /// \param description  for the model, and for `help()` in Python.
   /// \param parts        the arguments (`argument`), and the handler as the last one. If the handler is a lambda that
   ///                     captures by value, it must be a named object: g++ before 13 would destroy the captures of a
   ///                     temporary twice, so a temporary does not compile there.
-  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, a default that does
-  ///     not fit, an optional argument for a parameter that cannot be empty, or an empty handler.
+  /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, a default value that
+  ///     violates the rules of its argument, an `optional` argument whose parameter is neither a `std::optional` nor a
+  ///     `boost::json::value`, or an empty handler.
   template <class... Parts>
     requires(sizeof...(Parts) >= 1)
   function(std::string name, std::string description, Parts&&... parts)
@@ -17615,7 +17466,7 @@ class function : public detail::basic_definition<function> {
     return detail::answer_call(arguments_, call_, std::move(arguments));
   }
 
-  /// Converts the function to the parameter of `code_request::function`.
+  /// Converts the function to the parameter of `code_request::function`, so that Python code can call it.
   /// \throws error{exec_errc::invalid_argument} if the name of the function or of an argument is not valid in Python.
   operator cofferdam::detail::host_function() const {
     return detail::python_function(name(), description(), arguments_, call_);
@@ -18039,8 +17890,9 @@ class build_request {
     return *this;
   }
 
-  /// Returns a copy whose context is a folder. If the context was a Dockerfile, the copy has its folder as the context
-  /// and the file as the Dockerfile. Looks up the type of the context on the disk.
+  /// Returns a copy in which a context that is the path of a Dockerfile is replaced by the Dockerfile's folder, and
+  /// `dockerfile()` is that path. Looks up on the disk whether the context is a file. The copy is unchanged if the
+  /// context is a folder, or if a Dockerfile was set.
   build_request with_folder() const {
     build_request copy = *this;
     std::error_code ignored;
@@ -18249,7 +18101,7 @@ inline std::string usual_spelling(std::string_view path) {
 
 /// Returns true if a container that can access this folder or file of the daemon's machine could control that machine.
 /// That is so if the path is in one of the lists above, is beneath a listed path, or contains one.
-/// \param path  absolute, without `.`, `..` and double slashes; empty for `/`.
+/// \param path  absolute, without `.`, `..` and double slashes. Empty means `/`.
 inline bool gives_power(std::string_view path) {
   using cofferdam::detail::is_beneath;
   const std::string clean = usual_spelling(path);
@@ -18261,8 +18113,9 @@ inline bool gives_power(std::string_view path) {
         place == "/home" || place == "/Users";  // a folder in a user's home is allowed, but not all homes
     if ((!is_homes && is_beneath(clean, place)) || is_beneath(place, clean)) return true;
   }
-  // Homes may be anywhere on that machine, so these folders are searched at any depth. A path that ends in the first
-  // part of such a folder contains the folder.
+  // Users' homes may be anywhere on the daemon's machine, so the entries of `powerful_places_at_home` are searched at
+  // any position of the path. A path that ends with the first part of an entry, such as `/.docker` of `/.docker/run`,
+  // is a folder that contains the entry.
   for (const std::string_view place : powerful_places_at_home) {
     for (std::size_t at = clean.find(place); at != std::string::npos; at = clean.find(place, at + 1))
       if (is_beneath(std::string_view(clean).substr(at), place)) return true;
@@ -18301,8 +18154,8 @@ enum class path_kind { nothing, file, socket, other };
 /// The parts of this machine that the Docker backend reads: environment variables, the user's home, and small files. A
 /// value, so that tests can construct their own.
 ///
-/// \par Threads  const members may be used from any thread if the functions allow it. The functions of
-///               `of_this_process` do.
+/// \par Threads  const members may be used from any thread if the functions given to the constructor allow it. The
+///               functions that `of_this_process` uses do.
 class host_view {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
@@ -18318,7 +18171,7 @@ class host_view {
   static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
   /// Makes a view from its parts.
-  /// \param real  default: a function that returns each path unchanged, as if there were no symbolic links.
+  /// \param real  resolves symbolic links in a path. Default: paths stay unchanged, as if there were no symbolic links.
   host_view(variable_map variables, std::string home, unsigned user_id, read_function read, look_function look,
             real_function real = {})
       : variables_(std::move(variables)),
@@ -18328,7 +18181,8 @@ class host_view {
         look_(std::move(look)),
         real_(std::move(real)) {}
 
-  /// Returns the view of this process. The variables are copied now. Files are read later, by blocking calls.
+  /// Returns the view of this process. Copies the environment variables at once. Files are read later, by blocking
+  /// calls.
   static host_view of_this_process() {
     variable_map variables;
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -18341,8 +18195,8 @@ class host_view {
                      &real_host_path);
   }
 
-  /// Returns the value of a variable, or no value if it is not set. Docker treats an empty variable as not set; to do
-  /// the same, call `said` instead.
+  /// Returns the value of an environment variable, or no value if it is not set. Docker treats an empty variable as not
+  /// set; to do the same, call `said` instead.
   std::optional<std::string> variable(std::string_view name) const {
     const auto found = variables_.find(name);
     if (found == variables_.end()) return std::nullopt;
@@ -18350,19 +18204,19 @@ class host_view {
   }
 
   /// Returns the value of a variable, or an empty text if it is not set.
-  std::string said(std::string_view name) const { return variable(name).value_or(std::string()); }
+  std::string value(std::string_view name) const { return variable(name).value_or(std::string()); }
 
   /// Returns the user's home: the value of HOME, otherwise the home in the system's user database. Empty if both are
   /// missing.
   std::string home() const {
-    const std::string home = said("HOME");
+    const std::string home = value("HOME");
     return home.empty() ? home_ : home;
   }
 
   /// Returns the real user id of the process.
   unsigned user_id() const noexcept { return user_id_; }
 
-  /// Returns all variables as `NAME=value`, for a helper program that is started with the same environment.
+  /// Returns all environment variables as `NAME=value`, for a helper program that is started with the same environment.
   std::vector<std::string> settings() const {
     std::vector<std::string> assignments;
     for (const auto& [name, value] : variables_) assignments.push_back(name + "=" + value);
@@ -18515,9 +18369,9 @@ inline process_view look_at_process(std::int64_t pid) {
 /// to find out whether that process still exists. It consists of the boot id, the PID namespace, the process id, and
 /// the start time; the last is needed because process ids are reused.
 ///
-/// A process of another boot or another PID namespace counts as a process of another host. It is not visible here, so
-/// its containers are never treated as left behind. Therefore, if programs in two containers use the same daemon, they
-/// do not remove each other's containers.
+/// A process of another boot or another PID namespace counts as a process of another host. This process cannot see that
+/// process, so containers of that process are never treated as left behind. Therefore, if programs in two containers
+/// use the same daemon, they do not remove each other's containers.
 class owner {
  public:
   owner(std::string boot, std::uint64_t pid_namespace, std::int64_t pid, std::uint64_t start_time)
@@ -18530,7 +18384,7 @@ class owner {
     struct stat status {};
     const process_view self = look_at_process(::getpid());
     std::error_code failure;
-    const bool is_ours =  // false if /proc belongs to another PID namespace, where our process ids mean other processes
+    const bool is_ours =  // false if /proc belongs to another PID namespace, where these ids mean other processes
         std::filesystem::read_symlink("/proc/self", failure) == std::to_string(::getpid());
     if (!is_ours || !is_boot(boot) || ::stat("/proc/self/ns/pid", &status) != 0 ||
         self.what() != process_view::state::running)
@@ -18685,7 +18539,7 @@ inline bool is_past_deadline(std::string_view deadline, std::string_view label, 
 namespace cofferdam::inline COFFERDAM_ABI::docker {
 
 /// The way in which commands are started in a container: by a warden (a small helper program of this library inside the
-/// container), or by execs of the Docker daemon.
+/// container), or by Docker execs (processes that the daemon starts in a running container, as `docker exec` does).
 ///
 /// With execs, the container needs no program of this library, but a command takes about 60 ms instead of 1 ms, and
 /// these restrictions apply:
@@ -18696,20 +18550,20 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 ///   and cleared their environment.
 /// * When a command has ended, the remaining processes of its *session* (setsid(2)) are ended. Processes that have left
 ///   the session continue. If they still have the command's output open, they can delay the next commands for some
-///   seconds. A hostile command can pretend that it has ended, with the same effect. `background_policy::keep` is
+///   seconds. A hostile command can pretend that it has ended, with the same effect. `background_policy::keep` leads to
 ///   error{exec_errc::unsupported}.
-/// * Death by SIGINT or SIGPIPE looks like exit code 130 or 141. With a terminal, and if the container's /bin/sh is
-///   bash, every death by a signal looks like exit code 128 plus the signal's number. The container's sh may run a file
-///   that is not a program and has no `#!` line as a script.
+/// * Death by SIGINT or SIGPIPE is reported as exit code 130 or 141. With a terminal, and if the container's /bin/sh is
+///   bash, every death by a signal is reported as exit code 128 plus the signal's number. The container's sh may run a
+///   file that is not a program and has no `#!` line as a script.
 /// * The container needs /bin/sh (dash, BusyBox's, or bash), and for file operations cat, stat, readlink, mv, mkdir and
 ///   find.
-/// * The daemon's events contain the command lines, but not the variables. A variable whose name is not a valid name in
-///   the shell does not reach the command.
+/// * The daemon's events contain the command lines, but not the environment variables. An environment variable whose
+///   name is not a valid name in the shell does not reach the command.
 /// \par Source  Engine API, "Attach to a container" and "Exec".
 enum class command_transport {
   automatic,  ///< by a warden if there is one for the image's processor architecture, otherwise by execs
   warden,     ///< by a warden; error{exec_errc::unsupported} if that is not possible
-  attached,   ///< by a warden; all data passes through the daemon, even if a direct connection is possible
+  attached,   ///< by a warden; all data passes through the daemon, even if a direct socket to the warden is possible
   exec,       ///< each command is an exec of the daemon
 };
 
@@ -18736,7 +18590,7 @@ inline bool is_engine_name(std::string_view text) {
 }
 
 // Returns the path without empty and `.` parts. Throws for `/` itself, and for paths in /proc, /sys and /dev (except
-// /dev/shm), because the kernel provides the files there.
+// /dev/shm), because the kernel provides the files in these folders.
 inline std::string guest_path(std::string_view path, const std::string& what) {
   require_text(path, what);
   if (!path.starts_with('/')) throw bad_option(what + " " + quoted(path) + " does not start with /");
@@ -18795,7 +18649,7 @@ class mount {
   ///                their state (Docker, Podman, containerd, CRI-O, kubelet, k3s, systemd, D-Bus, libvirt, LXD, snapd;
   ///                also the places of such services in users' homes). Folders inside such a place, and folders that
   ///                contain one, are refused too. `/var/run` counts as `/run`. If the daemon is on this machine, `open`
-  ///                also resolves symbolic links, and refuses a home that contains such a place.
+  ///                also resolves symbolic links, and refuses a user's home directory that contains such a place.
   /// \param target  absolute path in the container.
   /// \throws        error{exec_errc::invalid_argument} for a refused or malformed path.
   static mount bind(std::string_view source, std::string_view target) {
@@ -18862,7 +18716,7 @@ enum class pull_policy {
 /// A value. Setters check their arguments and can be chained:
 /// `container_options().network("bridge").memory(std::uint64_t{4} << 30)`. A setter throws
 /// error{exec_errc::invalid_argument} for an invalid argument. The message names the option, but never contains the
-/// value of a variable.
+/// value of an environment variable.
 /// \par Source  Engine API, "Create a container".
 class container_options {
  public:
@@ -18873,7 +18727,8 @@ class container_options {
   /// Default: if a folder is mounted at the workspace (`mount::bind`), the owner of that folder. Commands can then work
   /// there, and the files that they make belong to that owner. Otherwise the default is the image's own user, or
   /// 1000:1000 if that user is root. The default is never root: if the mounted folder belongs to root, it does not
-  /// determine the user, and the library warns. `user("0")` runs commands as root, but without capabilities.
+  /// determine the user, and the library warns (see `set_warning_handler`). `user("0")` runs commands as root, but
+  /// without capabilities.
   /// \param name  `1000`, `1000:1000`, `app` or `app:staff`. A name must exist in the image.
   container_options& user(std::string_view name) {
     const bool plain = !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -18983,9 +18838,9 @@ class container_options {
   /// Mounts a folder on the **daemon's disk, without a limit of size**. The folder contains the image's content of that
   /// path, and is removed with the container. Use this for a VOLUME of the image that is too large for memory.
   ///
-  /// Without this setting, a VOLUME is in memory, with the folder's mode and owner. All VOLUMEs together have
-  /// `volume_size()` bytes for the image's content and new files. If the image's content does not fit, `open` throws
-  /// error{exec_errc::too_large}.
+  /// Without this setting, a VOLUME is in memory, with the mode and owner that its folder has in the image. All VOLUMEs
+  /// together have `volume_size()` bytes for the image's content and new files. If the image's content does not fit,
+  /// `open` throws error{exec_errc::too_large}.
   /// \param target  absolute path in the container.
   /// \throws error{exec_errc::invalid_argument} for an invalid path, or a path that already has a mount.
   container_options& volume(std::string_view target) {
@@ -19078,8 +18933,8 @@ class container_options {
   }
 
   /// Returns the environment variables as `NAME=value`, sorted by name.
-  /// \param host     supplies the values of variables that are set by `forward_variable`.
-  /// \param missing  receives the names of such variables that are not set; may be null.
+  /// \param host     supplies the values of the environment variables that were added by `forward_variable`.
+  /// \param missing  receives the names of those of these variables that are not set in `host`; may be null.
   /// \throws         error{exec_errc::invalid_argument} if a forwarded value is not UTF-8 or contains a NUL byte.
   std::vector<std::string> environment(const detail::host_view& host,
                                        std::vector<std::string>* missing = nullptr) const {
@@ -19215,7 +19070,7 @@ class progress_event {
   /// Returns the message's text, in UTF-8 unless the kind is `trace`. It comes from the daemon, the registry or the
   /// commands of the Dockerfile, so it is untrusted.
   const std::string& text() const noexcept { return text_; }
-  /// Returns the id of a layer or an image (`sha256:...`), or an empty string.
+  /// Returns the id of an image layer or of an image (`sha256:...`), or an empty string.
   const std::string& id() const noexcept { return id_; }
   /// Returns the number of bytes that have been transferred, or 0 if it is not known.
   std::uint64_t current() const noexcept { return current_; }
@@ -19332,13 +19187,13 @@ class sandbox_settings;
 /// `suspendable_environment`.
 ///
 /// In a container that this library has made, the first program is a warden: a small helper program of this library
-/// that starts, watches and ends the commands. If commands are execs (see `command_transport`), the first program is a
-/// shell instead, which only keeps the container running. Such a container ends together with the connection to its
-/// first program. If the host program dies, or the environment is destroyed without `close()`, the daemon removes the
-/// container, and all processes in it, a moment later.
+/// that starts, watches and ends the commands. If each command is a Docker exec instead (see `command_transport`), the
+/// first program is a shell, which only keeps the container running. In both cases, the container ends together with
+/// the connection to its first program. If the host program dies, or the environment is destroyed without `close()`,
+/// the daemon removes the container, and all processes in it, a moment later.
 ///
 /// The environment may be moved while no operation is under way.
-/// \par Threads  any thread, as `local_environment` documents it.
+/// \par Threads  may be used from several threads, under the rules that `local_environment` documents.
 class environment {
  public:
   /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
@@ -19386,18 +19241,19 @@ class environment {
   /// is first.
   std::vector<background_command> background();
   /// Ends the processes that a command has left running (see `background()`), and waits for their end. The processes
-  /// get SIGTERM, and SIGKILL after the grace period. This function cannot be cancelled.
+  /// get SIGTERM, and SIGKILL after the grace period (`provider::kill_grace`). This function cannot be cancelled.
   /// \param number  `background_command::number()`.
   /// \throws error{exec_errc::not_found} if no process of the command is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
-  /// Returns the container's name in the daemon. This library has chosen it, unless the container is adopted.
+  /// Returns the container's name in the daemon. This library has chosen the name, unless the container comes from
+  /// `in_container`.
   const std::string& container_name() const;
   /// Returns the container's id in the daemon.
   const std::string& container_id() const;
 
-  /// Ends all commands and removes the container. A container adopted by `in_container` is not removed; only the
-  /// processes of this environment's commands are ended. Commands that are still running fail with
+  /// Ends all commands and removes the container. A container from `in_container` is not removed; only the processes of
+  /// this environment's commands are ended. Commands that are still running fail with
   /// error{exec_errc::environment_closed}.
   ///
   /// This function cannot be cancelled, and a second call waits for the first. The daemon has 60 s to answer each
@@ -19420,8 +19276,8 @@ class environment {
 ///
 /// The workspace is the folder /workspace. It is empty at first, and by default it is in memory. Each VOLUME of an
 /// image is also in memory, with a size limit that `isolation()` reports. The image's content of a VOLUME is copied
-/// there and must fit; for larger content see `container_options::volume` and `container_options::tmpfs`. If the daemon
-/// adds a mount that was not requested, `open()` throws error{exec_errc::provider_failed}.
+/// into this memory and must fit; for larger content see `container_options::volume` and `container_options::tmpfs`. If
+/// the daemon adds a mount that was not requested, `open()` throws error{exec_errc::provider_failed}.
 ///
 /// Commands get the environment variables of the image and of the options, and PATH, HOME (the workspace), LANG, TERM
 /// and TMPDIR.
@@ -19434,14 +19290,15 @@ class provider {
   /// Sets the settings of the container, such as its user, limits and mounts.
   provider& options(container_options new_options);
   /// Selects the Docker daemon. Default: the daemon that the docker command would use. That is the daemon of
-  /// DOCKER_HOST, else of the current context, else of the usual sockets.
+  /// DOCKER_HOST, else of the current docker context, else of the first usable socket at the usual paths, such as
+  /// /var/run/docker.sock.
   provider& daemon(daemon_choice choice);
   /// Sets how commands are started. Default: by a warden if there is one for the container's processor architecture,
-  /// otherwise by execs. The results report the guarantees of the chosen way in `isolation()`.
+  /// otherwise by Docker execs. The results report the guarantees of the chosen way in `isolation()`.
   provider& by(command_transport how);
   /// Sets a function that receives the progress of a pull or a build. It is called on the executor of the coroutine
-  /// that opens, one call at a time. g++ before 13 rejects a temporary lambda that captures by value: give the lambda a
-  /// name first.
+  /// that awaits `open()`, one call at a time. g++ before 13 rejects a temporary lambda that captures by value: give
+  /// the lambda a name first.
   provider& progress(cofferdam::detail::callable_argument<void(const progress_event&)> listener);
   /// Sets the shell that runs commands given as a shell line.
   /// \param path  absolute path in the container. The shell must accept `-c -- LINE`. Default: bash, or /bin/sh if the
@@ -19457,9 +19314,10 @@ class provider {
   /// \param time  zero or more. Default: 100 ms.
   provider& output_grace(std::chrono::milliseconds time);
 
-  /// Makes a container and returns an environment in it. Pulls or builds the image first if necessary; concurrent calls
-  /// share one pull or build. The first use of a daemon in a process also removes containers and other objects that
-  /// dead processes of this host have left in that daemon.
+  /// Makes a container and returns an environment in it. Pulls or builds the image first if necessary. Concurrent calls
+  /// share one pull. Concurrent builds of the same image run one after another, so that the later ones use the daemon's
+  /// build cache. The first use of a daemon in a process also removes containers and other objects that dead processes
+  /// of this host have left in that daemon.
   /// \throws error{exec_errc::provider_failed, permission_denied} if no daemon can be used; error{exec_errc::not_found}
   ///     if the image does not exist; error{exec_errc::unsupported} if commands cannot be started in the requested way
   ///     (see `command_transport`); error{exec_errc::provider_failed} if the daemon did not apply the settings;
@@ -19496,21 +19354,22 @@ provider from_dockerfile(std::filesystem::path context);
 /// Several environments may be open in one container.
 ///
 /// By default, each environment copies a warden (the helper program that starts the commands) into a private folder in
-/// /tmp, or in another folder that allows writing and executing. An exec starts the warden, and its file is removed at
-/// once. If no warden can be started, commands are execs (see `command_transport`).
+/// /tmp, or in another folder that allows writing and executing. A Docker exec starts the warden, and the warden's file
+/// is then removed at once. If no warden can be started, each command is an exec (see `command_transport`).
 ///
 /// Only three kinds of options have an effect: `user` (default: the container's own user), `working_directory` (made if
 /// it is missing, never emptied), and the environment variables. HOME is the workspace.
 ///
 /// The isolation of the container itself is unknown, so `isolation()` reports only the guarantees that this library
 /// adds. A process of the same user can kill the warden, for example by `kill -9 -1`; on Linux 6.12 and newer, Landlock
-/// prevents this for our commands. If the warden is killed, operations fail with error{exec_errc::provider_lost}, and
-/// running processes may continue. If commands are execs, running processes may also continue when this program dies.
-/// The end of the container is error{exec_errc::provider_lost} too.
+/// prevents this for the commands of this library. If the warden is killed, operations fail with
+/// error{exec_errc::provider_lost}, and running processes may continue. If commands are execs, running processes may
+/// also continue when this program dies. If the container ends, operations fail with error{exec_errc::provider_lost}
+/// too.
 /// \param name_or_id  name or id of the container, as for the docker command.
-/// \throws error{exec_errc::invalid_argument} if `name_or_id` is neither. `open` throws error{exec_errc::not_found} if
-///     the container does not exist, or if its workspace does not exist and cannot be made;
-///     error{exec_errc::provider_failed} if the container does not run.
+/// \throws error{exec_errc::invalid_argument} if `name_or_id` is not a valid name or id. `open` throws
+///     error{exec_errc::not_found} if the container does not exist, or if its workspace does not exist and cannot be
+///     made; error{exec_errc::provider_failed} if the container does not run.
 provider in_container(std::string_view name_or_id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker
@@ -19575,27 +19434,29 @@ enum class dialect {
   v2,         ///< `POST /v2/sandboxes`
 };
 
-/// Options that identify the account and the service. Each of them overrides an environment variable, and the variable
-/// overrides the default. An empty variable counts as not set. A value type.
+/// Options that identify the account and the service. Some of them can also be set by an environment variable: the
+/// option overrides the environment variable, which overrides the default. An empty environment variable counts as not
+/// set. A value type.
 /// \par Source  E2B's SDKs, ConnectionConfig.
 class account_options {
  public:
   account_options() = default;
 
-  /// The API key; its variable is E2B_API_KEY. Its format is not checked, because compatible services use other formats
-  /// than E2B.
+  /// The API key; its environment variable is E2B_API_KEY. Its format is not checked, because compatible services use
+  /// other formats than E2B.
   secret_string api_key;
-  /// The domain of the service; its variable is E2B_DOMAIN. Default: `e2b.app`.
+  /// The domain of the service; its environment variable is E2B_DOMAIN. Default: `e2b.app`.
   std::string domain;
-  /// The base URL of the API that creates and ends sandboxes; its variable is E2B_API_URL. Default:
+  /// The base URL of the API that creates and ends sandboxes; its environment variable is E2B_API_URL. Default:
   /// `https://api.DOMAIN`.
   std::string api_url;
-  /// One base URL for the daemons of all sandboxes; its variable is E2B_SANDBOX_URL. `{port}`, `{id}` and `{domain}` in
-  /// it are replaced. Default: each sandbox has its own URL, `https://PORT-ID.DOMAIN`.
+  /// One base URL for the daemons of all sandboxes; its environment variable is E2B_SANDBOX_URL. `{port}`, `{id}` and
+  /// `{domain}` in it are replaced. Default: each sandbox has its own URL, `https://PORT-ID.DOMAIN`.
   std::string sandbox_url;
-  /// A PEM file of certificates that are trusted instead of the system's; empty to trust the system's.
+  /// A PEM file of certificates that are trusted instead of the system's; empty means that the system's are trusted.
   std::string ca_file;
-  dialect form = dialect::automatic;
+  /// The form of the calls that create and connect.
+  dialect api_dialect = dialect::automatic;
   /// The time limit of one call, from its beginning to the end of the response, including all retries. Default: 60
   /// seconds.
   std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
@@ -19605,7 +19466,7 @@ class account_options {
   /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   bool allow_plain_http = false;
   /// A limit on how often sandboxes are created; absent for no limit.
-  std::optional<rate_limiter> gate;
+  std::optional<rate_limiter> rate_limit;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -19732,8 +19593,8 @@ class create_options {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// One message of a Connect stream. It is a view: either of the input of `connect_envelope_reader::next`, or of the
-/// reader's buffer.
+/// One message of a stream of the Connect protocol (remote procedure calls over HTTP), with its header. This class is a
+/// view: either of the input of `connect_envelope_reader::next`, or of the reader's buffer.
 class connect_envelope {
  public:
   connect_envelope(bool is_end, std::string_view payload) noexcept : payload_(payload), is_end_(is_end) {}
@@ -19753,15 +19614,16 @@ class connect_envelope {
 ///
 /// ```
 /// envelope = flags(1) length(4, big-endian) payload(length)     ; a length of 0 is allowed
-/// flags    = 0x00 message | 0x02 end of the stream              ; 0x01 (compressed) is an error: we never offer it
+/// flags    = 0x00 message | 0x02 end of the stream              ; 0x01 (compressed) is an error: never requested
 /// ```
 /// A message that is complete in one piece of input is not copied. A message in several pieces is copied into a buffer
-/// that grows with the bytes that have arrived, never beyond the limit, even if the length field claims more.
+/// that grows with the bytes that have arrived, never beyond the limit of the reader, even if the length field claims
+/// more.
 /// \par Source  Connect protocol, "Streaming-RPCs", Enveloped-Message.
 class connect_envelope_reader {
  public:
   /// \param max_bytes  the maximum size of a payload, in bytes.
-  explicit connect_envelope_reader(std::size_t max_bytes) noexcept : most_(max_bytes) {}
+  explicit connect_envelope_reader(std::size_t max_bytes) noexcept : max_bytes_(max_bytes) {}
 
   /// Takes the next envelope from the front of `input`.
   /// \param input   received bytes, cut anywhere. The function removes the bytes that it has used. Pass the remaining
@@ -19798,9 +19660,9 @@ class connect_envelope_reader {
     return std::nullopt;
   }
 
-  /// Returns a part of the buffer for the next bytes of an incomplete message. The caller may write received bytes
-  /// there and call `took()`, which saves the copy that `next()` would make. The part never reaches beyond the message.
-  /// Returns an empty span if no byte of a payload has been buffered.
+  /// Returns the free part of the reader's buffer for an incomplete message. The caller may receive bytes directly into
+  /// this part and then call `took()`, which saves the copy that `next()` would make. The part never reaches beyond the
+  /// message. Returns an empty span if no byte of a payload has been buffered.
   std::span<char> room() {
     begin_again();
     if (have_ < head_.size() || held_ == 0) return {};
@@ -19820,8 +19682,8 @@ class connect_envelope_reader {
   /// Returns true if the input so far ends between two envelopes, not inside one.
   bool may_end() const noexcept { return have_ == 0; }
 
-  /// Checks that the input does not end inside an envelope. Call this at the end of the stream. A missing end envelope
-  /// is not an error here: check `ended()` for it.
+  /// Checks that the input does not end inside an envelope. Call this at the end of the stream. This function accepts a
+  /// stream without an end envelope: call `ended()` to check for the envelope.
   /// \throws error{exec_errc::io_error} with net_errc::truncated as its `cause()` if the input ends inside an envelope.
   void finish() const {
     if (!may_end())
@@ -19861,9 +19723,9 @@ class connect_envelope_reader {
       throw error(exec_errc::io_error, "Connect: an envelope is compressed, which nobody had offered",
                   net_errc::malformed);
     length_ = byte(1) << 24U | byte(2) << 16U | byte(3) << 8U | byte(4);
-    if (length_ > most_)
+    if (length_ > max_bytes_)
       throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(length_) + " bytes; the limit is " +
-                                            std::to_string(most_) + " bytes");
+                                            std::to_string(max_bytes_) + " bytes");
     is_end_ = (flags & 2U) != 0;
   }
 
@@ -19874,7 +19736,7 @@ class connect_envelope_reader {
     return {is_end_, payload};
   }
 
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::array<char, 5> head_{};
   std::size_t have_ = 0;
   std::uint32_t length_ = 0;
@@ -19938,7 +19800,8 @@ inline std::string connect_end(std::string_view payload = "{}") {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The reason of a failed Connect call. On the wire, each code is sent as the name of its enumerator.
+/// The reason why a call of the Connect protocol (remote procedure calls over HTTP) has failed. On the wire, each code
+/// is sent as the name of its enumerator.
 /// \par Source  Connect protocol, "Error Codes".
 enum class connect_code {
   canceled = 1,
@@ -20047,7 +19910,8 @@ class connect_failure {
 /// If the body is a Connect error, the result has its code and message. If the `code` of the body is an integer, as
 /// from E2B's proxies, that number is used as the HTTP status. If the body has no valid code, the code is derived from
 /// the status. If the body is not a JSON object, the message is the body, at most 64 KiB of it. A caller that shortens
-/// the message must remove secrets before: a cut could split a secret, and a part of it would no longer be found.
+/// the message must remove secrets from it first: a shortened message may contain a part of a secret, which a search
+/// for the whole secret does not find.
 /// \param status  100 to 599.
 inline connect_failure read_connect_failure(unsigned status, std::string_view body) {
   std::error_code broken;
@@ -20121,8 +19985,8 @@ inline std::string connect_end_text(const connect_failure& failure) {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The result of a unary call (one request message, one response message): the response, or the failure that the peer
-/// reports.
+/// The result of a unary call (one request message, one response message) of the Connect protocol, which is remote
+/// procedure calls over HTTP. The result is the response, or the failure that the peer reports.
 class connect_answer {
  public:
   connect_answer() = default;
@@ -20187,8 +20051,8 @@ class connect_opening {
   connect_opening() = default;
   explicit connect_opening(connect_stream stream) : stream_(std::move(stream)) {}
   explicit connect_opening(connect_answer refusal) : refusal_(std::move(refusal)) {}
-  /// Returns true if there is a stream. If not, `refusal()` has the reason, and the peer reports that it did not
-  /// execute the call.
+  /// Returns true if there is a stream. If not, the HTTP status was not 200: `refusal()` has the reason, and the peer
+  /// reports that it did not execute the call.
   bool ok() const noexcept { return stream_.has_value(); }
   connect_stream& stream() { return *stream_; }
   const connect_answer& refusal() const noexcept { return refusal_; }
@@ -20271,7 +20135,7 @@ class folder_event {
 class folder_watch {
  public:
   folder_watch() = default;
-  folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
+  folder_watch(std::shared_ptr<detail::envd> daemon, cofferdam::detail::connect_stream stream);
 
   /// Waits for the next change.
   /// \return no value if the service has ended the stream.
@@ -20284,10 +20148,10 @@ class folder_watch {
   static std::optional<folder_event> parse(std::string_view text);
 
  private:
-  static awaitable<std::optional<folder_event>> next_of(std::shared_ptr<detail::envd> place,
+  static awaitable<std::optional<folder_event>> next_of(std::shared_ptr<detail::envd> daemon,
                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
-  std::shared_ptr<detail::envd> place_;
+  std::shared_ptr<detail::envd> daemon_;
   std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and destroyed on the environment's strand
 };
 
@@ -20513,15 +20377,15 @@ namespace detail {
 class envd;
 }
 
-/// A stream of the output that a running process writes from now on; earlier output is lost. The destructor ends the
-/// stream and leaves the process running. If the stream is not read, the process blocks when the pipe for its output is
-/// full.
+/// A stream of the output that a running process writes after the stream was opened; earlier output is lost. The
+/// destructor ends the stream and leaves the process running. If the stream is not read, the process blocks when the
+/// pipe for its output is full.
 /// \par Lifetime  must not outlive its environment. `close()` of the environment ends the stream.
 /// \par Threads   may be used from several threads, but only one call of `next` at a time.
 class process_follower {
  public:
   process_follower() = default;
-  process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
+  process_follower(std::shared_ptr<detail::envd> daemon, cofferdam::detail::connect_stream stream);
 
   /// Returns the next piece of the process's output, or the event of its end. After the end it returns no value.
   /// \throws error{exec_errc::not_found} if there is no such process.
@@ -20530,10 +20394,10 @@ class process_follower {
   awaitable<std::optional<process_event>> next();
 
  private:
-  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
+  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> daemon,
                                                          std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
-  std::shared_ptr<detail::envd> place_;
+  std::shared_ptr<detail::envd> daemon_;
   std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and destroyed on the environment's strand
 };
 
@@ -20762,7 +20626,7 @@ class surroundings {
  public:
   using variable_map = std::map<std::string, std::string, std::less<>>;
 
-  /// Makes an object without any variables.
+  /// Makes an object without any environment variables.
   surroundings() = default;
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
@@ -20772,8 +20636,10 @@ class surroundings {
     variables_.erase(found);
   }
 
-  /// Returns a copy of the variables of this process. From then on, core dumps leave out the memory with the API key,
-  /// both of the copy and of the original. The key is not removed from the variables of the process.
+  /// Returns a copy of those environment variables of this process that the E2B backend reads: the variables whose
+  /// names begin with `E2B_`, and the variables about proxies. From then on, core dumps of this process leave out the
+  /// memory that contains the API key (E2B_API_KEY), both in the copy and in the process's own environment. The key
+  /// stays in the process's environment.
   static surroundings of_this_process() {
     surroundings result;
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -20791,13 +20657,13 @@ class surroundings {
     return result;
   }
 
-  /// Returns the proxy rules in the variables HTTPS_PROXY and NO_PROXY. The lower-case variables take precedence over
-  /// the upper-case ones, as in other programs.
+  /// Returns the proxy rules in the environment variables HTTPS_PROXY and NO_PROXY. The lower-case variables
+  /// (https_proxy, no_proxy) take precedence, as in other programs.
   /// \throws error{exec_errc::invalid_argument} if the address of a proxy is invalid.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
-      const std::string value = said(small);
-      return value.empty() ? said(large) : value;
+      const std::string lower_case = value(small);
+      return lower_case.empty() ? value(large) : lower_case;
     };
     return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
@@ -20806,7 +20672,7 @@ class surroundings {
   const secret_string& key() const noexcept { return key_; }
   /// Returns the value of any variable except the key; empty if the variable is not set. E2B treats an empty variable
   /// as not set.
-  std::string said(std::string_view name) const {
+  std::string value(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;
   }
@@ -20836,7 +20702,7 @@ class surroundings {
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// An account: the service and the API key, from the options of the recipe and the environment variables.
+/// An account: the service and the API key, from `account_options` and the environment variables.
 class account {
  public:
   /// Determines the account from options and environment variables.
@@ -20846,11 +20712,11 @@ class account {
     account result;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
       if (!option.empty()) return option;
-      const std::string value = from.said(variable);
+      const std::string value = from.value(variable);
       return value.empty() ? std::string(otherwise) : value;
     };
     result.key_ = options.api_key.empty() ? from.key() : options.api_key;
-    const bool debug = from.said("E2B_DEBUG") == "true";
+    const bool debug = from.value("E2B_DEBUG") == "true";
     if (result.key_.empty() && !debug)
       throw error(exec_errc::invalid_argument,
                   "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
@@ -20878,8 +20744,7 @@ class account {
   const tls_settings& tls() const noexcept { return tls_; }
 
   /// Returns the address of a port of a sandbox.
-  /// \param domain  the domain from the service's information about the sandbox; empty to use the domain of the
-  ///                account.
+  /// \param domain  the domain from the service's information about the sandbox. Empty means the domain of the account.
   /// \throws error{exec_errc::invalid_argument} if the address is invalid or not protected by TLS.
   endpoint sandbox(std::uint16_t port, const std::string& id, const std::string& domain) const {
     endpoint there = sandbox_endpoint(sandbox_url_, port, id, domain.empty() ? domain_ : domain);
@@ -20926,13 +20791,13 @@ class api;
 /// end forgotten sandboxes.
 ///
 /// A value type that holds no connection: each call makes a new one.
-/// \par Errors        every function throws the errors of `provider::open`, and the errors listed below.
+/// \par Errors        every function throws the errors of `provider::open`, and the errors listed with each function.
 /// \par Cancellation  terminal. The function throws error{exec_errc::cancelled}. The service may or may not have
 ///                    executed the call.
 class sandbox_list {
  public:
   /// \param who     the account and the service. Default: the environment variables determine both.
-  /// \param around  the environment variables to read. Default: the variables of this process.
+  /// \param around  the environment variables to read. Default: the environment variables of this process.
   /// \throws error{exec_errc::invalid_argument} if there is no API key, or a URL is invalid or not protected by TLS.
   explicit sandbox_list(const account_options& who = account_options(),
                         const surroundings& around = surroundings::of_this_process());
@@ -21087,14 +20952,15 @@ class code_interpreter;
 ///
 /// Commands are processes of envd, E2B's daemon in the sandbox. Each command runs inside a small script and in its own
 /// session. A time limit, a cancellation and the destructor of a `process` end all processes of that session, and all
-/// processes that have the command's variables (SIGTERM, then SIGKILL after the grace period). When a command ends, the
-/// remaining processes of its session are ended. Processes outside the session are ended if they still have the
-/// command's output open; otherwise they continue until the sandbox ends.
+/// processes that have inherited the environment variable with which this library marks the command (SIGTERM, then
+/// SIGKILL after the grace period, `provider::kill_grace`). When a command ends, the remaining processes of its session
+/// are ended. Processes outside the session are ended if they still have the command's output open; otherwise they
+/// continue until the sandbox ends.
 ///
 /// A hostile command can fake its exit code. Death by SIGPIPE is reported as exit code 141. Death by SIGINT is reported
 /// as exit code 130, unless ^C was typed on the command's terminal. `background_policy::keep` leads to
 /// error{exec_errc::unsupported}. The sandbox must have /bin/sh, and for files also cat, stat, readlink, mv, mkdir and
-/// find. Whole process trees can be ended only if it has `setsid`.
+/// find. Whole process trees can be ended only if the sandbox has `setsid`.
 ///
 /// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. The remaining lifetime is kept
 /// at half of `lifetime` or more while commands run, and at each use of the environment.
@@ -21111,15 +20977,15 @@ class environment {
   /// Runs a command to its end. Every outcome of the command is a result, including a time limit. A command that may
   /// have started is never sent again.
   /// \throws error{exec_errc::environment_closed} after `close()`.
-  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory} if the working directory is not
-  ///     acceptable.
+  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory} if the command's working directory is not
+  ///     a directory of the workspace.
   /// \throws error{exec_errc::provider_lost}, with the output so far, if the sandbox or the connection is lost.
   /// \par Cancellation  terminal. All processes of the command get SIGTERM, and SIGKILL after the grace period. Then
   ///                    the function throws error{exec_errc::cancelled}.
   awaitable<command_result> run_command(command c);
 
-  /// Starts a command. If the command cannot be started, the returned process has already ended, and its result has the
-  /// reason.
+  /// Starts a command. If the command cannot be started, the returned process has already ended, and its result
+  /// contains the reason.
   /// \throws the errors of `run_command`.
   awaitable<process> start(command c);
 
@@ -21167,8 +21033,8 @@ class environment {
   awaitable<bool> end_process(std::int64_t pid);
 
   /// Opens a stream of the output that a running process writes from now on.
-  /// \throws error{exec_errc::not_found} if there is no such process. Some daemons report this only later: then
-  ///     `process_follower::next` throws the error.
+  /// \throws error{exec_errc::not_found} if there is no such process. Some versions of the sandbox's daemon report this
+  ///     only later: then `process_follower::next` throws the error.
   awaitable<process_follower> follow(std::int64_t pid);
 
   /// Opens a stream of the changes in a folder from now on.
@@ -21176,11 +21042,13 @@ class environment {
   /// \param depth  `watch_depth::folder` for the files of this folder only, `watch_depth::tree` for all folders beneath
   ///               it too.
   /// \throws error{exec_errc::not_found} if the folder does not exist.
-  /// \throws error{exec_errc::unsupported} if the daemon cannot watch folders beneath it.
+  /// \throws error{exec_errc::unsupported} if `depth` is `watch_depth::tree` and the sandbox's daemon can only watch
+  ///     single folders.
   awaitable<folder_watch> watch(std::string path, watch_depth depth = watch_depth::folder);
 
   /// Returns a URL with which any client can read one file (GET). Treat the URL as a secret.
-  /// \param path        relative to the workspace. The daemon follows symbolic links in it as root.
+  /// \param path        relative to the workspace. The sandbox's daemon follows symbolic links in the path, with the
+  ///                    rights of root.
   /// \param expiration  the end of the URL's validity, in seconds since 1970. If absent, the URL is valid as long as
   ///                    the sandbox exists.
   std::string download_url(const std::string& path, std::optional<std::int64_t> expiration = std::nullopt) const;
@@ -21190,14 +21058,14 @@ class environment {
 
   /// Returns the id of the sandbox, for `in_sandbox`.
   const std::string& id() const;
-  /// Returns the service's information about the sandbox, from the time when it was opened.
+  /// Returns the service's information about the sandbox, from the time when the environment was opened.
   const sandbox_info& info() const;
   /// Returns the absolute path of the workspace in the sandbox.
   const std::string& workspace() const;
   /// Returns the URL of a port in the sandbox, for example of a server that a command has started.
   std::string port_url(std::uint16_t port) const;
-  /// Ends all commands and the sandbox. If the environment comes from `in_sandbox`, it only ends the processes of its
-  /// commands, and the sandbox continues. Pending commands fail with error{exec_errc::environment_closed}. Cannot be
+  /// Ends all commands and the sandbox. If the environment comes from `in_sandbox`, only the processes of its commands
+  /// are ended, and the sandbox continues. Pending commands fail with error{exec_errc::environment_closed}. Cannot be
   /// cancelled. A second call waits for the first.
   /// \throws error{exec_errc::provider_lost} if the service cannot be reached any more. The sandbox ends at the end of
   ///     its lifetime in this case.
@@ -21222,21 +21090,21 @@ class environment {
   cofferdam::detail::environment_handle<detail::sandbox> handle_;
 };
 
-/// The recipe of environments in E2B or in a compatible service: `e2b::from_template("base")`. Each environment is one
-/// sandbox. A value type that holds no connection. Each setter returns the recipe, so that calls can be chained.
+/// A recipe for environments in E2B or in a compatible service: `e2b::from_template("base")`. Each `open()` returns an
+/// environment in one sandbox. A value type that holds no connection. Setters can be chained.
 ///
 /// By default the API key is read from the environment variable E2B_API_KEY, and the service is e2b.app. Other
-/// variables (E2B_DOMAIN, E2B_API_URL, E2B_SANDBOX_URL) and the setters override these defaults. `open()` reads the
-/// variables. TLS certificates are always verified. No error, warning or result contains the key or a token. Redirects
-/// are not followed.
+/// environment variables (E2B_DOMAIN, E2B_API_URL, E2B_SANDBOX_URL) and the setters override these defaults. `open()`
+/// reads the environment variables. TLS certificates are always verified. No error, warning or result contains the key
+/// or a token. Redirects are not followed.
 ///
 /// There are three time limits: `request_timeout` for one call to the service, `default_timeout` for a command,
 /// `lifetime` for the sandbox. If the service is too busy for a call (429, 503), the call is repeated after growing
 /// pauses, which are at least as long as the service requests. Other failed calls are repeated only if a repetition
 /// cannot execute them twice.
 ///
-/// The workspace is the folder `workspace` in the user's home. It is created if it does not exist. The variable HOME is
-/// the path of the workspace.
+/// The workspace is the folder `workspace` in the user's home. It is created if it does not exist. The environment
+/// variable HOME of commands is the path of the workspace.
 class provider {
  public:
   explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
@@ -21251,21 +21119,21 @@ class provider {
   /// Sets one base URL for the daemons of all sandboxes. `{port}`, `{id}` and `{domain}` in it are replaced. Default:
   /// the value of E2B_SANDBOX_URL, otherwise `https://PORT-ID.DOMAIN`.
   provider& sandbox_url(std::string url);
-  /// Sets all options of the account at once, and so replaces earlier ones.
+  /// Sets all options of the account at once. They replace the options that were set before, for example by `api_key`.
   provider& account(account_options new_options);
   /// Trusts the certificates in this PEM file instead of the certificates of the system.
   provider& ca_file(std::string path);
   /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   provider& allow_plain_http();
   /// Sets the form of the calls that create and connect. Default: `dialect::automatic`.
-  provider& form(dialect which);
+  provider& api_dialect(dialect which);
   /// Sets the time limit of one call to the service, including its retries. More than zero. Default: 60 seconds.
   provider& request_timeout(std::chrono::milliseconds limit);
   /// Sets the pause before the first retry of a call. It is doubled for each further retry. More than zero. Default:
   /// 250 ms.
   provider& first_pause(std::chrono::milliseconds time);
   /// Limits how often sandboxes are created. All copies of the rate limiter share this limit.
-  provider& gate(rate_limiter limiter);
+  provider& rate_limit(rate_limiter limiter);
 
   /// Sets the template of the sandbox: its id or name, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);
@@ -21284,8 +21152,8 @@ class provider {
   provider& without_internet();
   /// Sets rules for the outgoing connections of the sandbox and for access to its ports.
   provider& network(network_rules rules);
-  /// Creates the sandbox without an access token, so that any client can use its daemon. This is for services that do
-  /// not support tokens.
+  /// Creates the sandbox without an access token, so that any client can use the sandbox's daemon. This is for services
+  /// that do not support tokens.
   provider& without_token();
   /// Adds members to the JSON object of the request that creates the sandbox. They replace members of the same name
   /// that the other options have set.
@@ -21295,17 +21163,19 @@ class provider {
   provider& user(std::string name);
   /// Sets the folder of the workspace. The path is absolute, or relative to the user's home. Default: `workspace`.
   provider& workspace(std::string path);
-  /// Sets the time limit of commands that have none. More than zero, or `no_timeout`. Default: 5 minutes.
+  /// Sets the time limit of commands that have no time limit of their own. More than zero, or `no_timeout`. Default: 5
+  /// minutes.
   provider& default_timeout(std::chrono::milliseconds limit);
-  /// Sets the time from SIGTERM to SIGKILL when a command is ended. Zero or more. Default: 500 ms.
+  /// Sets the grace period: the time from SIGTERM to SIGKILL when a command is ended. Zero or more. Default: 500 ms.
   provider& kill_grace(std::chrono::milliseconds time);
-  /// Reads these variables instead of the environment variables of this program, for tests.
+  /// Reads the settings from `around` instead of the environment variables of this program, for tests.
   provider& variables_from(surroundings around);
 
   /// Creates a sandbox, or connects to an existing one, and prepares the workspace. After an error, a sandbox that this
-  /// call has created is ended. If the service cannot be reached for this, the sandbox ends at the end of its lifetime.
-  /// \throws error{exec_errc::invalid_argument} if there is no key, or an option is invalid.
-  /// \throws error{exec_errc::permission_denied} if the service refuses the key.
+  /// call has created is ended. If the service cannot be reached to end it, the sandbox ends at the end of its
+  /// lifetime.
+  /// \throws error{exec_errc::invalid_argument} if there is no API key, or an option is invalid.
+  /// \throws error{exec_errc::permission_denied} if the service refuses the API key.
   /// \throws error{exec_errc::not_found} if the template or the sandbox does not exist.
   /// \throws error{exec_errc::provider_failed} if the service cannot be reached or fails.
   /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
@@ -21327,10 +21197,10 @@ class provider {
 provider from_template(std::string name = "base");
 
 /// Returns a recipe that connects to an existing sandbox. `open()` resumes the sandbox if it is paused, and extends its
-/// remaining lifetime to at least `lifetime`. `close()` leaves the sandbox running. The variables of the recipe are set
-/// for each command.
+/// remaining lifetime to at least `lifetime`. `close()` leaves the sandbox running. Environment variables that
+/// `provider::variable` has set apply to each command, not to the processes that the sandbox already runs.
 /// \param id  the result of `environment::id()`.
-/// \throws error{exec_errc::invalid_argument} if this is not a valid id.
+/// \throws error{exec_errc::invalid_argument} if `id` is not a valid sandbox id.
 provider in_sandbox(std::string id);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
@@ -21512,8 +21382,8 @@ class execution_limits {
   execution_limits(std::size_t output, std::size_t results) noexcept : output_(output), results_(results) {}
   /// Returns the maximum number of bytes that are kept of each output stream. Default: 1 MiB.
   std::size_t output() const noexcept { return output_; }
-  /// Returns the maximum number of bytes of all results together. Default: 64 MiB. Results beyond it are counted, but
-  /// not kept.
+  /// Returns the maximum number of bytes of all results together. Default: 64 MiB. Results beyond this limit are
+  /// counted, but not kept.
   std::size_t results() const noexcept { return results_; }
 
  private:
@@ -21526,7 +21396,7 @@ class execution_limits {
 class rich_output {
  public:
   rich_output() = default;
-  /// \param line  a JSON object of the type `result` from the service's report.
+  /// \param line  a JSON object of the type `result` from the report of a run; see `execution_reader`.
   explicit rich_output(const boost::json::object& line)
       : is_value_(cofferdam::detail::is_true_at(line, "is_main_result")) {
     for (const auto& [key, value] : line) {
@@ -21591,8 +21461,8 @@ class execution {
   }
 };
 
-/// A parser of the service's report of a run, which has one JSON object in each line. It does no I/O. The input may be
-/// split at any byte.
+/// A parser of the report that the code interpreter sends about a run. The report has one JSON object in each line. The
+/// parser does no I/O. The input may be split at any byte.
 /// \par Source  E2B's code interpreter SDK.
 class execution_reader {
  public:
@@ -21671,7 +21541,8 @@ class execution_reader {
   bool ended_ = false;
 };
 
-/// A context of the code interpreter: it runs code of one language, and keeps variables and functions from run to run.
+/// A context of the code interpreter: it runs code of one language, and keeps the code's variables and functions from
+/// run to run.
 class code_context {
  public:
   code_context() = default;
@@ -21695,9 +21566,10 @@ class code {
 
   /// Sets the context in which the code runs. Default: the default context of the service, which all clients of the
   /// sandbox share.
+  /// \throws error{exec_errc::invalid_argument} if a language is set, because the context has one.
   code& in(const code_context& where);
-  /// Runs the code in the default context of this language: python, javascript, typescript, r, java or bash. Cannot be
-  /// combined with `in`.
+  /// Runs the code in the default context of this language: python, javascript, typescript, r, java or bash.
+  /// \throws error{exec_errc::invalid_argument} if a context is set.
   code& language(std::string name);
   /// Sets an environment variable for the run.
   code& variable(std::string name, std::string value);
@@ -21715,6 +21587,8 @@ class code {
   boost::json::object body() const;
 
  private:
+  void require_one_place() const;
+
   std::string source_;
   std::string context_;
   std::string language_;
@@ -21730,8 +21604,8 @@ class code {
 ///     e2b::code_interpreter python(env);
 ///     e2b::execution done = co_await python.run(e2b::code("[i * i for i in range(5)]"));
 ///
-/// \par Errors        every function throws the errors of the environment, and error{exec_errc::unsupported} if the
-///                    sandbox has no code interpreter.
+/// \par Errors        every function throws the errors of the environment's functions, and
+///                    error{exec_errc::unsupported} if the sandbox has no code interpreter.
 /// \par Lifetime      must not outlive its environment. `close()` of the environment ends all runs.
 /// \par Cancellation  terminal. The code is interrupted, and the function throws error{exec_errc::cancelled}.
 /// \par Threads       may be used from several threads.
@@ -21747,8 +21621,9 @@ class code_interpreter {
   awaitable<execution> run(code what);
 
   /// Creates a context.
-  /// \param language   the language of its code; empty for python.
-  /// \param directory  the initial working directory of its code, relative to the workspace. Default: the workspace.
+  /// \param language   the language of the context's code. Empty means python.
+  /// \param directory  the initial working directory of the context's code, relative to the workspace. Default: the
+  ///                   workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
   awaitable<std::vector<code_context>> contexts();
   /// Restarts a context, so that its variables and functions are lost.
@@ -21774,8 +21649,8 @@ class code_interpreter {
 
   static cofferdam::detail::http_limits usual(const shared& inside);
 
-  /// A run that is under way. It is shared, because the coroutine that awaits the run may be destroyed before the run
-  /// ends.
+  /// A run that is under way. It is held by shared pointers, because the coroutine that awaits the run may be destroyed
+  /// before the run ends.
   class timed_run {
    public:
     timed_run(const asio::any_io_executor& executor, const execution_limits& limits)
@@ -21789,7 +21664,7 @@ class code_interpreter {
     asio::cancellation_signal stop;
     std::exception_ptr failure;
     bool reads = true;
-    bool has_read = false;  // true: the coroutine has ended, so it must not be signalled any more
+    bool has_read = false;  // true: `read` has ended, so `stop` must not be emitted any more
     bool expired = false;
   };
 
@@ -22063,8 +21938,8 @@ enum class path_policy {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The processes on which commands may use the system calls of debuggers: ptrace(2), process_vm_readv(2),
-/// process_vm_writev(2), pidfd_getfd(2) and kcmp(2).
+/// The processes on which the commands of a warden may use the system calls of debuggers: ptrace(2),
+/// process_vm_readv(2), process_vm_writev(2), pidfd_getfd(2) and kcmp(2).
 enum class tracing_policy {
   contained,  ///< their own descendants, if Landlock protects all other processes (since Linux 5.19); otherwise none
   allowed,    ///< all that the kernel permits; without Landlock, every process of the same user, including this program
@@ -22145,7 +22020,7 @@ class basic_local_environment {
   /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
-  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
   awaitable<void> write_file(std::string path, bytes_view content);
   /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
   template <std::same_as<bytes> Bytes>
@@ -22311,7 +22186,7 @@ enum class feature_kind {
   /// the module `name` is passed on, stored or returned; detail is "names" if a dictionary of all its names is
   module_value,
   use,           ///< the resolved `name` is used
-  attribute,     ///< the attribute `.name` of an unknown object; detail is "own" if that is a class of the code itself
+  attribute,     ///< the attribute `.name` of an unknown object; detail is "own" if it is a class that the code defines
   builtin_name,  ///< the builtin `name`, or a name that begins and ends with two underscores
   call,          ///< `name` is called: a resolved name, a builtin, or ".name" of an object; detail is the first
                  ///< argument if that is a text
@@ -22358,7 +22233,7 @@ class code_problem {
   /// Returns "SyntaxError", "IndentationError" or "TabError" if the text is not Python; "TooDeep" or "TooCostly" if it
   /// cannot be checked.
   const std::string& type() const noexcept { return type_; }
-  /// Returns the error message, from CPython or from the reader that parsed the code.
+  /// Returns the error message, from CPython or from the reader (the Python process that parses code for guards).
   const std::string& message() const noexcept { return message_; }
   /// Returns the line of the problem, counted from 1; 0 if the line is not known.
   int line() const noexcept { return line_; }
@@ -24020,8 +23895,8 @@ enum class analysis_place {
 /// **Versions.** The Python version that runs the code decides which syntax is valid. The runner reports this version.
 ///
 /// * If the reader has a newer version, it rejects most syntax that the older version lacks, because CPython's parser
-///   has a `feature_version`. It finds `match`, `except*` and `type X = …`, but not the changes of f-strings in 3.12.
-/// * If the reader on the host finds a syntax error and has another version, older or newer, the guest's own Python
+///   has a `feature_version`. It rejects `match`, `except*` and `type X = …`, but not the f-strings that only 3.12
+///   allows.
 ///   parses the code again. This second result is used.
 /// * With `analysis_place::host`, for guests that are not trusted, the first refusal is final. Its reason names both
 ///   versions.
@@ -24032,8 +23907,8 @@ class python_reader {
  public:
   python_reader() = default;
   /// Sets the name or path of the interpreter on the host, Python 3.8 or newer. Default: "python3". A reader in the
-  /// guest uses the interpreter that runs the code, unless `place(analysis_place::guest)` is set together with this
-  /// setting.
+  /// guest uses the interpreter that runs the code. Only with `place(analysis_place::guest)` does it use the
+  /// interpreter that is set here.
   python_reader& interpreter(std::string program) {
     interpreter_ = std::move(program);
     return *this;
@@ -24263,7 +24138,7 @@ class analysis_worker;
 /// Makes the worker that parses code for the guards of one runner. It may be used and destroyed on any thread.
 std::shared_ptr<analysis_worker> make_analysis_worker(python_reader settings);
 
-/// Returns the facts about the code from a reader. See `analysis_worker::read`.
+/// Returns the facts about the code, which a reader (a Python process) has parsed. See `analysis_worker::read`.
 awaitable<std::shared_ptr<const code_analysis>> analyse_code(std::shared_ptr<analysis_worker> worker,
                                                              const std::string& source, const interpreter_info& guest);
 
@@ -24284,8 +24159,8 @@ concept shares_reader = requires(const R& runner) {
 /// other guards.
 ///
 /// Code that cannot be parsed, because it is not Python or would cost too much, is refused under every policy. The code
-/// is parsed on the host. If the host has no Python, or another version that finds a syntax error, the guest's Python
-/// parses it (see `python_reader`).
+/// is parsed on the host. If the host has no Python, or has another version that finds a syntax error, the Python of
+/// the guest (the environment in which the code runs) parses the code. See `python_reader`.
 /// \par Cancellation  terminal. If the coroutine is cancelled while the code is parsed, `run_code` throws
 ///                    error{exec_errc::cancelled}, and nothing has run.
 template <code_policy Policy, code_runner Inner>
@@ -24346,7 +24221,8 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   std::shared_ptr<detail::analysis_worker> worker_;
 };
 
-/// The base class of the recipes of guards.
+/// The base class of the guards that users write, such as `check_syntax`. Such an object is a recipe: `attach` wraps a
+/// runner in a `guard_layer`.
 template <class Derived>
 class guard : public pipeable {
  public:
@@ -24385,8 +24261,8 @@ class guard : public pipeable {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// A policy that admits code only if all modules that the code can reach, as far as the analysis finds them, are
-/// allowed.
+/// A policy (the rule that a guard applies) that admits code only if every module that the code can reach is allowed,
+/// as far as the analysis of the source finds these modules.
 class import_policy {
  public:
   static constexpr std::string_view name = "allow_imports";
@@ -24572,8 +24448,9 @@ class import_policy {
 /// The guard refuses code that cannot be resolved before it runs. It also refuses code that passes on a module or
 /// `globals()` as a value, or that replaces the code of a function.
 ///
-/// The guard examines each piece of code alone. In a context, it does not know the values that an earlier run has
-/// stored in variables. If such a variable may contain a module, only the private names of modules are refused.
+/// The guard examines each piece of code alone. In a context (named globals that continue from run to run), the guard
+/// does not know the values that an earlier run has stored in variables. If such a variable may contain a module, only
+/// the private names of modules are refused.
 ///
 /// The source of packages that exist only in the guest (the environment in which the code runs) is not available to the
 /// guard. For these packages it refuses private names, and attributes that have the name of a well known module
@@ -24589,14 +24466,16 @@ class import_policy {
 /// \par Source  kodeagent's whitelist, without its bypasses.
 class allow_imports : public guard<allow_imports> {
  public:
-  /// \param names  dotted names of modules, which are allowed in addition to the five modules above.
+  /// \param names  dotted names of modules, which are allowed in addition to `ast`, `operator`, `random`, `re` and
+  ///               `time`.
   template <std::convertible_to<std::string>... Names>
   explicit allow_imports(const Names&... names) : allow_imports(std::vector<std::string>{std::string(names)...}) {}
 
-  /// \param names  dotted names of modules, which are allowed in addition to the five modules above.
+  /// \param names  dotted names of modules, which are allowed in addition to `ast`, `operator`, `random`, `re` and
+  ///               `time`.
   explicit allow_imports(std::vector<std::string> names) : policy_(with_defaults(std::move(names))) {}
 
-  /// Allows only the named modules, without the five modules that the constructors add.
+  /// Allows only the named modules, without the five modules (`ast` and others) that the constructors add.
   static allow_imports only(std::vector<std::string> names) { return allow_imports(import_policy(std::move(names))); }
 
   import_policy policy() const { return policy_; }
@@ -24635,8 +24514,8 @@ concept has_an_environment = requires(R& runner) {
   requires code_exec_environment<std::remove_cvref_t<decltype(runner.environment())>>;
 };
 
-/// Is satisfied if the runner type has a function `has_environment()`, because only a runner object, not its type,
-/// determines if there is an environment.
+/// Is satisfied if the runner type has a function `has_environment()`. For such a type, each object decides if it has
+/// an environment; the type alone does not determine it.
 template <class R>
 concept asks_for_environment = requires(const R& runner) {
   { runner.has_environment() } -> std::same_as<bool>;
@@ -24683,7 +24562,8 @@ class any_runner {
  private:
   friend class detail::code_layer_access;
 
-  /// Returns true: the layers inside this object take part in the decision order of the whole stack. See `code_layer`.
+  /// Returns true: the layers (guards and other wrappers) inside this object decide about code in one common order with
+  /// the layers around it. See `code_layer`.
   static constexpr bool is_transparent() { return true; }
   awaitable<std::optional<code_result>> judge(const code_request& request, guard_cost cost) {
     return get().judge(request, cost);
@@ -24782,7 +24662,8 @@ class any_runner {
   std::unique_ptr<interface> inside_;
 };
 
-/// A recipe for a runner, of any type. Copies share the recipe inside.
+/// A recipe (a copyable object whose `open()` makes a runner) of any type, chosen at run time. Copies share the wrapped
+/// recipe.
 class any_runner_provider {
  public:
   template <class P>
@@ -25163,8 +25044,8 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     waiting_function* last_ = nullptr;
   };
 
-  /// The function that is given to the inner executor. It runs the waiting functions. If the executor's context ends
-  /// and destroys it without a call, it destroys the waiting functions.
+  /// A turn: the function that is given to the inner executor. It runs all functions that wait at that time. If the
+  /// executor's context ends and destroys it without a call, it destroys the waiting functions.
   class turn {
    public:
     explicit turn(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
@@ -25199,7 +25080,8 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
 
   /// Returns true if the inner executor belongs to an io_context, and this thread runs that io_context.
   bool is_in_loop() const noexcept;
-  /// Calls a function inside this call, through the event loop. Requires that is_in_loop() is true.
+  /// Calls `function(what)` before this call returns, by a dispatch to the event loop. Requires that is_in_loop() is
+  /// true.
   void call_in_loop(void (*function)(void*), void* what) const;
 
   bool try_enter_locked() noexcept {
@@ -25293,14 +25175,14 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
 
   const asio::any_io_executor inner_;
   const asio::any_io_executor later_;  // the inner executor, but never running a function inside execute()
-  const bool is_loop_;                 // the inner executor belongs to an io_context
+  const bool is_loop_;                 // true if the inner executor belongs to an io_context
   mutable std::mutex mutex_;
   std::condition_variable left_by_all_;
   std::thread::id owner_;
   int depth_ = 0;
   bool runs_functions_ = false;  // true if the owner runs functions of the strand
-  bool is_scheduled_ = false;    // a turn is scheduled or running, or will be scheduled when the gate is left
-  bool is_stalled_ = false;      // the thread in the gate must schedule a turn when it leaves
+  bool is_scheduled_ = false;    // true if a turn is scheduled or running, or will be scheduled when the gate is left
+  bool is_stalled_ = false;      // true if the thread in the gate must schedule a turn when it leaves
   function_queue waiting_;
   std::vector<std::unique_ptr<job>> jobs_;
   std::atomic<std::size_t> work_ = 0;
@@ -25360,7 +25242,7 @@ class gated_executor {
     changed.never_blocks_ = never_blocks_;
     return changed;
   }
-  // Asio asks for this property; it has no effect here.
+  // Asio may set this property (relationship.fork or relationship.continuation). A strand_gate ignores it.
   gated_executor require(asio::execution::relationship_t::fork_t) const noexcept { return *this; }
   gated_executor require(asio::execution::relationship_t::continuation_t) const noexcept { return *this; }
 
@@ -25416,11 +25298,11 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The work that a caller's coroutine passes to another executor. The object is in the frame of the caller's coroutine,
 /// which exists until the work has ended.
-class errand {
+class remote_job {
  public:
-  errand() = default;
-  errand(const errand&) = delete;
-  errand& operator=(const errand&) = delete;
+  remote_job() = default;
+  remote_job(const remote_job&) = delete;
+  remote_job& operator=(const remote_job&) = delete;
 
   /// Runs the work and stores its result. Called on the other executor.
   virtual awaitable<void> work() = 0;
@@ -25428,13 +25310,13 @@ class errand {
   virtual void end_work() noexcept = 0;
 
  protected:
-  ~errand() = default;
+  ~remote_job() = default;
 };
 
 /// Runs `job` on the executor `to` and waits for its end. Called by a coroutine that runs on the executor `from`. This
 /// function does not depend on the type of the work, so it is compiled once.
 template <class = void>
-awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, errand& job);
+awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job);
 
 /// Awaits a coroutine and stores its result in `kept`.
 template <class T>
@@ -25443,11 +25325,11 @@ awaitable<void> keep_result(awaitable<T> work, std::optional<T>& kept) {
   kept.emplace(std::move(value));
 }
 
-/// An errand whose work is a function that returns `awaitable<T>`.
+/// A job whose work is a function that returns `awaitable<T>`.
 template <class T, class Work>
-class errand_for final : public errand {
+class remote_job_for final : public remote_job {
  public:
-  explicit errand_for(Work work) : work_(std::move(work)) {}
+  explicit remote_job_for(Work work) : work_(std::move(work)) {}
 
   awaitable<void> work() override {
     if constexpr (std::is_void_v<T>) {
@@ -25470,8 +25352,8 @@ class errand_for final : public errand {
 /// \param work  a callable that returns the coroutine; it is called and destroyed on the strand.
 /// \par Errors        the exception of the coroutine; error{exec_errc::cancelled} if the caller was cancelled before
 ///     the coroutine began.
-/// \par Cancellation  the cancellation types that the caller's filter allows are passed on to the coroutine, on the
-///                    strand.
+/// \par Cancellation  the cancellation types that the caller's filter (`asio::this_coro::reset_cancellation_state`)
+///                    allows are passed on to the coroutine, on the strand.
 template <class Work>
 auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> {
   using result = typename awaited<std::invoke_result_t<Work&>>::type;
@@ -25485,8 +25367,8 @@ auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> 
       co_return std::move(value);
     }
   }
-  errand_for<result, Work> job(std::move(work));
-  co_await travel(std::move(from), std::move(to), job);
+  remote_job_for<result, Work> job(std::move(work));
+  co_await run_remotely(std::move(from), std::move(to), job);
   if constexpr (!std::is_void_v<result>) co_return std::move(*job.value);
 }
 
@@ -25494,8 +25376,9 @@ auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> 
 ///
 /// If the object was opened on a strand, it uses that strand. These types of strands are recognised: `asio::strand` of
 /// `io_context::executor_type`, `thread_pool::executor_type` and `any_io_executor`, and the strand of another object of
-/// this library. If the object was opened on another executor, it gets a `strand_gate` over that executor. Such a
-/// strand can also be locked by a thread outside the event loop, so the object's destructor may run on any thread.
+/// this library. If the object was opened on another executor, it gets a `strand_gate`: a strand over that executor
+/// with a lock, the gate, that a thread outside the event loop can take too. So the object's destructor may run on any
+/// thread.
 class home_strand {
  public:
   home_strand() = default;
@@ -25599,12 +25482,12 @@ asio::any_io_executor strand_of(asio::any_io_executor caller);
 #include <utility>
 #include <vector>
 
-// Declares the functions by which runners use their drivers. The bodies are in driver_core.hpp, which only the files
-// impl/*.ipp include. This keeps compile times short.
+// Declares the functions by which runners use their drivers (the interpreter processes that execute code). The bodies
+// are in driver_core.hpp, which only the files impl/*.ipp include. This keeps compile times short.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The environment in which a driver runs, with any type of environment behind it.
+/// The environment in which a driver runs, as an interface that does not depend on the type of the environment.
 class driver_place {
  public:
   driver_place() = default;
@@ -25688,7 +25571,8 @@ void abandon_driver(std::shared_ptr<driver_core<Settings>> core, std::unique_ptr
 #include <string_view>
 #include <utility>
 
-// Converts messages between host and driver to frames and back. A frame (see python_driver/base.py) has these parts:
+// Converts messages between the host and the driver (the Python program that runs the code) to frames and back. A frame
+// (see python_driver/base.py) has these parts:
 //
 // * the length of all that follows, in 32 bits, big-endian
 // * the length of the header, in 32 bits, big-endian
@@ -25698,8 +25582,8 @@ void abandon_driver(std::shared_ptr<driver_core<Settings>> core, std::unique_ptr
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view driver_greeting = "\ncofferdam python driver 1\n";
-/// The maximum size of a header, and of other output before the greeting, which a start-up file of Python may print. In
-/// bytes.
+/// The maximum sizes in bytes: of a frame's header, and of output before the driver's greeting. A start-up file of
+/// Python may print such output.
 inline constexpr std::size_t max_driver_header = 16 * 1024 * 1024;
 inline constexpr std::size_t max_driver_preamble = 64 * 1024;
 
@@ -25745,9 +25629,8 @@ class driver_frames {
   void raise_longest(std::size_t longest) noexcept { longest_ = std::max(longest_, longest); }
 
   void append(bytes_view data) {
-    if (at_ == held_.size() && held_.capacity() > 1024 * 1024)
-      held_ = bytes();  // frees the memory of an earlier large
-                        // frame
+    // Frees the memory of an earlier large frame.
+    if (at_ == held_.size() && held_.capacity() > 1024 * 1024) held_ = bytes();
     if (at_ > 0 && !held_.empty()) held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(at_));
     at_ = 0;
     held_.insert(held_.end(), data.begin(), data.end());
@@ -29297,8 +29180,8 @@ class pyodide_settings {
 
   static void add(std::string& list, const std::string& entry) { list += (list.empty() ? "" : ",") + entry; }
 
-  /// Returns the command with the data limit. A lower limit that already exists is kept. The processes of interpreters
-  /// inherit the limit, and it applies to each of them.
+  /// Returns `words` as a command that runs under the limit of `data_limit()`. A lower limit that already exists is
+  /// kept. The processes of interpreters inherit the limit, and it applies to each of them.
   std::vector<std::string> within_data_limit(std::vector<std::string> words) const {
     std::vector<std::string> limited{"/bin/sh", "-c", "ulimit -d \"$0\" 2>/dev/null; exec \"$@\"",
                                      std::to_string(data_limit())};
@@ -29418,8 +29301,8 @@ class pyodide_settings {
                     "pyodide: two directories or files are to be seen as '" + one_line(mount.guest) + "'");
   }
 
-  /// Returns two paths: the snapshot for this version of Pyodide and of the driver, and the temporary file to which it
-  /// is written first.
+  /// Returns two paths: the snapshot for this version of Pyodide and of the driver program, and the temporary file to
+  /// which the snapshot is written first.
   std::vector<std::string> snapshot_files() const {
     if (snapshots.empty()) return {};
     std::uint64_t hash = 14695981039346656037U;  // FNV-1a: only makes a name; not a cryptographic hash
@@ -29493,7 +29376,7 @@ class pyodide_runner {
   /// \throws error{exec_errc::provider_failed} if Deno cannot be restarted.
   /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
   /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
-  ///                    error{exec_errc::cancelled} with `partial()`.
+  ///                    error{exec_errc::cancelled}, whose `partial()` has the output so far.
   awaitable<code_result> run_code(code_request request) {
     // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
     const auto core = require_core();
@@ -29594,7 +29477,7 @@ class pyodide {
     return with([&](detail::pyodide_settings& settings) { settings.interpreter = std::move(program); });
   }
   /// Sets the folder of Pyodide. Default: the value of COFFERDAM_PYODIDE, otherwise a folder "pyodide" next to Deno or
-  /// in one of the folders above.
+  /// in one of the parent folders.
   pyodide& folder(std::string path) {
     return with([&](detail::pyodide_settings& settings) { settings.folder = std::move(path); });
   }
@@ -29605,7 +29488,7 @@ class pyodide {
   /// \param guest  the absolute path in the guest. Default: a path beneath /mnt that ends with the last name of `host`.
   /// \throws error{exec_errc::invalid_argument} if a path is not acceptable. `open` throws
   ///     error{exec_errc::not_a_directory} if the host has no such directory or file, and error{exec_errc::collision}
-  ///     if two of them have the same path in the guest.
+  ///     if two directories or files have the same path in the guest.
   pyodide& allow_read(std::string host, std::string guest = {}) {
     return mount(std::move(host), std::move(guest), false);
   }
@@ -29658,8 +29541,8 @@ class pyodide {
   pyodide& isolate_runs() {
     return with([&](detail::pyodide_settings& settings) { settings.isolated = true; });
   }
-  /// Sets the maximum number of runs without a context at the same time. Each needs a process of some 200 MB. Further
-  /// runs wait. Default: 2.
+  /// Sets the maximum number of runs without a context at the same time. Each of these runs needs a process of some 200
+  /// MB. Further runs wait. Default: 2.
   /// \throws error{exec_errc::invalid_argument} unless `runs` is from 1 to 64.
   pyodide& at_once(std::size_t runs) {
     if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
@@ -29689,7 +29572,8 @@ class pyodide {
     return with([&](detail::pyodide_settings& settings) { settings.process_memory = size; });
   }
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes. An allocation beyond the limit raises a
-  /// MemoryError. JavaScript objects that Python makes do not count here: see `process_memory`. Default: 512 MiB.
+  /// MemoryError. JavaScript objects that Python makes do not count against this limit: see `process_memory`. Default:
+  /// 512 MiB.
   /// \throws error{exec_errc::invalid_argument} unless `size` is from 64 MiB to 4 GiB.
   pyodide& memory_limit(std::uint64_t size) {
     if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
@@ -29888,8 +29772,9 @@ class python_settings {
     return result;
   }
 
-  /// Returns the command that starts the interpreter. The interpreter reads the driver from its standard input, so
-  /// there is no file with the driver that a guest (the code in the environment) could change before the next start.
+  /// Returns the command that starts the interpreter. The interpreter reads the driver (the Python program that starts
+  /// the runs) from its standard input, so there is no file with the driver that a guest (the code in the environment)
+  /// could change before the next start.
   command driver_command() const {
     const std::size_t program_size = embedded_text(python_driver).size();
     const std::string first =
@@ -30005,8 +29890,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A runner that executes Python in an environment. A driver, one interpreter process that stays warm, starts all runs.
 /// Models `context_runner`. This is the type that `open()` of `provider | python()` returns.
 ///
-/// A runner may be moved only while no operation is under way. The destructor ends all runs if `close()` was not
-/// called, and so does the destructor of the environment in it.
+/// A runner may be moved only while no operation is under way. If `close()` was not called, the destructor ends all
+/// runs. The destructor of the environment inside the runner ends them too.
 /// \par Threads  may be used from several threads. Host functions and listeners of a request run on the executor of the
 ///               coroutine that calls `run_code`. If this executor is not a strand, they run on a strand over it.
 template <streaming_environment E>
@@ -30041,11 +29926,11 @@ class python_runner {
   /// its code does not end within the grace period, the context is killed.
   /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
   /// \throws error{exec_errc::environment_closed} after `close()`.
-  /// \throws error{exec_errc::provider_lost} and other exceptions of `start`, with `partial()`, if the environment
-  ///     fails.
+  /// \throws error{exec_errc::provider_lost} and other exceptions of the environment's `start`, if the environment
+  ///     fails. Their `partial()` has the output so far.
   /// \throws error{exec_errc::provider_failed} if the driver cannot be restarted.
   /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
-  ///                    error{exec_errc::cancelled} with `partial()`.
+  ///                    error{exec_errc::cancelled}, whose `partial()` has the output so far.
   awaitable<code_result> run_code(code_request request) {
     // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
     const auto core = require_core();
@@ -30128,7 +30013,7 @@ class python_provider {
       : provider_(std::move(provider)), settings_(std::move(settings)) {}
 
   /// Opens the environment, installs the packages, starts the driver and imports the modules of `preload`.
-  /// \throws the exceptions of the provider's `open()` and of `start`.
+  /// \throws the exceptions of the provider's `open()` and of the environment's `start`.
   /// \throws error{exec_errc::provider_failed} if the interpreter is missing or too old, pip fails, or a module cannot
   ///     be imported. The message of the error quotes the original message.
   awaitable<runner> open() const { return open_with(provider_, settings_); }
@@ -30338,7 +30223,7 @@ class python {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// Options of `make_runner` for each of the runners. Only the options of the runner that is chosen are used.
+/// Options of `make_runner`, for every runner that it can choose. Only the options of the chosen runner are used.
 class runner_options {
  public:
   runner_options() = default;
@@ -30349,23 +30234,23 @@ class runner_options {
     python_ = std::move(settings);
     return *this;
   }
-  /// Sets the recipe of the environment for the name "host" or "local". Default: `local()`, which warns that it
-  /// provides no isolation.
+  /// Sets the recipe of the environment for `make_runner("host")` and `make_runner("local")`. Default: `local()`, which
+  /// warns that it provides no isolation.
   runner_options& host(local recipe) {
     host_ = std::move(recipe);
     return *this;
   }
-  /// Sets the recipe of the environment for the name "docker". Default: `docker::from_image("python:3.12")`.
+  /// Sets the recipe of the environment for `make_runner("docker")`. Default: `docker::from_image("python:3.12")`.
   runner_options& docker(cofferdam::docker::provider recipe) {
     docker_.emplace(std::move(recipe));
     return *this;
   }
-  /// Sets the recipe of the environment for the name "e2b". Default: `e2b::from_template()`.
+  /// Sets the recipe of the environment for `make_runner("e2b")`. Default: `e2b::from_template()`.
   runner_options& e2b(cofferdam::e2b::provider recipe) {
     e2b_.emplace(std::move(recipe));
     return *this;
   }
-  /// Sets the recipe of the runner for the name "pyodide". Default: `pyodide()`.
+  /// Sets the recipe of the runner for `make_runner("pyodide")`. Default: `pyodide()`.
   runner_options& pyodide(cofferdam::pyodide recipe) {
     pyodide_ = std::move(recipe);
     return *this;
@@ -30965,7 +30850,7 @@ class pattern_policy {
     std::string used = fact.name();
     if (used.starts_with("posix.")) used = "os." + used.substr(6);
     if (used.starts_with("nt.")) used = "os." + used.substr(3);
-    if (used.starts_with("os.environ[")) {  // the code sets this variable
+    if (used.starts_with("os.environ[")) {  // the code sets the environment variable in the brackets
       if (contains(detail::harmless_settings, used.substr(11, used.size() - 12))) return;
       used = "os.environ";
     }
@@ -31520,8 +31405,8 @@ class http_server_settings {
     return *this;
   }
   /// Sets the function that receives exceptions from request handlers. Default: none, and the exceptions are dropped.
-  http_server_settings& on_error(error_handler told) {
-    on_error_ = std::move(told);
+  http_server_settings& on_error(error_handler handler) {
+    on_error_ = std::move(handler);
     return *this;
   }
 
@@ -32196,8 +32081,8 @@ inline cofferdam::detail::connect_failure as_connect_failure(const error& failur
   return {connect_code_of(failure), std::move(message)};
 }
 
-/// Returns the text for a signal that has ended a process. The words are those of Go, because E2B's daemon is written
-/// in Go.
+/// Returns the text for a signal that has ended a process. It is the text of Go's standard library, because E2B's
+/// daemon is written in Go.
 inline std::string signal_words(int number) {
   switch (number) {
     case 1: return "signal: hangup";
@@ -32227,7 +32112,7 @@ inline int refused_code(const command_result& result) noexcept {
 }
 
 /// Makes the message `EndEvent`, which describes the end of a process.
-/// \par Source  envd's process.proto.
+/// \par Source  process.proto of envd (E2B's daemon in a sandbox).
 inline boost::json::object end_event(const command_result& result) {
   boost::json::object end;
   const bool has_exited = result.exit_code() >= 0;
@@ -32290,7 +32175,8 @@ inline awaitable<bool> arrived_in_time(asio::any_io_executor executor, std::chro
   co_return true;
 }
 
-/// Memory that one request has taken, both from the common memory and from its owner's part. The destructor returns it.
+/// Memory that one request has taken, both from the memory of all requests and from the part of its owner (such as an
+/// API key). The destructor returns it.
 class shared_units {
  public:
   shared_units(std::shared_ptr<async_semaphore> part, held_permits of_owner, held_permits of_all) noexcept
@@ -33129,7 +33015,7 @@ class sandbox_facts {
     return *this;
   }
   const std::string& workspace() const noexcept { return workspace_; }
-  /// Sets the variables of all processes in the sandbox, as pairs of name and value.
+  /// Sets the environment variables of all processes in the sandbox, as pairs of name and value.
   sandbox_facts& variables(std::vector<std::pair<std::string, std::string>> pairs) & {
     variables_ = std::move(pairs);
     return *this;
@@ -33145,8 +33031,8 @@ class sandbox_facts {
 };
 
 /// A service on a further port of a sandbox, such as E2B's code interpreter on port 49999. Each sandbox has its own
-/// service, which is made at the first request. Before a request arrives here, the gateway has routed it and, if the
-/// sandbox is secured, has checked its token.
+/// service, which is made at the first request. Before the service receives a request, the gateway has routed it and,
+/// if the sandbox is secured (has an access token), has checked the token in the request.
 /// \par Lifetime  destroyed after `close()` has ended, but before the environment object. The gateway gives `close()`
 ///                one second and then closes the environment.
 /// \par Threads   the gateway's executor.
@@ -33159,8 +33045,12 @@ class port_service {
 
   /// Handles one request, like a handler of `http_server`. Several requests may be handled concurrently.
   virtual awaitable<void> serve(http_call& call) = 0;
-  /// Ends the service's processes in the environment. The gateway calls it after the last `serve` has ended or was
-  /// cancelled, and does not cancel it.
+  /// Ends the service's processes in the environment. When the sandbox ends, the gateway cancels all `serve`
+  /// (terminal). It calls `close` of all services when the last `serve` has ended, and closes the environment
+  /// afterwards.
+  /// \par Cancellation  terminal, if the services have not ended one second after the end of the sandbox. One second
+  ///                    later the gateway closes the environment, even if a service has ignored the cancellation. If
+  ///                    a `serve` still runs after the first second, `close` is not called.
   virtual awaitable<void> close() = 0;
 };
 
@@ -33216,9 +33106,9 @@ class options {
   /// \throws error{exec_errc::invalid_argument} for a path that is not absolute, or not in its shortest form.
   options& home(std::string path) { return absolute(home_, std::move(path)); }
 
-  /// Sets the absolute path of the workspace inside commands, such as `/workspace` in our containers. Clients may use
-  /// it instead of the home, because they send back the output of `pwd`. It is needed only if the environment does not
-  /// report its workspace, for example behind a layer.
+  /// Sets the absolute path of the workspace inside commands, such as `/workspace` in the containers of
+  /// `cofferdam::docker`. Clients may use this path instead of the home, because they send back the output of `pwd`. It
+  /// is needed only if the environment does not report its workspace, for example behind a layer (middleware).
   /// \throws error{exec_errc::invalid_argument} for a path that is not absolute, or not in its shortest form.
   options& workspace(std::string path) { return absolute(workspace_, std::move(path)); }
 
@@ -33285,7 +33175,7 @@ class options {
 
   /// Adds a service on a further port of every sandbox, such as `e2b_gateway::code_interpreter()` on port 49999. A port
   /// without a service counts as closed.
-  /// \param number   1 to 65535, but not 49983, which is envd's port.
+  /// \param number   1 to 65535, but not 49983, which is the port of envd (E2B's daemon in a sandbox).
   /// \param factory  makes the service for each sandbox.
   /// \throws error{exec_errc::invalid_argument} for another port or an empty factory.
   options& port(std::uint16_t number, port_factory factory) {
@@ -33400,9 +33290,9 @@ struct sandbox_settings {
   std::string id;
   std::string template_name;
   cofferdam::detail::sha256_digest owner{};
-  std::optional<std::string> token;  ///< set if the sandbox is secured
+  std::optional<std::string> token;  ///< the access token; absent if the sandbox is not secured
   std::optional<std::string>
-      traffic_token;  ///< for the further ports; set if the sandbox is secured and has such ports
+      traffic_token;  ///< the token for the further ports; present if the sandbox is secured and has such ports
   string_pairs metadata;
   string_pairs variables;
   bool pauses_at_end = false;
@@ -33410,9 +33300,9 @@ struct sandbox_settings {
 };
 
 /// One slot in the limit of all keys, and one slot in the share of one key. The destructor returns both.
-class owner_place {
+class owner_slots {
  public:
-  owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
+  owner_slots(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
               std::shared_ptr<cofferdam::detail::async_semaphore> part, cofferdam::detail::held_permits of_owner,
               cofferdam::detail::held_permits of_all) noexcept
       : all_(std::move(total_slots)),
@@ -33434,12 +33324,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   enum class state { running, paused, ended };
 
   served_sandbox(asio::any_io_executor executor, const e2b_gateway::options& options, sandbox_settings settings,
-                 opened_environment opened, std::unique_ptr<owner_place> place)
+                 opened_environment opened, std::unique_ptr<owner_slots> slots)
       : executor_(executor),
         options_(options),
         settings_(std::move(settings)),
         opened_(std::move(opened)),
-        place_(std::move(place)),
+        slots_(std::move(slots)),
         paths_(options.home(), opened_.workspace().empty() ? options.workspace() : opened_.workspace()),
         tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
         changed_(executor),
@@ -33589,10 +33479,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// \throws the exceptions of closing the services and the environment.
   static awaitable<void> close(std::shared_ptr<served_sandbox> self) {
     self->end();
-    // Some services may end only when the environment is closed. So the wait for them is limited here, and continues
-    // below.
     const auto services = std::make_shared<cofferdam::detail::joined_tasks>(self->executor_);
-    services->spawn(close_services(self));
+    services->spawn(close_services(self, services));
+    co_await cofferdam::detail::joined_tasks::wait(services, patience);
+    services->cancel();
+    // A service that ignores the cancellation may wait for the guest, for example in a paused environment. It ends only
+    // when the environment is closed. So the wait is limited here too, and continues below.
     co_await cofferdam::detail::joined_tasks::wait(services, patience);
     std::exception_ptr failure;
     try {
@@ -33605,6 +33497,8 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }
+    while (self->serving_ != 0) co_await self->changed_.wait();
+    self->services_.clear();
     self->tasks_->cancel();
     try {
       co_await cofferdam::detail::joined_tasks::join(self->tasks_);
@@ -33614,7 +33508,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     self->watchers_.clear();
     self->processes_.clear();
     self->ended_.clear();
-    self->place_.reset();
+    self->slots_.reset();
     self->is_closed_ = true;
     self->changed_.notify();
     if (failure) std::rethrow_exception(failure);
@@ -33643,21 +33537,18 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     served_sandbox& of_;
   };
 
-  // The time that services have to end before the environment is closed.
+  // The time that the services have to end before they are cancelled, and again before the environment is closed.
   static constexpr std::chrono::milliseconds patience{1000};
 
-  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self) {
-    while (self->serving_ != 0) co_await self->changed_.wait();
-    std::exception_ptr failure;
-    for (auto& [port, service] : self->services_) {
-      try {
-        if (service) co_await service->close();
-      } catch (...) {
-        failure = std::current_exception();
-      }
+  /// Waits until no request is served, and then closes all services at the same time, each in a task of `closing`.
+  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self,
+                                        std::shared_ptr<cofferdam::detail::joined_tasks> closing) {
+    while (self->serving_ != 0) {
+      const cofferdam::detail::wait_result result = co_await self->changed_.wait();
+      if (result == cofferdam::detail::wait_result::cancelled) co_return;
     }
-    self->services_.clear();
-    if (failure) std::rethrow_exception(failure);
+    for (const auto& [port, service] : self->services_)
+      if (service) closing->spawn(service->close());
   }
 
   static awaitable<void> ended(std::shared_ptr<served_sandbox> self) {
@@ -33692,7 +33583,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   const e2b_gateway::options& options_;
   sandbox_settings settings_;
   opened_environment opened_;
-  std::unique_ptr<owner_place> place_;
+  std::unique_ptr<owner_slots> slots_;
   guest_paths paths_;
   metadata_store metadata_;
   std::shared_ptr<cofferdam::detail::joined_tasks> tasks_;
@@ -33748,7 +33639,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
         opener_(std::move(opener)),
         options_(std::move(options)),
         router_(options_.domain(), hosts_of(options_)),
-        places_(std::make_shared<cofferdam::detail::async_semaphore>(executor, options_.sandboxes())),
+        slots_(std::make_shared<cofferdam::detail::async_semaphore>(executor, options_.sandboxes())),
         memory_(executor, options_.memory(), options_.message()),
         watches_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
         closings_(std::make_shared<cofferdam::detail::joined_tasks>(executor)) {
@@ -33785,7 +33676,8 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
       throw http_refusal(404, "Sandbox \"" + id + "\" doesn't exist or you don't have access to it");
     return found->second;
   }
-  /// Returns the running sandbox with this id for a request to the data plane; null if there is none.
+  /// Returns the running sandbox with this id for a request to the data plane (the API inside a sandbox); null if there
+  /// is none.
   sandbox_pointer running(const std::string& id) const {
     const auto found = sandboxes_.find(id);
     if (found == sandboxes_.end() || found->second->now() != served_sandbox::state::running) return nullptr;
@@ -33803,15 +33695,15 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     const std::shared_ptr<cofferdam::detail::async_semaphore> part = self->share_of(settings.owner, share);
     if (!part->try_acquire(1)) throw too_many(share);
     cofferdam::detail::held_permits of_owner(*part, 1);
-    if (!self->places_->try_acquire(1)) throw too_many(max_sandboxes);
-    auto place = std::make_unique<owner_place>(self->places_, part, std::move(of_owner),
-                                               cofferdam::detail::held_permits(*self->places_, 1));
+    if (!self->slots_->try_acquire(1)) throw too_many(max_sandboxes);
+    auto slots = std::make_unique<owner_slots>(self->slots_, part, std::move(of_owner),
+                                               cofferdam::detail::held_permits(*self->slots_, 1));
     opened_environment opened = co_await self->opener_();
     settings.id = sandbox_id_text();
     settings.number = ++self->made_;
     const bool cannot_pause = settings.pauses_at_end && !opened.environment().can_suspend();
     auto sandbox = std::make_shared<served_sandbox>(self->executor_, self->options_, std::move(settings),
-                                                    std::move(opened), std::move(place));
+                                                    std::move(opened), std::move(slots));
     if (self->is_over_ || cannot_pause) {
       self->close(sandbox);
       if (cannot_pause)
@@ -33917,7 +33809,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   e2b_gateway::options options_;
   request_router router_;
   std::shared_ptr<cofferdam::detail::async_semaphore>
-      places_;  // shared, because a sandbox returns its slot and may outlive this object
+      slots_;  // shared, because a sandbox returns its slot and may outlive this object
   std::map<cofferdam::detail::sha256_digest, std::weak_ptr<cofferdam::detail::async_semaphore>>
       shares_;  // one semaphore for each owner that has sandboxes
   memory_budget memory_;
@@ -33969,7 +33861,8 @@ inline bool same_secret(std::string_view a, std::string_view b) {
 #include <utility>
 #include <vector>
 
-// Converts the objects of the control plane to and from JSON. \par Source  E2B's API, openapi.yml.
+// Converts the objects of the control plane (the API that manages sandboxes) to and from JSON.
+// \par Source  E2B's API, openapi.yml.
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
@@ -34041,7 +33934,7 @@ class api_fields {
     return pairs;
   }
   /// Returns true if the member exists and is not null, `false`, or an empty object or list.
-  bool says_something(std::string_view name) const noexcept {
+  bool has_value(std::string_view name) const noexcept {
     const boost::json::value* const found = find(name);
     if (found == nullptr) return false;
     if (found->is_bool()) return found->get_bool();
@@ -34135,14 +34028,14 @@ class list_filter {
     }
     if (is_old) {
       paused_ = false;
-      most_ = SIZE_MAX;
+      limit_ = SIZE_MAX;
       return;
     }
     if (const auto limit = query.find("limit")) {
       const auto number = number_from<std::size_t>(*limit);
       if (!number || *number < 1 || *number > 100)
         throw http_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
-      most_ = *number;
+      limit_ = *number;
     }
     if (const auto token = query.find("nextToken"); token && !token->empty()) {
       const auto number = number_from<std::uint64_t>(*token);
@@ -34166,7 +34059,7 @@ class list_filter {
     if (!behind_) return true;
     return is_ascending_ ? sandbox.settings().number > *behind_ : sandbox.settings().number < *behind_;
   }
-  std::size_t most() const noexcept { return most_; }
+  std::size_t limit() const noexcept { return limit_; }
   bool is_ascending() const noexcept { return is_ascending_; }
 
  private:
@@ -34180,7 +34073,7 @@ class list_filter {
   }
   string_pairs metadata_;
   std::string template_;
-  std::size_t most_ = 100;
+  std::size_t limit_ = 100;
   std::optional<std::uint64_t> behind_;
   bool running_ = true;
   bool paused_ = true;
@@ -34214,7 +34107,7 @@ class control_plane {
   control_plane(std::shared_ptr<sandbox_registry> core, http_call& call) : core_(std::move(core)), call_(call) {}
 
   /// Handles the request and returns the reply.
-  /// \throws http_refusal, and the exceptions of the environments. No reply was sent then.
+  /// \throws http_refusal, and the exceptions of the environments. In these cases no reply was sent.
   static awaitable<http_reply> answer(control_plane self) {
     const std::string_view method = self.call_.method();
     if (self.call_.path() == "/health") {
@@ -34310,7 +34203,8 @@ class control_plane {
     return plain;
   }
 
-  /// Limits the size of these strings, because every list of sandboxes and every command repeats them.
+  /// Refuses strings (metadata or environment variables) of more than 64 KiB in total, because every list of sandboxes
+  /// and every command repeats them.
   static void check_size(std::string_view name, const string_pairs& strings) {
     constexpr std::size_t max_bytes = std::size_t{64} * 1024;
     std::size_t size = 0;
@@ -34329,7 +34223,7 @@ class control_plane {
       if (resume->is_object() && api_fields(resume->get_object()).boolean("enabled").value_or(false))
         throw http_refusal(400, "autoResume: this gateway does not offer it");
     for (const std::string_view name : {"network", "volumeMounts", "mcp", "iam"})
-      if (fields.says_something(name))
+      if (fields.has_value(name))
         throw http_refusal(400, std::string(name) + ": this gateway does not offer it; leave it out");
   }
 
@@ -34347,11 +34241,11 @@ class control_plane {
       return a->settings().number > b->settings().number;
     });
     boost::json::array listed;
-    for (std::size_t i = 0; i < matching.size() && i < filter.most(); ++i)
+    for (std::size_t i = 0; i < matching.size() && i < filter.limit(); ++i)
       listed.push_back(listed_object(*matching[i]));
     http_reply reply = json_reply(200, listed);
-    if (matching.size() > filter.most())
-      reply.field("X-Next-Token", std::to_string(matching[filter.most() - 1]->settings().number));
+    if (matching.size() > filter.limit())
+      reply.field("X-Next-Token", std::to_string(matching[filter.limit() - 1]->settings().number));
     if (!is_old) reply.field("X-Total-Running", std::to_string(running));
     return reply;
   }
@@ -34453,7 +34347,7 @@ class control_plane {
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// A source that has only the current file of a source with several files.
+/// A file source that has only one file: the current file of the source `of`, which may have several files.
 class single_file_source final : public file_source {
  public:
   single_file_source(file_source& of, file_header header) : of_(of), header_(std::move(header)) {}
@@ -34529,8 +34423,8 @@ exec cat >&3)sh";
   }
 
   /// Writes a file with a shell in the sandbox.
-  /// \return no value if no shell could be started, or if a layer has refused it. Then nothing has been read or
-  ///     written.
+  /// \return no value if no shell could be started, or if a layer (middleware of the provider) has refused it. Then
+  ///     nothing has been read or written.
   static awaitable<std::optional<transferred_file>> write_in_place(any_environment& environment, file_source& source,
                                                                    std::string path) {
     command writer = argv("/bin/sh", "-c", std::string(script), "sh", "./" + path);
@@ -34662,7 +34556,7 @@ class huffman_code {
   /// \param taken  receives the length of the code in bits.
   /// \return the symbol, `incomplete` or `invalid`.
   int decode(std::uint64_t bits, unsigned size, unsigned& taken) const noexcept {
-    const directory_entry quick = table_[bits & (table_size - 1)];
+    const table_row quick = table_[bits & (table_size - 1)];
     if (quick.length != 0 && quick.length <= size) {
       taken = quick.length;
       return quick.symbol;
@@ -34689,13 +34583,13 @@ class huffman_code {
  private:
   static constexpr unsigned table_bits = 9;
   static constexpr std::size_t table_size = std::size_t{1} << table_bits;
-  struct directory_entry {
+  struct table_row {
     std::uint16_t symbol = 0;
     std::uint8_t length = 0;  // 0 means that the code has more than `table_bits` bits
   };
 
   void fill_table() noexcept {
-    table_.fill(directory_entry());
+    table_.fill(table_row());
     unsigned code = 0;
     std::size_t index = 0;
     for (unsigned length = 1; length <= table_bits; ++length, code <<= 1U) {
@@ -34703,14 +34597,14 @@ class huffman_code {
         std::size_t reversed = 0;  // the stream has the first bit of a code in the lowest position
         for (unsigned bit = 0; bit < length; ++bit) reversed |= std::size_t{(code >> bit) & 1U} << (length - 1 - bit);
         for (std::size_t at = reversed; at < table_size; at += std::size_t{1} << length)
-          table_[at] = directory_entry{symbols_[index], static_cast<std::uint8_t>(length)};
+          table_[at] = table_row{symbols_[index], static_cast<std::uint8_t>(length)};
       }
     }
   }
 
   std::array<std::uint16_t, longest + 1> counts_{};
   std::array<std::uint16_t, 288> symbols_{};
-  std::array<directory_entry, table_size> table_{};
+  std::array<table_row, table_size> table_{};
 };
 
 /// A decoder for gzip. It does no I/O: the input is pieces of the compressed stream, cut anywhere, and the output is
@@ -34732,7 +34626,7 @@ class gzip_decoder {
 
   /// \param max_bytes  the maximum size of the content in bytes. It protects against a small stream with a very large
   ///                   content.
-  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), most_(max_bytes) {}
+  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), max_bytes_(max_bytes) {}
 
   /// Sets the next piece of the compressed stream.
   /// \param piece  kept by the caller until `next` returns `need_input`.
@@ -34816,8 +34710,8 @@ class gzip_decoder {
   // ---- output ----
   bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
   void write(std::byte value) {
-    if (total_ == most_)
-      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
+    if (total_ == max_bytes_)
+      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(max_bytes_) + " bytes");
     ++total_;
     window_[written_++ % window_size] = value;
   }
@@ -35084,7 +34978,7 @@ class gzip_decoder {
   }
 
   std::vector<std::byte> window_;
-  std::uint64_t most_;
+  std::uint64_t max_bytes_;
   bytes_view input_;
   bytes_view output_;
   std::uint64_t bits_ = 0;
@@ -35653,8 +35547,9 @@ class files_endpoint {
     name = one_line(name.substr(name.rfind('/') + 1));
     for (char& c : name)
       if (c == '"' || c == '\\') c = '_';
-    head.field("Content-Disposition", "inline; filename=\"" + name + "\"");
-    // The content is untrusted, so a browser must not guess another type from it.
+    // The content is untrusted. A browser must not show it, because a script in it would run in the gateway's origin,
+    // and must not guess another type. envd sends `inline`; E2B's SDKs do not read the field.
+    head.field("Content-Disposition", "attachment; filename=\"" + name + "\"");
     head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
     co_await call_.begin(std::move(head), header->size());
     std::uint64_t left = header->size();
@@ -36577,7 +36472,8 @@ class process_service {
                         "cwd '" + one_line(given) + "' does not exist");
   }
 
-  /// A slot among the sandbox's processes while a process is being started. The destructor returns it.
+  /// While a process is being started, counts it in `served_sandbox::starting`, for the limit of processes. The
+  /// destructor ends the counting.
   class starting {
    public:
     explicit starting(served_sandbox& sandbox) noexcept : sandbox_(sandbox) { ++sandbox_.starting; }
@@ -36861,7 +36757,8 @@ class dispatcher {
       co_return;
     }
     if (port != envd_port) {
-      // The services of a secured sandbox are secured too. E2B's clients send the access token or the traffic token.
+      // The services of a secured sandbox (one with an access token) are secured too. E2B's clients send the access
+      // token or the traffic token.
       if (!may_enter(*sandbox, call) && !may_pass(*sandbox, call)) {
         co_await call.reply(unauthorized_reply());
         co_return;
@@ -37049,8 +36946,8 @@ class dispatcher {
       rpc.check_fields();
       co_await service.stream(std::move(method));
     } catch (const rpc_failure& failure) {
-      // After the first message, the failure would belong in the end envelope. But no service throws an rpc_failure
-      // then.
+      // After the first message, the failure would belong in the end envelope (the last message of a stream). But no
+      // service throws an rpc_failure after its first message.
       if (rpc.call().replied()) throw;
       failed = failure.failure();
     } catch (const error& failure) {
@@ -37088,19 +36985,19 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 ///     e2b_gateway::server gateway(executor, local() | allow_commands(".*"), e2b_gateway::options());
 ///     co_await gateway.serve(tcp_listener(executor, "127.0.0.1", 3000));
 ///
-/// Clients need the variables `E2B_API_URL` and `E2B_SANDBOX_URL`, both `http://127.0.0.1:3000`, and an `E2B_API_KEY`.
-/// The control plane, which manages sandboxes, and the data plane of all sandboxes have the same address here. Header
-/// fields or the host name of a request distinguish them (`e2b_gateway::options::domain`).
+/// Clients need the environment variables `E2B_API_URL` and `E2B_SANDBOX_URL`, both `http://127.0.0.1:3000`, and an
+/// `E2B_API_KEY`. The control plane, which manages sandboxes, and the data plane of all sandboxes have the same address
+/// in this gateway. Header fields or the host name of a request distinguish them (`e2b_gateway::options::domain`).
 ///
 /// Each sandbox is an environment that the provider opens. The environment is closed when the sandbox is killed, when
 /// its lifetime ends, and when `serve` ends. Clients see the environment's workspace as the home directory
 /// `/home/user`. Other absolute paths are refused without a look-up.
 ///
 /// Commands see the paths of the provider. With `docker::container_options().working_directory("/home/user")`,
-/// `/home/user` is the same directory for files and commands. With `local` it is not: there `/home/user` in a command
-/// is a path of the host. Commands use `start`, and files use the environment's own file operations, so every layer of
-/// the provider applies. The environment determines the user of commands: `user` and `root` are both accepted and
-/// ignored.
+/// `/home/user` is the same directory for files and commands. With `local` it is not: `/home/user` in a command is a
+/// path of the host. Commands use `start`, and files use the environment's own file operations, so every layer
+/// (middleware) of the provider applies. The environment determines the user of commands: `user` and `root` are both
+/// accepted and ignored.
 ///
 /// The gateway supports create and connect (both `/sandboxes` and `/v2/sandboxes`), list, get, kill, timeout and
 /// refreshes. Pause and resume need a `suspendable_environment`. Processes have output, input, signals, terminals and
@@ -37115,13 +37012,14 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 /// sandbox. The file keeps its mode, its owner and its hard links, and symbolic links are followed within the home. If
 /// such an upload is incomplete, the file is incomplete. A new file is written completely or not at all, and so is any
 /// file if no shell may run. The data of `X-Metadata-` fields is stored by path, so it does not follow files that
-/// commands move. Process ids are numbers of the gateway. If a listener of a process does not read, the process has to
-/// wait.
+/// commands move. The process ids that clients see are assigned by the gateway; the system does not know them. If a
+/// listener of a process does not read, the process has to wait.
 ///
 /// \par Security  the provider determines the isolation. A listener that is not loopback needs an API key; TLS
 ///                (`tls_listener`) is optional. Requests for unknown host names get status 421; requests from foreign
 ///                web pages get status 403.
-/// \par Lifetime  the server outlives its `serve` call. \par Threads  one executor (a strand on pools).
+/// \par Lifetime  the server outlives its `serve` call.
+/// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Cost      memory: `e2b_gateway::options::memory`, and a bounded buffer for each connection.
 /// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/e2b_gateway.cpp
 class server {
@@ -37137,9 +37035,9 @@ class server {
   server& operator=(const server&) = delete;
 
   /// Serves the clients of a listener until `stop` is called. Then closes all sandboxes. May be called once.
-  /// \throws error{exec_errc::invalid_argument} if there is no API key and the listener is not loopback; also if the
-  ///     function was called before. Both are checked before any request is served. After everything has ended, the
-  ///     exceptions of closing environments.
+  /// \throws error{exec_errc::invalid_argument} before any request is served, if there is no API key and the listener
+  ///     is not loopback, or if `serve` was called before.
+  /// \throws the exceptions of closing environments, after everything has ended.
   /// \par Cancellation  terminal: cancels the requests, closes everything, and throws error{exec_errc::cancelled}. The
   ///                    closing itself cannot be cancelled.
   awaitable<void> serve(listener where) {
@@ -37318,7 +37216,7 @@ class interpreter_output {
   /// Adds a piece of output.
   /// \return a line; an empty text if there is no complete character yet.
   std::string take(bytes_view piece) {
-    told_ += piece.size();
+    received_ += piece.size();
     held_ += as_text(piece);
     const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
     std::string result = line(std::string_view(held_).substr(0, whole));
@@ -37329,7 +37227,7 @@ class interpreter_output {
   /// \param captured  the output of the whole execution; its middle may have been left out.
   std::string finish(const captured_output& captured) {
     const bytes_view head(captured.head());
-    held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
+    held_ += as_text(head.subspan(received_ < head.size() ? received_ : head.size()));
     if (captured.cut() == 0) return line(held_);
     std::string text(cofferdam::detail::without_cut_end(held_));
     text += captured_output::cut_marker(captured.cut(), captured.total());
@@ -37349,7 +37247,7 @@ class interpreter_output {
 
   std::string_view type_;
   std::string held_;
-  std::size_t told_ = 0;
+  std::size_t received_ = 0;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
@@ -37377,11 +37275,13 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// sandbox.
 class interpreter_memory {
  public:
-  explicit interpreter_memory(std::size_t max_bytes) noexcept : most_(max_bytes), left_(max_bytes) {}
+  explicit interpreter_memory(std::size_t max_bytes) noexcept : max_bytes_(max_bytes), left_(max_bytes) {}
   /// Makes the part of one sandbox: a quarter of the whole, but at least room for one request.
   /// \param request  the maximum size of one request, in bytes.
   interpreter_memory(std::shared_ptr<interpreter_memory> parent, std::size_t request) noexcept
-      : all_(std::move(parent)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
+      : all_(std::move(parent)),
+        max_bytes_(std::min(all_->max_bytes_, std::max(all_->max_bytes_ / 4, request))),
+        left_(max_bytes_) {}
 
   bool take(std::size_t size) noexcept {
     if (left_ < size) return false;
@@ -37396,7 +37296,7 @@ class interpreter_memory {
 
  private:
   std::shared_ptr<interpreter_memory> all_;
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t left_;
 };
 
@@ -37870,7 +37770,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     runner_.emplace(std::move(opened));
   }
 
-  /// Makes the runner's context if it does not exist yet, or was lost.
+  /// Makes the runner's context for the client's `context`, if the runner's context does not exist yet or was lost.
   /// \return  false if the directory of the context does not exist.
   awaitable<bool> prepare(context_pointer context) {
     const std::vector<std::string> living = co_await runner_->contexts();
@@ -38035,8 +37935,8 @@ class interpreter_service final : public e2b_gateway::port_service {
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 
-/// E2B's code interpreter as a service of an `e2b_gateway`, implemented by our Python runner. It serves clients such as
-/// `@e2b/code-interpreter` and `e2b::code_interpreter`.
+/// E2B's code interpreter as a service of an `e2b_gateway`, implemented by the Python runner of this library. It serves
+/// clients such as `@e2b/code-interpreter` and `e2b::code_interpreter`.
 ///
 ///     e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter())
 ///
@@ -38044,16 +37944,16 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 /// environment. The contexts of clients are contexts of this runner: they keep their definitions, and each runs one
 /// execution at a time while others wait. Code without a context id runs in the sandbox's default context. Output and
 /// displays are sent while the code runs. Of each output stream, only the first half of the bytes that `output` allows
-/// is sent then; the rest follows at the end. If a client disconnects, its running code is interrupted, and its waiting
-/// code is removed.
+/// is sent while the code runs; the rest follows at the end. If a client disconnects, its running code is interrupted,
+/// and its waiting code is removed.
 ///
 /// Other languages than Python are refused, as E2B refuses unknown languages. Data of charts (`chart`) and tables
 /// (`data`) is sent if the code displays it with E2B's MIME types.
 ///
 /// \par Errors    500 if the environment has no Python; 501 if the environment cannot `start` commands; 408, 413, 429
-///                and 503 if a limit below is exceeded.
-/// \par Security  the contexts of a sandbox are not isolated from each other: see `python`. If the sandbox is secured,
-///                a request needs its access token or its traffic token.
+///                and 503 if a limit that is set by the functions below is exceeded.
+/// \par Security  the contexts of a sandbox are not isolated from each other: see `python`. If the sandbox is secured
+///                (has an access token), a request needs its access token or its traffic token.
 /// \par Lifetime  copies share one `memory` limit.
 /// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example
 ///                examples/e2b_gateway.cpp
@@ -38142,7 +38042,7 @@ class code_interpreter {
 // ---- cofferdam/jail.hpp ----
 
 
-// The headers of programs that need commands on this machine, behind the walls of the kernel.
+// The headers for a program that runs commands on this machine, isolated by Linux namespaces and a system call filter.
 
 
 // ---- cofferdam/llm/chat_history.hpp ----
@@ -38224,7 +38124,7 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
 }
 
 /// Converts the JSON of `history_to_json` back to a conversation.
-/// \throws error{exec_errc::invalid_argument} if the JSON does not have that form.
+/// \throws error{exec_errc::invalid_argument} if the JSON does not have the form that `history_to_json` writes.
 inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
   const boost::json::array* const entries = saved.if_array();
   if (entries == nullptr) throw detail::broken_history("it is no array");
@@ -38288,7 +38188,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 ///
 /// | name | where commands run |
 /// |---|---|
-/// | "sandbox" | on this machine, without isolation: the same as `sandbox()` |
+/// | "sandbox" | the same as "jail" (see `sandbox()`) |
 /// | "local" | on this machine, without isolation |
 /// | "jail" | on this machine, isolated by Linux namespaces and seccomp; bubblewrap must be installed |
 /// | "docker", "docker:IMAGE" | in a Docker container; the default image is python:3.12-slim |
@@ -38679,8 +38579,7 @@ class line_reader {
   explicit line_reader(std::size_t longest) : longest_(longest) {}
 
   /// Finds the next line that is not empty, and removes it from `piece`.
-  /// \param line  receives the line without its line end; valid until the next call, and as long as the bytes of
-  ///              `piece`.
+  /// \param line  receives the line without its line end; valid until the next call, while the bytes of `piece` exist.
   /// \return      `nothing` if `piece` contains no further line end.
   found next(std::string_view& piece, std::string_view& line) {
     if (given_) {
@@ -38830,8 +38729,8 @@ class outlet {
   /// Ends the request.
   /// \param last  the answer; no value if the request was cancelled.
   virtual void finish(std::optional<reply> last) = 0;
-  /// Closes the connection, so that the client reconnects to get the rest. Does nothing if the transport does not
-  /// support it.
+  /// Closes the connection, so that the client reconnects to get the rest. Does nothing if the client cannot reconnect,
+  /// as over standard input and output.
   virtual void interrupt() {}
 };
 
@@ -39047,8 +38946,9 @@ class call {
   /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
   /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
   /// \return        the `result` of the response.
-  /// \throws failure if the client has not declared the capability, or if it belongs to the modern era (use
-  ///     `answer::input_required` there); error{exec_errc::io_error} if the client responds with an error.
+  /// \throws failure if the client has not declared the capability, or if the client belongs to the modern era
+  ///     (2026-07-28). The handler for such a client returns `answer::input_required` instead.
+  /// \throws error{exec_errc::io_error} if the client responds with an error.
   awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
     const std::string capability = method.substr(0, method.find('/'));
     if (!client_can(capability)) throw failure::missing_capability(capability);
@@ -39062,8 +38962,8 @@ class call {
   /// Returns the `state` that the handler passed to `answer::input_required`; empty in the first call.
   const std::string& request_state() const noexcept { return state_; }
 
-  /// Requests more input from the client of a prompt. The handler of a prompt returns messages, so it passes the result
-  /// of `answer::input_required` here. It is sent instead of the messages.
+  /// Requests more input from a client that has requested a prompt. The handler of a prompt returns messages, so it
+  /// passes the result of `answer::input_required` to this function. That result is sent instead of the messages.
   void require_input(answer input_request) { wanted_ = std::move(input_request); }
   /// For the library: returns the request of `require_input`, if it was called.
   const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
@@ -39141,7 +39041,7 @@ class resource_definition {
   const std::string& uri() const noexcept { return uri_; }
   bool is_template() const noexcept { return uri_.find('{') != std::string::npos; }
 
-  /// Returns the entry for the list of resources or templates, in this version of the protocol.
+  /// Returns the entry for the list of resources or templates, in the form of the protocol version `version`.
   boost::json::object json(std::string_view version) const {
     boost::json::object entry;
     entry[is_template() ? "uriTemplate" : "uri"] = uri_;
@@ -39212,7 +39112,7 @@ class prompt_definition {
   const std::string& description() const noexcept { return description_; }
   const boost::json::array& required() const noexcept { return required_; }
 
-  /// Returns the entry for the list of prompts, in this version of the protocol.
+  /// Returns the entry for the list of prompts, in the form of the protocol version `version`.
   boost::json::object json(std::string_view version) const {
     boost::json::object entry;
     entry["name"] = name_;
@@ -39264,7 +39164,8 @@ class server_options {
     version_ = std::move(text);
     return *this;
   }
-  /// Sets a paragraph of instructions for the model. Default: none.
+  /// Sets a paragraph of instructions for the model; an empty text is left out. Default: a few sentences that say which
+  /// of the server's tools to use for which task; none if the server has neither `code_exec` nor `run_python`.
   server_options& instructions(std::string text) {
     instructions_ = std::move(text);
     return *this;
@@ -39406,9 +39307,10 @@ class server_options {
     return *this;
   }
   /// For HTTP: sets the maximum number of sessions, and the time after which an unused session is ended. In the modern
-  /// era (2026-07-28), each place name of a token counts as a session (see `server::serve`), but not the environment
-  /// without a name. If there are several tokens, each has an equal share of the sessions, at least one. When a token's
-  /// share is used up, its new sessions get status 503. Default: 256 sessions and 30 minutes.
+  /// era (2026-07-28) there are no sessions. Instead, each environment that clients of a token name in the header field
+  /// `Cofferdam-Place` (see `server::serve`) counts as one; the environment without a name does not count. If there are
+  /// several tokens, each has an equal share of the sessions, at least one. When a token's share is used up, its new
+  /// sessions get status 503. Default: 256 sessions and 30 minutes.
   server_options& sessions(std::size_t limit, std::chrono::seconds idle = std::chrono::minutes(30)) {
     sessions_ = limit;
     return set(session_timeout_, idle);
@@ -39420,16 +39322,16 @@ class server_options {
     json_answers_ = sends;
     return *this;
   }
-  /// For HTTP: sets the limits of connections. Hosts, origins, the maximum size of a body and the stop timeout are not
-  /// taken from here. Default: at most 1024 connections at a time.
+  /// For HTTP: sets the limits of connections. The hosts, the origins, the maximum size of a body and the stop timeout
+  /// in `settings` are ignored, because the server sets them itself. Default: at most 1024 connections at a time.
   server_options& http(http_server_settings settings) {
     http_ = std::move(settings);
     return *this;
   }
   /// Sets a callable that receives failures which are not reported to clients. It must not throw. Default: none.
-  /// \param told  receives the name of the failed operation and the exception.
-  server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> told) {
-    on_error_ = std::move(told);
+  /// \param handler  receives the name of the failed operation and the exception.
+  server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> handler) {
+    on_error_ = std::move(handler);
     return *this;
   }
 
@@ -39538,9 +39440,9 @@ class server_core;
 ///     server.python(python());
 ///     co_await server.serve_stdio();
 ///
-/// Do not use a `timeout` layer in the provider. For that layer, the Python interpreter is one long command, so the
-/// layer would end it with all its contexts. Limit the time of calls by `server_options::command_timeout`,
-/// `python_timeout` and `max_timeout` instead.
+/// Do not use a `timeout` layer (middleware that limits the time of each command) in the provider. The Python
+/// interpreter is one long command, so this layer would end the interpreter with all its contexts. Limit the time of
+/// calls by `server_options::command_timeout`, `python_timeout` and `max_timeout` instead.
 ///
 /// Each client has its own environment, which other clients cannot see. The environment is opened when a tool first
 /// needs it, and closed when the client disconnects. (`serve` describes what a client is over HTTP.) Requests run
@@ -39553,14 +39455,15 @@ class server_core;
 /// resources (`sandbox://workspace/PATH`). A server with a runner, or after a call of `python`, has the tools
 /// `run_python`, `create_python_context` and `close_python_context`. Add functions, other tools and your own handlers
 /// by `add`, `resource` and `prompt`, before the server runs or while it runs.
-/// \par Lifetime  the server outlives its `serve` calls. \par Threads  one executor (a strand on pools).
+/// \par Lifetime  the server outlives its `serve` calls.
+/// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
 class server {
  public:
   /// Makes a server without tools, for your own tools.
   explicit server(asio::any_io_executor executor, server_options options = server_options());
-  /// Makes a server with the tools for commands and files. They work in environments that `provider` opens, with its
-  /// layers.
+  /// Makes a server with the tools for commands and files. They work in environments that `provider` opens. The
+  /// provider's layers apply to them.
   template <code_exec_provider Provider>
   server(asio::any_io_executor executor, Provider provider, server_options options = server_options())
       : server(std::move(executor), std::move(options)) {
@@ -39654,12 +39557,13 @@ class server {
   /// Serves one client over the program's standard input and output until the input ends, and then ends all work of the
   /// client. Until then, descriptor 1 of the program is a copy of descriptor 2, and descriptor 0 is /dev/null, so that
   /// output of the program or its libraries cannot mix with the messages. Both are restored at the end.
-  /// \throws error{exec_errc::io_error} if standard input or output is not open; the exceptions of closing the
-  ///     environment.
+  /// \throws error{exec_errc::io_error} if standard input or output is not open.
+  /// \throws the exceptions of closing the environment.
   /// \par Cancellation  terminal: ends all work of the client, and then throws error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
-  /// Serves one client over any stream, with one message per line, until the stream ends.
+  /// Serves one client over any stream, with one message per line, until the stream ends. `make_byte_stream` makes a
+  /// stream from two pipes.
   /// \par Cancellation  terminal, as for `serve_stdio`.
   awaitable<void> serve(byte_stream client);
 
@@ -39677,9 +39581,9 @@ class server {
   ///
   /// Names separate only clients that trust each other, because every client with the token can use all names of that
   /// token. Clients that must be isolated from each other need different tokens.
-  /// \throws error{exec_errc::invalid_argument} if there is no token, unless `server_options::without_token` was called
-  ///     and the listener is loopback; also if the function was called before. Both are checked before any request is
-  ///     served. After everything has ended, the exceptions of closing environments.
+  /// \throws error{exec_errc::invalid_argument} before any request is served, if there is no token, unless
+  ///     `server_options::without_token` was called and the listener is loopback; or if the function was called before.
+  /// \throws the exceptions of closing environments, after everything has ended.
   /// \par Cancellation  terminal: cancels the requests, closes everything, and throws error{exec_errc::cancelled}. The
   ///                    closing itself cannot be cancelled.
   awaitable<void> serve(listener where);
@@ -39736,6 +39640,224 @@ class server {
 // The headers for a program that offers tools to agents as an MCP server (Model Context Protocol).
 
 
+// ---- cofferdam/detail/core/without_sigpipe.hpp ----
+
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include <pthread.h>
+#include <sys/types.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Makes a system call that writes to a pipe or a socket. If the other end is closed, the call fails with EPIPE and the
+/// program receives no SIGPIPE. The program's own handling of this signal stays unchanged. This function is for system
+/// calls without a flag for this purpose; send(2) has MSG_NOSIGNAL.
+/// \param call  a callable that makes the system call, sets `errno` and returns its result, as write(2) does.
+template <class Call>
+ssize_t without_sigpipe(Call call) noexcept {
+  sigset_t broken;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&broken);
+  ::sigaddset(&broken, SIGPIPE);
+  ::sigpending(&pending);
+  const bool was_pending = ::sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
+  const ssize_t written = call();
+  const int number = errno;
+  if (written < 0 && number == EPIPE && !was_pending) {
+    const timespec now{};
+    while (::sigtimedwait(&broken, nullptr, &now) < 0 && errno == EINTR) {
+    }
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = number;
+  return written;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/stream_errors.hpp ----
+
+
+#include <asio/error.hpp>
+
+#include <string>
+#include <system_error>
+
+#include <poll.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns the error for a failed operation on a stream.
+/// \param closed  true if this program has closed the stream. An aborted operation is then reported as an I/O error,
+///                not as a cancellation.
+inline error stream_error(const std::string& peer, const char* doing, std::error_code cause, bool closed) {
+  if (closed)
+    return error(exec_errc::io_error, peer + ": closed by this side while " + doing, asio::error::operation_aborted);
+  if (cause == asio::error::operation_aborted)
+    return error(exec_errc::cancelled, peer + ": cancelled while " + doing, cause);
+  return error(exec_errc::io_error, peer + ": lost while " + doing + ": " + cause.message(), cause);
+}
+
+/// Returns true if a descriptor has nothing to read and its peer has not closed it. Does not wait.
+inline bool is_quiet_descriptor(int fd) noexcept {
+  if (fd < 0) return false;
+  pollfd polled{};
+  polled.fd = fd;
+  polled.events = POLLIN | POLLRDHUP;
+  return ::poll(&polled, 1, 0) == 0;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/pair_stream.hpp ----
+
+
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A stream made of a readable and a writable object, for example two pipes of a child process. It also owns an object
+/// that must live as long as both, for example the child process.
+template <class Readable, class Writable, class Owner>
+class pair_stream final : public byte_stream::implementation {
+ public:
+  pair_stream(Readable readable, Writable writable, std::string peer, Owner owner)
+      : owner_(std::move(owner)),
+        readable_(std::move(readable)),
+        writable_(std::move(writable)),
+        peer_(std::move(peer)) {
+    if constexpr (is_descriptor<Writable>) writable_.native_non_blocking(true);
+  }
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) override {
+    std::error_code failure;
+    const asio::mutable_buffer room(into.data(), into.size());
+    const std::size_t count =
+        co_await readable_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure == asio::error::eof) co_return 0;
+    if (failure) throw stream_error(peer_, "reading", failure, closed_);
+    co_return count;
+  }
+
+  awaitable<void> write(bytes_view data) override {
+    if (write_closed_) throw stream_error(peer_, "writing", asio::error::broken_pipe, closed_);
+    std::error_code failure;
+    if constexpr (is_descriptor<Writable>) {
+      while (!data.empty() && !failure) {
+        const ssize_t written =
+            without_sigpipe([&] { return ::write(writable_.native_handle(), data.data(), data.size()); });
+        if (written >= 0) {
+          data = data.subspan(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {
+          co_await writable_.async_wait(asio::posix::stream_descriptor::wait_write,
+                                        asio::redirect_error(asio::use_awaitable, failure));
+          if (write_closed_) failure = asio::error::operation_aborted;
+        } else if (errno != EINTR) {
+          failure = std::error_code(errno, std::system_category());
+        }
+      }
+    } else {
+      const asio::const_buffer content(data.data(), data.size());
+      co_await asio::async_write(writable_, content, asio::redirect_error(asio::use_awaitable, failure));
+    }
+    if (failure) throw stream_error(peer_, "writing", failure, closed_);
+  }
+
+  awaitable<void> shutdown_send() override {
+    close_write_end();
+    co_return;
+  }
+
+  void close() noexcept override {
+    closed_ = true;
+    close_write_end();
+    try {
+      readable_.close();
+    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
+    }
+  }
+
+  bool is_quiet() noexcept override {
+    if (closed_ || write_closed_) return false;
+    if constexpr (is_descriptor<Readable>) return is_quiet_descriptor(readable_.native_handle());
+    return true;
+  }
+
+ private:
+  template <class End>
+  static constexpr bool is_descriptor = std::same_as<End, asio::posix::stream_descriptor>;
+
+  void close_write_end() noexcept {
+    if (std::exchange(write_closed_, true)) return;
+    try {
+      writable_.close();
+    } catch (const std::system_error&) {  // the descriptor is closed even if `close` fails
+    }
+  }
+
+  Owner owner_;
+  Readable readable_;
+  Writable writable_;
+  std::string peer_;
+  bool write_closed_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/make_byte_stream.hpp ----
+
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// Makes a stream from a readable and a writable object, for example from two pipes:
+///
+///     byte_stream client = make_byte_stream(asio::posix::stream_descriptor(executor, in),
+///                                           asio::posix::stream_descriptor(executor, out), "the client");
+///     co_await server.serve(std::move(client));  // an mcp::server
+///
+/// \param readable  models Asio's AsyncReadStream and has `close()`. The stream takes it over.
+/// \param writable  models Asio's AsyncWriteStream and has `close()`. The stream takes it over. If it is an
+///                  `asio::posix::stream_descriptor`, it becomes non-blocking, and writing raises no SIGPIPE.
+/// \param peer      the name of the other side, for error messages.
+/// \param owner     an object that must live as long as both, for example the child process. It is destroyed after
+///                  them.
+template <class Readable, class Writable, class Owner = std::nullptr_t>
+  requires(std::is_object_v<Readable> && std::is_object_v<Writable> && std::is_object_v<Owner>)
+byte_stream make_byte_stream(Readable readable, Writable writable, std::string peer, Owner owner = Owner()) {
+  return byte_stream(std::make_unique<detail::pair_stream<Readable, Writable, Owner>>(
+      std::move(readable), std::move(writable), std::move(peer), std::move(owner)));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/net/tls_listener.hpp ----
 
 
@@ -39776,8 +39898,8 @@ class tls_server_settings {
 };
 
 /// Listens for TCP connections with TLS. Takes `address` and `port` as `tcp_listener` does. The handshake takes place
-/// in the first read of an accepted stream, so the time limits of the reader apply to it. If the handshake fails, that
-/// read throws.
+/// in the first read of an accepted stream, so the time limits of the code that reads apply to the handshake. If the
+/// handshake fails, that read throws.
 /// \param settings  the certificate, which must be set. Certificate files are read during this call, so a changed
 ///                  certificate needs a new listener.
 /// \throws          the errors of `tcp_listener`; error{exec_errc::invalid_argument} if the certificate is absent, or
@@ -39802,7 +39924,7 @@ listener tls_listener(const asio::any_io_executor& executor, const std::string& 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 // Waits that call a function at their end, for code that is not a coroutine. Asio compiles about fifty functions for
-// each type of handler. These functions give all handlers one type.
+// each type of handler. These functions give all handlers one type, so that a program compiles faster.
 
 /// Receives the result of a wait; `asio::error::operation_aborted` if the wait was cancelled.
 using wait_callback = std::function<void(std::error_code)>;
@@ -39845,7 +39967,7 @@ class pipe_ends {
 
 /// Returns the descriptor with a number above the standard ones.
 /// \param what  the kind of descriptor, for the error message.
-/// \throws error{exec_errc::io_error} with the error of `errno` if there is none.
+/// \throws error{exec_errc::io_error} with the error of `errno` if `fd` is empty or no such number is free.
 inline unique_fd usable(unique_fd fd, const char* what) {
   fd = unique_fd::above_standard(std::move(fd));
   if (!fd) {
@@ -40095,7 +40217,7 @@ class descriptor_input final : public input_end {
     if (is_terminal_ && descriptor_.is_open()) {
       // A terminal interprets ^D as the end of the input only at the beginning of a line. In the middle of a line, a
       // first ^D passes the line on, and a second one ends the input. If there is no room for these characters, the
-      // command does not read its input, and needs no end of it.
+      // command is not reading its input, so they are left out.
       constexpr std::string_view ends = "\x04\x04";
       static_cast<void>(write(as_bytes(ends.substr(is_line_start_ ? 1 : 0))));
     }
@@ -40189,28 +40311,31 @@ class terminal_ends {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The description of a process to start. The strings must not contain NUL.
+/// The description of a process to start. The strings must not contain NUL. A borrowed descriptor belongs to the
+/// caller, which keeps it open until the process has been started.
 class spawn_request {
  public:
   /// The paths to try for `execve`, in this order, until a program exists. Empty only if `program` is set.
   std::vector<std::string> candidates;
-  /// The descriptor of an open ELF file to execute instead, 10 or above; -1 means none. Borrowed.
+  /// The descriptor of an open ELF file to execute instead of `candidates`, 10 or above; -1 means none. Borrowed.
   int program = -1;
   /// The argument vector. The first element is the program's name.
   std::vector<std::string> words;
-  /// The whole environment of the new process, each as "NAME=value".
+  /// All environment variables of the new process, each as "NAME=value".
   std::vector<std::string> variables;
-  /// The descriptor of its working directory; -1 means the working directory of this program. Borrowed.
+  /// The descriptor of the process's working directory; -1 means the working directory of this program. Borrowed.
   int directory = -1;
-  /// The path of its working directory, for launchers that cannot use a descriptor. `spawn` ignores it.
+  /// The path of the process's working directory, for sessions whose processes are started by a program in a sandbox,
+  /// which cannot use a descriptor of this program. `spawn` ignores the path.
   std::string directory_path;
-  /// The descriptors that become its standard input, output and error. Borrowed; each above 2.
+  /// The descriptors that become the process's standard input, output and error. Borrowed; each above 2.
   int input = -1;
   int output = -1;
   int error = -1;
   /// True if `input` is a terminal that becomes the controlling terminal of the process.
   bool is_terminal = false;
-  /// A descriptor that becomes number 3 of the process; -1 means none. Borrowed; above 2.
+  /// A descriptor that becomes number 3 of the process, such as the connection of a helper program to this program; -1
+  /// means none. Borrowed; above 2.
   int control = -1;
   /// Descriptors that become the numbers 4, 5 and so on of the process. Used only with `control`. Borrowed; each at
   /// least `first_borrowable`.
@@ -40334,7 +40459,7 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   spawn_plan& plan = *static_cast<spawn_plan*>(argument);
   const spawn_request& request = plan.request();
 
-  // The command is ended by its process group, so it must have a group of its own.
+  // A command is ended by a signal to its process group, so the process must have a group of its own.
   if (::syscall(SYS_setsid) < 0) spawn_child_fails(plan, spawn_stage::clone);
   if (request.is_terminal && ::syscall(SYS_ioctl, request.input, TIOCSCTTY, 0) < 0)
     spawn_child_fails(plan, spawn_stage::descriptors);
@@ -40433,9 +40558,9 @@ inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
 
 #undef COFFERDAM_DETAIL_CLONE
 
-/// A guard that restores the dumpable flag of this program after a child has changed its user. The child shares this
-/// program's memory, so the kernel clears the flag for both. The cleared flag protects the memory from the child's new
-/// user until the child executes its program.
+/// A guard that restores the dumpable flag of this program (PR_SET_DUMPABLE, prctl(2)) after a child has changed its
+/// user. The child shares this program's memory, so the kernel clears the flag for both. The cleared flag protects the
+/// memory from the child's new user until the child executes its program.
 class dumpable_guard {
  public:
   explicit dumpable_guard(const spawn_request& request) {
@@ -40492,7 +40617,7 @@ inline std::vector<std::string> program_candidates(const std::string& word, std:
 /// Starts a process without copying the address space. The calling thread waits until the child has called `execve`,
 /// which takes some hundred microseconds. The child has a session and a process group of its own, the default signal
 /// actions, no blocked signals, umask 022, no core dumps and no protection from the out-of-memory killer. It inherits
-/// only the descriptors and the environment that `request` lists.
+/// only the descriptors and environment variables that `request` lists.
 /// \return  the process, or the failed step and the system's error code. A failure in the child does not throw.
 inline spawned spawn(const spawn_request& request) {
   if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
@@ -40543,8 +40668,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 class command_pipes {
  public:
   /// \param c        the command.
-  /// \param request  receives the command's ends as borrowed descriptors.
-  /// \param nothing  the descriptor for the input of a command that is given no input, usually /dev/null.
+  /// \param request  receives the command's ends of the pipes or the terminal as descriptors that this object still
+  ///                 owns.
+  /// \param nothing  the descriptor that becomes the standard input of a command without input, usually /dev/null.
   command_pipes(const command& c, spawn_request& request, int nothing) {
     if (c.terminal()) {
       use_terminal(*c.terminal(), request);
@@ -40727,11 +40853,11 @@ class reaper {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The search path for programs, if a command's environment has no PATH.
+/// The search path for programs, if a command has no environment variable PATH.
 inline constexpr std::string_view default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Checks a command, and returns a refusal if it is invalid: if it is empty, has a NUL byte, or has a line or a word
-/// that is too long for Linux. Returns no value for a valid command.
+/// Checks a command, and returns a refusal if it is invalid: if it is empty, has a NUL byte, or has a line or an
+/// argument that is too long for Linux. Returns no value for a valid command.
 inline std::optional<command_result> refuse_invalid(const command& c) {
   const auto invalid = [](std::string reason, std::string advice) {
     return command_result::refused(error_kind::invalid_argument, std::move(reason), std::move(advice));
@@ -40756,10 +40882,10 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
   return std::nullopt;
 }
 
-/// Makes the request that starts a command. The caller sets the descriptors and the directory.
+/// Makes the request that starts a command. The caller still has to set the descriptors and the directory in it.
 /// \param shell      the absolute path of the shell, which runs a command line as `shell -c -- LINE`.
-/// \param variables  the default environment, each as "NAME=value". The command's variables override them. Programs are
-///                   searched in the resulting PATH.
+/// \param variables  the default environment variables, each as "NAME=value". The command's own variables override
+///                   them. Programs are searched in the resulting PATH.
 inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables) {
   spawn_request request;
   request.variables = std::move(variables);
@@ -40781,7 +40907,7 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   return request;
 }
 
-/// Returns the name of a command's program for error messages: `the shell`, or the first word in quotes.
+/// Returns the name of a command's program for error messages: `the shell`, or the program's name in quotes.
 inline std::string shown_program(const command& c) {
   return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";
 }
@@ -40852,8 +40978,9 @@ inline command_result refuse_unstarted(const std::string& program, spawn_stage s
 
 #include <sys/types.h>
 
-// The lifecycle of a command as a state machine that does no I/O. Its owner reports events, and the machine returns
-// actions. It uses neither Asio nor descriptors, and reads no clock.
+// The lifecycle of a command as a state machine that does no I/O. The owner, a `running_command`, reports events, and
+// the machine returns actions. The machine uses neither Asio nor descriptors, and reads no clock. The grace period and
+// the linger time are explained at `paced_by`, the outputs of the command at `output`.
 //
 // state    meaning                                        event or condition: actions -> next state
 // -------  ---------------------------------------------  -----------------------------------------------------------
@@ -40888,8 +41015,11 @@ enum class end_reason : std::uint8_t { none, timeout, cancelled, closed };
 /// The component that measures two times: the grace period between SIGTERM and SIGKILL, and the linger time, for which
 /// outputs are read after the command has ended.
 enum class paced_by : std::uint8_t {
-  us,         ///< this program: the two times are started by actions, and their ends are reported as events
-  transport,  ///< the transport: it reports when no process of the command is left
+  /// This program: the two times are started by actions, and their ends are reported as events.
+  us,
+  /// The `command_transport`, which connects the owner to the process. It reports when no process of the command is
+  /// left.
+  transport,
 };
 
 /// The state machine of one command. Its owner reports events, and then performs the actions that `next` returns, until
@@ -40943,12 +41073,13 @@ class command_lifecycle {
     return true;
   }
 
-  /// Reports that something else ends the command, for this reason. No action follows.
+  /// Reports the reason why the owner or the transport ends the command by itself, without `end_asked`. No action
+  /// follows.
   void note_end(end_reason reason) noexcept {
     if (!is_finished() && ended_by_ == end_reason::none) ended_by_ = reason;
   }
 
-  /// Reports that from now on all output must be read as it arrives.
+  /// Reports that from now on all output must be read as it arrives, and not only when the program reads.
   void drain() noexcept {
     if (is_draining_ || is_settled()) return;
     is_draining_ = true;
@@ -41144,7 +41275,7 @@ class command_lifecycle {
   bool is_killed_ = false;
   bool is_draining_ = false;
   bool has_status_ = false;
-  bool is_linger_due_ = false;  // the linger time must start once the outputs have been read
+  bool is_linger_due_ = false;  // true if the linger time must start once the outputs have been read
   bool is_concluding_ = false;
   std::uint16_t pending_ = 0;
   amounts left_{};  // the bytes that still belong to the result, as counted by `left_running` or `nothing_left`
@@ -41174,7 +41305,7 @@ class command_limits {
   std::size_t kept_output = command::default_kept_output;
   /// True if the command has a terminal.
   bool terminal = false;
-  /// True if the input stays open after its first content.
+  /// True if the input stays open after the content that was given with the command.
   bool open_input = false;
   /// True if other processes of the command may continue after its end.
   bool keeps_background = false;
@@ -41236,18 +41367,19 @@ class command_transport {
   virtual void end(end_reason reason) = 0;
   /// Sends SIGKILL now.
   virtual void kill() noexcept = 0;
-  /// Starts a wait. Calls `running_command::grace_over` after the grace period, or `linger_over` after the linger time.
-  /// Replaces an earlier wait. Called only with `paced_by::us`.
+  /// Starts a wait, which replaces an earlier one. `wait_grace` calls `running_command::grace_over` after the grace
+  /// period, and `wait_linger` calls `linger_over` after the linger time. Both are called only with `paced_by::us`.
   virtual void wait_grace() {}
   virtual void wait_linger() {}
   /// Ends the other processes of the command, takes its status, and closes its streams.
   virtual void conclude() = 0;
   /// Called just before the result is made.
   virtual void on_finished() noexcept {}
-  /// Sets the size of a terminal that another program manages. Does nothing by default.
+  /// Sets the size of the command's terminal, if the terminal belongs to another program, such as a warden (the helper
+  /// program in a sandbox). Does nothing by default.
   virtual void resize(terminal_size size) { static_cast<void>(size); }
   /// Sets kind, reason and advice of a result whose exit status is unknown. The default is for commands that a separate
-  /// process watches.
+  /// process watches, and means that this process was killed.
   virtual void describe_unknown_status(command_result& result) {
     result.kind(error_kind::execution_error);
     result.reason("The command killed the process that watched it, so nobody knows how it ended");
@@ -41268,7 +41400,8 @@ class command_transport {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns true if a stream contains the message of sudo about no_new_privs.
+/// Returns true if a stream contains the message of sudo about no_new_privs, the kernel's flag that keeps a process
+/// from gaining privileges.
 inline bool tells_of_no_new_privileges(const captured_output& stream) {
   // The second message is from sudo releases before 1.9.
   constexpr std::array<std::string_view, 2> sentences{"\"no new privileges\" flag is set",
@@ -41315,8 +41448,8 @@ inline void advise_without_sudo(command_result& result) {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A running command: its streams, the coroutines that await it, and its result. Its `command_lifecycle` decides about
-/// the next action, and its `command_transport` reaches the process.
+/// A running command: its streams, the coroutines that await it, and its result. A `command_lifecycle` (a state
+/// machine) decides about the next action, and a `command_transport` is the connection to the process.
 ///
 /// Event handlers drive the command, not the awaiting coroutines. Time limits and the end of the command are therefore
 /// handled even if no coroutine reads or waits. Each pending handler keeps this object alive. Made by `make_command`.
@@ -41328,7 +41461,7 @@ class basic_running_command final : public end_listener {
       : registry_(std::move(registry)),
         limits_(limits),
         started_(started),
-        life_(pace),
+        lifecycle_(pace),
         sources_{source(limits.kept_output), source(limits.kept_output)},
         changed_(executor) {
     registry_->add(this);
@@ -41338,9 +41471,9 @@ class basic_running_command final : public end_listener {
   ~basic_running_command() { registry_->remove(this); }
 
   /// Completes the construction. Must be called first.
-  /// \param whole      a pointer to this object that shares ownership of the object that contains it.
+  /// \param whole      a pointer to this object that shares ownership of the `command_with_transport` that contains it.
   /// \param transport  must live as long as this object.
-  void live_in(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
+  void attach(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
     self_ = std::move(whole);
     transport_ = &transport;
   }
@@ -41356,18 +41489,18 @@ class basic_running_command final : public end_listener {
 
   /// Ends the command: sends SIGTERM, and after the grace period SIGKILL. Only the first reason counts.
   void end(end_reason reason) {
-    life_.end_asked(reason);
+    lifecycle_.end_asked(reason);
     proceed();
   }
 
   /// Sends SIGKILL now.
   void kill() noexcept {
-    if (life_.kill_asked()) transport_->kill();
+    if (lifecycle_.kill_asked()) transport_->kill();
   }
 
   /// From now on, reads all output as it arrives, and keeps it for the result.
   void drain() {
-    life_.drain();
+    lifecycle_.drain();
     proceed();
   }
 
@@ -41376,10 +41509,11 @@ class basic_running_command final : public end_listener {
     if (!finished()) abandon();
   }
 
-  /// Sends SIGKILL and keeps no more output, for destructors. Event handlers later complete the command.
+  /// Sends SIGKILL, closes the input and lets event handlers read the rest of the output, without waiting; for
+  /// destructors.
   void abandon() noexcept {
     if (settled()) return;
-    life_.note_end(end_reason::closed);
+    lifecycle_.note_end(end_reason::closed);
     try {
       kill();
       close_input();
@@ -41392,12 +41526,12 @@ class basic_running_command final : public end_listener {
   }
 
   /// Returns true if the result exists.
-  bool finished() const noexcept { return life_.is_finished(); }
+  bool finished() const noexcept { return lifecycle_.is_finished(); }
   /// Returns true if the result exists and no process of the command is left.
-  bool settled() const noexcept { return life_.is_settled(); }
+  bool settled() const noexcept { return lifecycle_.is_settled(); }
   /// Returns true if no process of the command is left, or if this cannot be found out any more.
-  bool over() const noexcept { return life_.is_over(); }
-  end_reason ended_by() const noexcept { return life_.ended_by(); }
+  bool over() const noexcept { return lifecycle_.is_over(); }
+  end_reason ended_by() const noexcept { return lifecycle_.ended_by(); }
   const command_result& result() const noexcept { return result_; }
   command_result take_result() { return std::move(result_); }
 
@@ -41472,7 +41606,7 @@ class basic_running_command final : public end_listener {
         co_return output_chunk(index == 0 ? output_stream::out : output_stream::err, std::move(data));
       }
       proceed();
-      if (life_.has_all_output()) co_return output_chunk();
+      if (lifecycle_.has_all_output()) co_return output_chunk();
       arm(0);
       arm(1);
       const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
@@ -41532,7 +41666,7 @@ class basic_running_command final : public end_listener {
       cannot_watch(failure);
       lose_output(index);
     }
-    if (life_.takes_output()) {
+    if (lifecycle_.takes_output()) {
       pump(index);
       proceed();
     } else {
@@ -41565,10 +41699,11 @@ class basic_running_command final : public end_listener {
     sources_[0].end = std::move(output);
     sources_[1].end = std::move(error);
     for (std::size_t index = 0; index < 2; ++index)
-      if (!sources_[index].end) life_.lost(index);
+      if (!sources_[index].end) lifecycle_.lost(index);
   }
 
-  /// Writes the first content of the input, and then closes the input, unless it stays open.
+  /// Writes the content that was given with the command, and then closes the input, unless `limits().open_input` is
+  /// true.
   void begin_input(bytes content) {
     feeding_ = std::move(content);
     feed();
@@ -41580,38 +41715,38 @@ class basic_running_command final : public end_listener {
   /// Returns the result before it is complete. The transport may set everything except the output and the duration.
   command_result& mutable_result() noexcept { return result_; }
   /// Called when the transport has stored the exit status in the result.
-  void status_known() noexcept { life_.status_known(); }
+  void status_known() noexcept { lifecycle_.status_known(); }
   /// Called when something else has ended the command, for this reason.
-  void note_end(end_reason reason) noexcept { life_.note_end(reason); }
+  void note_end(end_reason reason) noexcept { lifecycle_.note_end(reason); }
 
   /// Called when the command itself has ended.
   void exited() {
-    life_.exited();
+    lifecycle_.exited();
     proceed();
   }
 
   /// Called when the command itself has ended, while other processes of it continue. The result gets the output that is
   /// in the pipes now. Later output is read and discarded, so that these processes do not block.
   void left_running() {
-    life_.left_running(std::chrono::steady_clock::now(), standing());
+    lifecycle_.left_running(std::chrono::steady_clock::now(), standing());
     proceed();
   }
 
   void grace_over() {
-    life_.grace_over();
+    lifecycle_.grace_over();
     proceed();
   }
   void linger_over() {
-    life_.linger_over();
+    lifecycle_.linger_over();
     proceed();
   }
 
   /// Ends the other processes of the command and takes its status. The result gets only the output that is in the pipes
-  /// now, even if another process continues to write there.
+  /// now, even if another process continues to write to the pipes.
   void conclude() {
     if (over()) return;
     transport_->conclude();
-    life_.nothing_left(std::chrono::steady_clock::now(), standing());
+    lifecycle_.nothing_left(std::chrono::steady_clock::now(), standing());
     proceed();
   }
 
@@ -41642,7 +41777,7 @@ class basic_running_command final : public end_listener {
   }
 
   void take_what_is_there() {
-    if (!life_.takes_output()) return;
+    if (!lifecycle_.takes_output()) return;
     for (std::size_t index = 0; index < 2; ++index) pump(index);
   }
 
@@ -41661,7 +41796,7 @@ class basic_running_command final : public end_listener {
 
   /// Performs the actions that the state machine returns.
   void proceed() {
-    for (action due = life_.next(); due != action::none; due = life_.next()) perform(due);
+    for (action due = lifecycle_.next(); due != action::none; due = lifecycle_.next()) perform(due);
   }
 
   void proceed_quietly() noexcept {
@@ -41674,7 +41809,7 @@ class basic_running_command final : public end_listener {
   void perform(action due) {
     switch (due) {
       case action::none: break;
-      case action::ask_to_end: transport_->end(life_.asked_for()); break;
+      case action::ask_to_end: transport_->end(lifecycle_.asked_for()); break;
       case action::kill: transport_->kill(); break;
       case action::wait_grace: transport_->wait_grace(); break;
       case action::wait_linger: transport_->wait_linger(); break;
@@ -41689,7 +41824,7 @@ class basic_running_command final : public end_listener {
 
   void wake() noexcept { changed_.notify(); }
 
-  bool has_ended(std::size_t index) const noexcept { return life_.output_state(index) == output_state::ended; }
+  bool has_ended(std::size_t index) const noexcept { return lifecycle_.output_state(index) == output_state::ended; }
 
   command_lifecycle::amounts standing() noexcept {
     command_lifecycle::amounts unread{};
@@ -41709,7 +41844,7 @@ class basic_running_command final : public end_listener {
 
   void arm(std::size_t index) {
     source& from = sources_[index];
-    const output_state its = life_.output_state(index);
+    const output_state its = lifecycle_.output_state(index);
     if (from.armed || its == output_state::ended || (its == output_state::complete && !finished())) return;
     from.armed = true;
     from.end->wait(kept(), index);
@@ -41721,27 +41856,28 @@ class basic_running_command final : public end_listener {
     input_->wait(kept());
   }
 
-  /// Reads once into the shared buffer. Returns the number of bytes; 0 if no more output belongs to the result; -1 if
-  /// nothing is available now.
+  /// Reads once into the buffer that all commands of the registry share. Returns the number of bytes; 0 if no more
+  /// output belongs to the result; -1 if nothing is available now.
   ssize_t read_once(std::size_t index) {
     source& from = sources_[index];
-    const std::size_t max_bytes = life_.allowance(index, command_registry::scratch_size);
+    const std::size_t max_bytes = lifecycle_.allowance(index, command_registry::scratch_size);
     const ssize_t got = max_bytes == 0 ? 0 : from.end->read(registry_->scratch(), max_bytes);
     if (got > 0 && !finished()) from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
-    life_.took(index, got);
+    lifecycle_.took(index, got);
     if (got > 0) return got;
     if (has_ended(index)) from.end->close();
-    return life_.output_state(index) == output_state::open ? -1 : 0;
+    return lifecycle_.output_state(index) == output_state::open ? -1 : 0;
   }
 
   bytes take_piece(std::size_t index) {
-    if (life_.output_state(index) != output_state::open) return {};
+    if (lifecycle_.output_state(index) != output_state::open) return {};
     const ssize_t got = read_once(index);
     if (got <= 0) return {};
     return {registry_->scratch(), registry_->scratch() + got};
   }
 
-  /// Reads available output, at most 16 times in a row while the command runs, and waits for more.
+  /// Reads available output, at most 16 times in a row while the command runs, so that other work on the executor can
+  /// run. Then waits for more.
   void pump(std::size_t index) {
     try {
       for (int turn = 0; (turn < 16 || over()) && !has_ended(index); ++turn)
@@ -41756,7 +41892,7 @@ class basic_running_command final : public end_listener {
 
   /// Stops reading from an output.
   void lose_output(std::size_t index) noexcept {
-    life_.lost(index);
+    lifecycle_.lost(index);
     if (sources_[index].end) sources_[index].end->close();
   }
 
@@ -41799,13 +41935,13 @@ class basic_running_command final : public end_listener {
 
   void fill_result() {
     result_.out(sources_[0].collected.take()).err(sources_[1].collected.take());
-    result_.duration(life_.ended_at() - started_);
+    result_.duration(lifecycle_.ended_at() - started_);
     advise_without_sudo(result_);
     if (result_.kind() != error_kind::none) return;  // the command never ran, and the reason is already set
     if (ended_by() == end_reason::timeout) {
       result_.kind(error_kind::timeout);
       result_.reason(timeout_reason(*limits_.timeout));
-    } else if (!life_.has_status()) {
+    } else if (!lifecycle_.has_status()) {
       transport_->describe_unknown_status(result_);
     }
   }
@@ -41815,7 +41951,7 @@ class basic_running_command final : public end_listener {
   std::chrono::steady_clock::time_point started_;
   command_transport* transport_ = nullptr;
   std::weak_ptr<basic_running_command> self_;
-  command_lifecycle life_;
+  command_lifecycle lifecycle_;
   std::unique_ptr<input_end> input_;
   std::array<source, 2> sources_;
   unique_fd terminal_;
@@ -41851,7 +41987,7 @@ std::shared_ptr<Transport> make_command(const asio::any_io_executor& executor,
                                         std::chrono::steady_clock::time_point started, Arguments&&... arguments) {
   const auto both = std::make_shared<command_with_transport<Transport>>(executor, std::move(registry), limits, started,
                                                                         std::forward<Arguments>(arguments)...);
-  both->command.live_in(std::shared_ptr<running_command>(both, &both->command), both->transport);
+  both->command.attach(std::shared_ptr<running_command>(both, &both->command), both->transport);
   return std::shared_ptr<Transport>(both, &both->transport);
 }
 
@@ -41894,7 +42030,7 @@ class basic_child_process final : public command_transport {
 
   /// \param pid    the process number of the child.
   /// \param pidfd  the child's pidfd. If the constructor throws, the caller still owns it and can end the process.
-  /// \param pipes  this program's ends of the command's streams.
+  /// \param pipes  this program's ends of the command's pipes or terminal.
   basic_child_process(running_command& command, const asio::any_io_executor& executor, pid_t pid, unique_fd& pidfd,
                       command_pipes pipes)
       : command_(command), pid_(pid), pidfd_(executor), deadline_(executor), next_step_(executor) {
@@ -41931,7 +42067,7 @@ class basic_child_process final : public command_transport {
 
   void end(end_reason) override {
     send(SIGTERM);
-    send(SIGCONT);  // a stopped process handles SIGTERM only after it has been continued
+    send(SIGCONT);  // a process suspended by SIGSTOP handles SIGTERM only when it continues
   }
 
   void kill() noexcept override { send(SIGKILL); }
@@ -41973,9 +42109,9 @@ class basic_child_process final : public command_transport {
     });
   }
 
-  /// Waits for the child's end. Asio may report an event that has not happened: it may reuse the state of a closed
-  /// descriptor, which still has a queued event, for a new one. The handler therefore checks the process, and waits
-  /// again if it is running.
+  /// Waits until the child has ended. Asio may report an event that has not happened: it may reuse the state of a
+  /// closed descriptor, which still has a queued event, for a new one. The handler therefore checks the process, and
+  /// waits again if it is running.
   void watch_exit() {
     on_readable(pidfd_, [self = kept()](std::error_code failure) {
       if (failure == asio::error::operation_aborted) return;
@@ -42051,7 +42187,8 @@ class command_settings {
   std::chrono::milliseconds default_timeout{std::chrono::minutes(5)};
   /// The grace period: the time from SIGTERM to SIGKILL. Default 500 ms.
   std::chrono::milliseconds kill_grace{500};
-  /// The time that other processes of a command may continue after the command itself has ended. Default 100 ms.
+  /// The time that other processes of a command may continue after the command itself has ended. They are then ended,
+  /// unless `background_policy::keep` is set. Default 100 ms.
   std::chrono::milliseconds output_grace{100};
   /// The isolation that every result reports; may be null.
   std::shared_ptr<const isolation_report> isolation;
@@ -42086,8 +42223,8 @@ template <class = void>
 class basic_command_launcher;
 using command_launcher = basic_command_launcher<>;
 
-/// The part of a session that does not depend on where its commands run: it starts commands, awaits them and ends them.
-/// Derived classes implement `launch`.
+/// The part of a session (`command_session`, the commands of one environment) that does not depend on where the
+/// commands run: it starts commands, awaits them and ends them. Derived classes implement `launch`.
 template <class Unused>
 class basic_command_launcher : public std::enable_shared_from_this<command_launcher> {
  public:
@@ -42428,13 +42565,14 @@ class basic_command_session {
   /// Ends the processes that a command has left running: sends SIGTERM, and after the grace period SIGKILL. Waits until
   /// they have ended, even if the coroutine is cancelled.
   /// \param number  the command's number from `background()`.
-  /// \throws error{exec_errc::not_found} if no process of that command is left; error{exec_errc::environment_closed}.
+  /// \throws error{exec_errc::not_found} if no process of that command is left; error{exec_errc::environment_closed} if
+  ///     the session is closed.
   awaitable<void> end_background(std::uint32_t number) { return launcher_->end_background(number); }
 
   /// Ends every command and waits until all have ended, even if the coroutine is cancelled. Pending operations throw
   /// error{exec_errc::environment_closed}.
   /// \throws error{exec_errc::provider_lost} if commands in a warden (the helper program in a sandbox) have not ended 3
-  ///     s after the grace period. Pending operations then throw this error, too.
+  ///     s after the grace period. In this case, pending operations throw the same error.
   awaitable<void> close() {
     return detail::shielded([launcher = launcher_] { return launcher->close(); });
   }
@@ -42544,8 +42682,8 @@ template <class = void>
 class basic_child_processes;
 using child_processes = basic_child_processes<>;
 
-/// A session whose commands are child processes of this program. Ending a command ends its process group. For a whole
-/// backend on top of it, see examples/06_own_backend.cpp.
+/// A session (the commands of one environment, see `command_session`) whose commands are child processes of this
+/// program. Ending a command ends its process group. For a whole backend on top of it, see examples/06_own_backend.cpp.
 template <class Unused>
 class basic_child_processes : public command_session {
  public:
@@ -42568,9 +42706,9 @@ class basic_child_processes : public command_session {
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The files in a sandbox that are reached only through a `command_session`. The class has the file operations of an
-/// environment and of a `file_system`, with the same errors. After the session has been closed, they throw
-/// `error{exec_errc::environment_closed}`.
+/// The files in a sandbox that are reached only through a `command_session`, the object that runs the commands there.
+/// The class has the file operations of an environment and of a `file_system`, with the same errors. After the session
+/// has been closed, they throw `error{exec_errc::environment_closed}`.
 /// \par Threads  the executor of the session.
 class session_files : public file_system::implementation {
  public:
@@ -42589,8 +42727,8 @@ class session_files : public file_system::implementation {
 
 namespace detail {
 
-/// An implementation of the operations of `session_files`. Each operation is passed to `call`, the member of `Derived`
-/// that runs it on other files.
+/// An implementation of `session_files` that passes each operation to `call`, a member of `Derived`. `call(operation)`
+/// runs the operation on another object with the same operations, as `file_system_adaptor` describes.
 template <class Derived>
 class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::session_files> {
  public:
@@ -42614,8 +42752,8 @@ class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::ses
 // ---- cofferdam/python.hpp ----
 
 
-// The headers for a program that runs Python code: a warm interpreter in any backend, Pyodide, guards that check code
-// before it runs, and functions of the program that the code may call.
+// The headers for a program that runs Python code: an interpreter that keeps running in any backend, Pyodide (CPython
+// compiled to WebAssembly), guards that check code before it runs, and functions of the program that the code may call.
 
 
 // ---- cofferdam/sandbox.hpp ----
@@ -44371,7 +44509,7 @@ inline constexpr std::string_view image_x86_64_sha256 =
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// The program of a warden: the helper program that runs in each sandbox and starts its commands.
+/// The program of a warden: the helper program that runs in each sandbox and starts the commands there.
 class warden_image {
  public:
   constexpr warden_image(std::span<const unsigned char> program, std::string_view sha256)
@@ -44411,13 +44549,14 @@ constexpr warden_image native_warden_image() noexcept {
 #include <cstddef>
 #include <cstdint>
 
-/// The wire format between a host and its warden, the helper program in a sandbox. Only constants, for `protocol.hpp`
-/// and for the warden's program, which has no standard library. All numbers are little-endian.
+/// The wire format between a host (a program that uses this library) and its warden, the helper program in a sandbox.
+/// Only constants, for `protocol.hpp` and for the warden's program, which has no standard library. All numbers are
+/// little-endian.
 ///
 /// A frame is `u32 length | u8 type | u32 job | payload`, where `length` is the size of the payload. A string is `u32
-/// length`, its bytes, and a NUL that `length` does not count. A list of strings is `u32 count` and the strings. Job 0
-/// is the warden itself. The host chooses the numbers of jobs and file requests. A number must not be in use twice at
-/// the same time.
+/// length`, its bytes, and a NUL that `length` does not count. A list of strings is `u32 count` and the strings. A job
+/// is a command or a file request. Job 0 is the warden itself. The host chooses the numbers of jobs. A number must not
+/// be in use twice at the same time.
 namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
@@ -44425,10 +44564,10 @@ inline constexpr std::uint16_t version = 2;
 inline constexpr std::size_t header_size = 9;
 /// The maximum size of any payload except that of `spawn`.
 inline constexpr std::size_t max_payload = 64 * 1024;
-/// The maximum size of the payload of `spawn`. Linux accepts at most 6 MiB of words and variables; the rest is for the
-/// other fields.
+/// The maximum size of the payload of `spawn`. Linux accepts at most 6 MiB of arguments (words) and environment
+/// variables; the rest is for the other fields.
 inline constexpr std::size_t max_spawn = 6 * 1024 * 1024 + 256 * 1024;
-/// The maximum number of words, variables and program paths in a `spawn`, in total.
+/// The maximum number of arguments, environment variables and program paths in a `spawn`, in total.
 inline constexpr std::uint32_t max_strings = 256 * 1024;
 /// The number of bytes of standard input that the host may send before the first `input_credit`.
 inline constexpr std::uint32_t input_window = 64 * 1024;
@@ -44438,11 +44577,11 @@ inline constexpr std::uint32_t keep_id = 0xffffffff;  ///< the value that keeps 
 enum class frame_type : std::uint8_t {
   // Frames from the host to the warden.
 
-  /// Job 0, once, as the first frame: u32 flags (configure_flag), u32 lease_ms (0: no lease), string root ("": no file
-  /// operations).
+  /// Job 0, once, as the first frame: u32 flags (configure_flag), u32 lease_ms (the maximum time between two pings,
+  /// after which the warden ends everything; 0: no maximum), string root (the directory for file operations; "": none).
   configure = 0x01,
   spawn = 0x02,      ///< starts a command; see spawn_fixed_size for the payload
-  input = 0x03,      ///< bytes of standard input, within the credit
+  input = 0x03,      ///< bytes of standard input, at most those that `input_credit` permits
   input_end = 0x04,  ///< no payload; ends standard input
   signal = 0x05,     ///< u8 scope (signal_scope), u8 number of the signal
   kill = 0x06,       ///< u32 grace_ms; sends SIGTERM to all processes, and SIGKILL after the grace period (0: at once)
@@ -44453,13 +44592,13 @@ enum class frame_type : std::uint8_t {
 
   // File operations. Paths are beneath the root of `configure`. The job is the number of the request. Requests are
   // executed one after another, and answered in this order, each by one `reply` with its number. `reply_data` frames
-  // may precede the reply; they must be ignored if the reply is an error. The requests without a reply may have at most
-  // file_window bytes in total. The comment before file_window lists the errors.
+  // may precede the reply; the host must ignore them if the reply is an error. The requests that wait for their replies
+  // may have at most file_window bytes in total. The comment before file_window lists the errors.
   stat = 0x20,  ///< string path; does not follow a link at its end. Reply: an entry
   list = 0x21,  ///< string path, u8 recursive. Data: entries, each followed by its path relative to `path`, as a string
   read = 0x22,  ///< string path, u64 offset, u64 maximum size. Data: bytes. Reply: u64 size of the file, u32 mode
   write = 0x23,  ///< string path, u32 mode (or keep_mode), u8 exclusive; begins a file that has this request's number
-  write_data = 0x24,      ///< bytes for the file of this number; if they cannot be written, the file is discarded
+  write_data = 0x24,      ///< bytes for the file that `write` has begun with this number; a failure discards the file
   write_commit = 0x25,    ///< no payload; gives the file its name. Reply: u64 size
   write_abort = 0x26,     ///< no payload; discards the file
   make_directory = 0x27,  ///< string path, u32 mode of all new directories; succeeds if the directory exists
@@ -44472,16 +44611,17 @@ enum class frame_type : std::uint8_t {
   output = 0x82,  ///< bytes of standard output
   error_output = 0x83,  ///< bytes of standard error
   exited = 0x84,        ///< the end of a command; see exited_size for the payload
-  /// The last frame of a job, when nothing of it is left: u64 dropped bytes of output, u64 dropped bytes of error
-  /// output.
+  /// The last frame of a job, sent when no process and no output of the command is left: u64 dropped bytes of output,
+  /// u64 dropped bytes of error output.
   done = 0x85,
   failed = 0x86,        ///< u8 stage (fail_stage), i32 errno; the last frame of a job whose command was not started
   pong = 0x87,          ///< the bytes of the `ping`
   input_credit = 0x88,  ///< u32 bytes of standard input that the host may send in addition
-  /// u32 number of visible processes that SIGKILL has not ended within 2 s. The warden then kills their supervisor,
-  /// too, and continues trying.
+  /// u32 number of visible processes that SIGKILL has not ended within 2 s. The warden then kills their supervisor (the
+  /// process that started the command), too, and continues trying.
   stuck = 0x89,
-  /// The last frame of the stream, before the warden kills everything: u8 fault, u8 type of the frame that caused it.
+  /// The last frame of the stream, before the warden kills everything: u8 fault, u8 type of the frame that caused the
+  /// fault.
   protocol_error = 0x8a,
 
   /// Job 0: u32 count. The process for file operations was killed, so the oldest `count` file requests get no reply.
@@ -44498,11 +44638,11 @@ enum class fault : std::uint8_t { unknown_type = 1, too_long, malformed, unexpec
 /// The size of the fixed part of a `spawn` payload: u32 flags (spawn_flag), u32 uid, u32 gid, u64 timeout_ms (0: no
 /// limit), u32 grace_ms, u32 linger_ms, u64 output_cap (0: no limit), u32 window, u16 rows, u16 columns. These fields
 /// follow: u32 count of limits, each of them `u32 resource, u64 soft, u64 hard`; string directory; three lists of
-/// strings: the program paths to try, the words, the variables.
+/// strings: the program paths to try, the arguments, the environment variables.
 ///
 /// `linger_ms` is the time that other processes may continue after the command has ended, before they are killed.
 /// `output_cap` is the maximum number of bytes of each stream that are sent; the rest is only counted. `window` is the
-/// initial credit of each stream in bytes.
+/// initial credit of each stream: the number of bytes that the warden may send before the first `credit`.
 inline constexpr std::size_t spawn_fixed_size = 4 + 4 + 4 + 8 + 4 + 4 + 8 + 4 + 2 + 2;
 
 enum spawn_flag : std::uint32_t {
@@ -44528,7 +44668,7 @@ enum capability : std::uint32_t {
   capability_descriptors = 2,  ///< the stream is a Unix socket, which can carry descriptors
   capability_openat2 = 4,      ///< the kernel has openat2(2); without it, file operations open paths name by name
   capability_children = 8,    ///< the kernel has /proc/PID/task/TID/children; without it, the warden reads all of /proc
-  capability_adopts = 32,     ///< orphans become children of a supervisor or the warden; some emulators lose them
+  capability_adopts = 32,     ///< orphans become children of a supervisor or the warden; not so in some emulators
   capability_domain = 64,     ///< Landlock supports domains that let files move between directories (Linux 5.19)
   capability_filter = 128,    ///< the kernel supports seccomp filters
   capability_processes = 16,  ///< /proc exists; without it, a process that leaves its group is not found until it ends
@@ -44616,7 +44756,7 @@ inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
 
 namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
-/// A complete frame that has arrived.
+/// A complete frame that has arrived from the warden (the helper program in a sandbox).
 class frame {
  public:
   frame(frame_type type, std::uint32_t job, bytes_view payload) : type_(type), job_(job), payload_(payload) {}
@@ -44640,7 +44780,7 @@ inline error violation(const std::string& what) {
 class frame_decoder {
  public:
   /// \param max_bytes  the maximum size of a payload in bytes.
-  explicit frame_decoder(std::size_t max_bytes = max_payload) : most_(max_bytes) {}
+  explicit frame_decoder(std::size_t max_bytes = max_payload) : max_bytes_(max_bytes) {}
 
   /// Returns the memory for the next bytes of the stream; never empty. Invalidates the last frame.
   std::span<std::byte> room() {
@@ -44667,7 +44807,7 @@ class frame_decoder {
     std::uint32_t job = 0;
     std::memcpy(&size, at, sizeof size);
     std::memcpy(&job, at + 5, sizeof job);
-    if (size > most_) throw violation("a frame of " + std::to_string(size) + " bytes");
+    if (size > max_bytes_) throw violation("a frame of " + std::to_string(size) + " bytes");
     needed_ = header_size + size;
     if (end_ - begin_ < needed_) return std::nullopt;
     begin_ += needed_;
@@ -44680,7 +44820,7 @@ class frame_decoder {
 
  private:
   bytes buffer_;
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t needed_ = 0;
@@ -44771,7 +44911,7 @@ class frame_writer {
 /// Returns the type of an encoded frame.
 inline frame_type type_of(bytes_view frame) noexcept { return static_cast<frame_type>(frame[4]); }
 
-/// Returns the job number of an encoded frame.
+/// Returns the job number of an encoded frame, which identifies a command or a file request.
 inline std::uint32_t job_of(bytes_view frame) noexcept {
   std::uint32_t job = 0;
   std::memcpy(&job, frame.data() + 5, sizeof job);
@@ -44894,7 +45034,7 @@ class spawn_order {
   std::vector<resource_limit> limits;  ///< at most 16 limits
   std::string directory;
 
-  /// Returns the encoded frame; empty if the words and variables are longer than Linux accepts.
+  /// Returns the encoded frame; empty if the arguments and environment variables are longer than Linux accepts.
   bytes encode(std::uint32_t job, const std::vector<std::string>& candidates, const std::vector<std::string>& words,
                const std::vector<std::string>& variables) const {
     frame_writer to(frame_type::spawn, job);
@@ -44960,12 +45100,14 @@ concept coroutine_stream = requires(Stream& stream, std::span<std::byte> into, b
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// An object that receives the input of a link. The link keeps it alive while the link is open.
+/// An object that receives the frames that a link delivers. A link is the connection between this program and a warden
+/// (the helper program in a sandbox). The link keeps this object alive while the link is open.
 class link_listener {
  public:
   virtual void frame_arrived(const wire::frame& arrived) = 0;
-  /// Called if the `spawn` frame of a job was not sent, because its descriptors could not be sent or because the job
-  /// was killed before. If the job was killed, `cause` is empty. Later frames of the job are not sent either.
+  /// Called if the `spawn` frame of a job (a command) was not sent, because the frame's descriptors could not be sent
+  /// or because the job was killed first. If the job was killed, `cause` is empty. Later frames of the job are not sent
+  /// either.
   virtual void spawn_dropped(std::uint32_t job, std::error_code cause) = 0;
   /// Called when the stream has ended or its content is invalid. No further member is called after that.
   virtual void link_lost(const error& reason) = 0;
@@ -44974,7 +45116,7 @@ class link_listener {
   ~link_listener() = default;
 };
 
-/// A stream of frames to a warden. All members are called on one executor.
+/// A connection to a warden, which carries frames in both directions. All members are called on one executor.
 class warden_link {
  public:
   warden_link() = default;
@@ -44985,7 +45127,7 @@ class warden_link {
   /// Begins to read and to call `listener`.
   virtual void start(std::shared_ptr<link_listener> listener) = 0;
   /// Sends a frame after all earlier frames. Does not wait.
-  /// \param descriptors  borrowed. They are duplicated if they cannot be sent at once.
+  /// \param descriptors  borrowed. `send` duplicates them if it cannot send them at once.
   virtual void send(bytes frame, std::span<const int> descriptors) = 0;
   /// Returns true if `send` accepts descriptors.
   virtual bool carries_descriptors() const noexcept = 0;
@@ -45028,8 +45170,8 @@ using socket_link = basic_socket_link<>;
 ///
 /// The kernel refuses to pass descriptors (ETOOMANYREFS) while processes of the same user have too many descriptors in
 /// flight. The link then keeps the `spawn` frame and tries again for `hold_time`, but at most until the command's time
-/// limit. Meanwhile frames of other jobs are sent. Frames of the same job wait, too; a `kill` frame removes the job.
-/// The waiting time is subtracted from the command's time limit.
+/// limit. Meanwhile frames of other jobs are sent. Later frames of the same job wait, too. A `kill` frame for the job
+/// removes its waiting frames. The waiting time is subtracted from the command's time limit.
 template <class Unused>
 class basic_socket_link final : public warden_link, public std::enable_shared_from_this<socket_link> {
  public:
@@ -45076,7 +45218,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     held_.clear();
   }
 
-  /// The time for which a frame is tried again if the kernel refuses to pass its descriptors.
+  /// The time for which sending a frame is tried again if the kernel refuses to pass the frame's descriptors.
   static constexpr std::chrono::milliseconds hold_time{300};
 
  private:
@@ -45087,7 +45229,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
     std::size_t sent;
     std::vector<unique_fd> descriptors;
     clock::time_point held_since;
-    // The time limit in the `spawn` frame was already reduced by the waiting time up to this moment.
+    // Up to this moment, the waiting time was already subtracted from the time limit in the `spawn` frame.
     clock::time_point counted_until;
     std::vector<bytes> followers;  // waiting frames of the same job
   };
@@ -45104,7 +45246,7 @@ class basic_socket_link final : public warden_link, public std::enable_shared_fr
                                     [job](const outgoing& each) { return wire::job_of(each.frame) == job; });
     if (found == held_.end()) return false;
     if (type == wire::frame_type::kill) {
-      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // not from inside `send`
+      post_callback(socket_.get_executor(), [self = shared_from_this(), job] {  // later, not inside `send`
         const std::shared_ptr<link_listener> listener = self->listener_;
         if (self->open_) listener->spawn_dropped(job, {});
       });
@@ -45464,14 +45606,16 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The session as its commands see it: it sends their frames to the warden.
+/// The part of a session (the connection to one warden, the helper program in a sandbox) that the session's commands
+/// use: it sends their frames to the warden.
 class frame_sink {
  public:
   virtual void send(bytes frame) = 0;
-  /// Continues the warden if a signal has stopped it.
-  /// \return true if the warden was stopped.
+  /// Resumes the warden if a signal such as SIGSTOP has suspended it.
+  /// \return true if the warden was suspended.
   virtual bool rouse() { return false; }
-  /// Ends all commands without the warden's help, and then the session, if the backend supports this.
+  /// Ends all commands without the warden's help, and then the session, if the backend (the kind of environment)
+  /// supports this.
   /// \param reason  the error for pending operations.
   /// \return false if the backend does not support this; nothing has changed then.
   virtual bool end_without_warden(const error& reason) {
@@ -45483,7 +45627,7 @@ class frame_sink {
   ~frame_sink() = default;
 };
 
-/// Output that arrives in frames. The warden sends at most a window of bytes before some of them are read.
+/// Output that arrives in frames. At most 256 KiB (the window) of it are sent and not read yet; then the warden waits.
 class framed_output final : public buffered_output {
  public:
   framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
@@ -45514,7 +45658,7 @@ class framed_output final : public buffered_output {
   std::size_t taken_ = 0;  // bytes that were read but not yet returned to the warden as credit
 };
 
-/// Input that is sent in frames, as far as the warden has room for it.
+/// Input that is sent in frames, at most as many bytes as the warden has given credit for.
 class framed_input final : public input_end {
  public:
   framed_input(std::shared_ptr<frame_sink> sink, std::uint32_t job, bool open)
@@ -45535,7 +45679,7 @@ class framed_input final : public input_end {
     if (!std::exchange(open_, false)) return;
     try {
       sink_->send(wire::frame_writer(wire::frame_type::input_end, job_).take());
-    } catch (const std::bad_alloc&) {  // without memory for the frame; the input ends when the command ends
+    } catch (const std::bad_alloc&) {  // no memory for the frame: the input ends when the command ends
     }
   }
 
@@ -45556,8 +45700,8 @@ template <class = void>
 class basic_warden_command;
 using warden_command = basic_warden_command<>;
 
-/// A command that a warden runs. The warden sends its signals and reports its end. Its streams are pipes of this
-/// program, or frames.
+/// A command that a warden runs. The warden sends signals to the command and reports the command's end. The command's
+/// input and output go through pipes of this program, or through frames.
 template <class Unused>
 class basic_warden_command final : public command_transport {
  public:
@@ -45574,10 +45718,10 @@ class basic_warden_command final : public command_transport {
 
   running_command& command() noexcept { return command_; }
 
-  /// Makes the streams from pipes, whose other ends the command gets.
+  /// Makes the command's input and output streams from pipes. The command gets the other ends of these pipes.
   void connect_to(command_pipes& pipes) { command_.connect_pipes(executor_, pipes); }
 
-  /// Makes the streams from frames.
+  /// Makes the command's input and output streams from frames.
   void connect_frames(bool has_input) {
     auto in = std::make_unique<framed_input>(sink_, job_, has_input);
     auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
@@ -45591,8 +45735,9 @@ class basic_warden_command final : public command_transport {
 
   void begin(bytes content) { command_.begin_input(std::move(content)); }
 
-  /// Sets the time after which this program ends the command without waiting for the warden. It counts from the
-  /// command's time limit, and from each request to end the command. See `warden_settings::report_timeout`.
+  /// Sets the time after which this program ends the command without waiting for the warden. It is counted from the end
+  /// of the grace period and the linger time, which follow the command's time limit or a request to end the command.
+  /// See `warden_settings::report_timeout`.
   void watch_timeout(std::chrono::milliseconds report_timeout) {
     report_timeout_ = report_timeout;
     if (limits().timeout) watch_end_after(*limits().timeout);
@@ -45608,14 +45753,14 @@ class basic_warden_command final : public command_transport {
       sink_->send(frame.number(static_cast<std::uint8_t>(wire::signal_scope::group))
                       .number(static_cast<std::uint8_t>(number))
                       .take());
-    } catch (const std::bad_alloc&) {  // without memory for the frame; treated as a signal that came too late
+    } catch (const std::bad_alloc&) {  // no memory for the frame: the signal is not sent
     }
   }
 
   void end(end_reason reason) override {
     is_told_to_end_ = true;
     send_kill(limits().grace);
-    // when the session closes, it enforces a time limit itself
+    // the functions that close a session or end a background command have a time limit of their own
     if (reason != end_reason::closed) watch_end_after(std::chrono::milliseconds(0));
   }
 
@@ -45761,8 +45906,9 @@ class basic_warden_command final : public command_transport {
     });
   }
 
-  /// Called while the warden is late with its report, perhaps because a signal has stopped it. Continues the warden
-  /// repeatedly, and requests the end of the command. If that does not help, ends everything without the warden.
+  /// Called while the warden is late with its report of the command's end, perhaps because a signal has suspended the
+  /// warden. Resumes the warden repeatedly, and requests the end of the command. If that does not help, ends everything
+  /// without the warden.
   void hurry() {
     // If the event loop was blocked, the report may be waiting in the socket. The function therefore first returns to
     // the loop once, so that the socket is read.
@@ -45777,7 +45923,7 @@ class basic_warden_command final : public command_transport {
       late_since_ = now;
       send_kill(limits().grace);
     }
-    // A warden that was never found stopped is probably slow because its machine is busy, so it gets more time.
+    // A warden that was never found suspended is probably slow because its machine is busy, so it gets more time.
     if (now < *late_since_ + (stood_still_ ? max_wait : 3 * max_wait)) return watch_after(rouse_time);
     const std::string why =
         is_told_to_end_ || !limits().timeout
@@ -45837,7 +45983,8 @@ class basic_warden_command final : public command_transport {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// An object that receives the data frames before a reply. The request keeps it alive.
+/// An object that receives the `reply_data` frames of a file request: pieces of a file or of a listing, which the
+/// warden (the helper program in a sandbox) sends before its reply. The request keeps this object alive.
 class reply_data_sink {
  public:
   virtual void take(bytes_view piece) = 0;
@@ -45849,8 +45996,8 @@ class reply_data_sink {
   ~reply_data_sink() = default;
 };
 
-/// The reply to a file request: the kernel's error number (0 for success), the fields of the reply, and the data before
-/// it.
+/// The reply to a file request: the kernel's error number (0 for success), the fields of the reply, and the data that
+/// was sent before the reply.
 class file_answer {
  public:
   int number = 0;
@@ -45863,7 +46010,7 @@ class basic_file_requests;
 using file_requests = basic_file_requests<>;
 
 /// The file requests that a warden has not answered yet. The warden answers requests in order. A request for which the
-/// warden has no room waits here. All members are called on one executor.
+/// warden has no room waits in this program. All members are called on one executor.
 template <class Unused>
 class basic_file_requests {
  public:
@@ -45898,10 +46045,12 @@ class basic_file_requests {
   /// Returns true if no request is waiting for its reply.
   bool empty() const noexcept { return sent_.empty(); }
 
-  /// Waits until the warden has room, and sends a request. Does not wait for the reply.
+  /// Waits until the warden has room for the request (see `wire::file_window`), and sends it. Does not wait for the
+  /// reply.
   /// \param data  receives the data before the reply. If it is null, the data is stored in the reply, at most
   ///              `wire::max_read` bytes.
-  /// \throws error{exec_errc::cancelled}, and the request was not sent; or the error with which the session was lost.
+  /// \throws error{exec_errc::cancelled} if the wait was cancelled; the request was then not sent. Otherwise the error
+  ///         that ended the session (the connection to the warden).
   awaitable<std::shared_ptr<sent>> send(frame_sink& sink, std::uint32_t number, bytes frame,
                                         std::shared_ptr<reply_data_sink> data = nullptr) {
     co_await window_.acquire(frame.size(), "file operation");
@@ -45923,8 +46072,8 @@ class basic_file_requests {
   }
 
   /// Waits for the reply to a request.
-  /// \throws error{exec_errc::cancelled}, and the request may or may not be executed; or the error with which the
-  ///     session was lost.
+  /// \throws error{exec_errc::cancelled} if the wait was cancelled; the request may or may not be executed. Otherwise
+  ///     the error that ended the session.
   awaitable<file_answer> answer(std::shared_ptr<sent> request) {
     while (!request->answered && !lost_) {
       const wait_result result = co_await request->came.wait();
@@ -45986,7 +46135,8 @@ class basic_file_requests {
   }
 
  private:
-  /// The room that is kept for requests that must not wait: requests to discard a file.
+  /// The part of `wire::file_window`, in bytes, that is kept free for requests that must not wait: requests to discard
+  /// a file.
   static constexpr std::size_t reserve = 16 * 1024;
 
   std::shared_ptr<sent> enqueue(frame_sink& sink, std::uint32_t number, bytes frame, bool is_counted) {
@@ -46051,8 +46201,9 @@ template <class = void>
 class basic_warden_files;
 using warden_files = basic_warden_files<>;
 
-/// The files in a sandbox that only a warden can reach. It has the operations and errors of `workspace_files`. A value
-/// type; the caller keeps it until its operations have completed.
+/// The files in a sandbox that this program reaches only through a warden, the helper program in the sandbox. It has
+/// the operations and errors of `workspace_files`. A value type; the caller keeps it until its operations have
+/// completed.
 template <class Unused>
 class basic_warden_files {
  public:
@@ -46121,7 +46272,8 @@ class basic_warden_files {
   static constexpr std::uint8_t yes_byte = 1;
   static constexpr std::uint32_t folder_mode = 0755;
 
-  /// A reader for the values of a reply. A guest may have forged them, so they are checked.
+  /// A reader for the values of a reply. A guest (code in the sandbox) may have forged the values, so this class checks
+  /// them.
   class values_of {
    public:
     explicit values_of(bytes_view values) : frame_(wire::frame_type::reply, 0, values), reader_(frame_) {}
@@ -46181,7 +46333,8 @@ class basic_warden_files {
   std::string path_;
 };
 
-/// The entries of a directory, as they arrive. If a limit is exceeded, the entries are discarded and an error is kept.
+/// The entries of a directory, as they arrive from the warden. If a limit is exceeded, this object discards the entries
+/// and keeps an error, which `entries` throws.
 template <class Unused>
 class basic_warden_files<Unused>::listing final : public reply_data_sink {
  public:
@@ -46242,7 +46395,7 @@ class basic_warden_files<Unused>::writing {
     try {
       files_.requests_->send_now(*files_.sink_, number_,
                                  wire::frame_writer(wire::frame_type::write_abort, number_).take());
-    } catch (const std::bad_alloc&) {  // without memory, the file is discarded at the end of the session
+    } catch (const std::bad_alloc&) {  // no memory for the request: the file is discarded when the session ends
     }
   }
 
@@ -46305,7 +46458,7 @@ class basic_warden_files<Unused>::writing {
   std::deque<std::shared_ptr<file_requests::sent>> sent_;
 };
 
-/// A file that is being read. Each piece is requested before the piece before it is used.
+/// A file that is being read. Requests the next piece before it returns the current one.
 template <class Unused>
 class basic_warden_files<Unused>::reading {
  public:
@@ -46514,29 +46667,29 @@ class warden_settings {
   /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind,
   /// reason and advice of the result. May be empty.
   std::function<void(command_result&)> explain_end;
-  /// The maximum time without a message from the host, after which the warden ends everything. Zero, the default, means
-  /// no maximum.
+  /// The maximum time without a ping from this program, after which the warden ends everything. This program pings
+  /// three times as often. Zero, the default, means no maximum.
   std::chrono::milliseconds lease{0};
   /// The interval between pings of the warden while commands or requests are under way. If nothing has arrived from the
-  /// warden when the next ping is due, `silent` is called: the warden may be stopped, or its machine too busy. Zero,
+  /// warden when the next ping is due, `silent` is called: the warden may be suspended, or its machine too busy. Zero,
   /// the default, means no pings.
   std::chrono::milliseconds heartbeat{0};
   /// The name of the sandbox for error messages, for example `the container x`. Leave it empty if the errors of the
   /// stream already name the sandbox.
-  std::string place;
+  std::string peer_name;
   /// A function that is called if the warden does not answer pings, on the session's executor. It may call
   /// `warden_session::lose` to end the session. If it does not, pings continue.
   std::function<void()> silent;
   /// The time in which the warden must report the end of a command after the command's time limit, grace period and
   /// linger time. Default 2 s; zero means no limit.
   ///
-  /// If the warden is late, this program requests the end of the command and calls `rouse`, for the grace period and
-  /// `running_command::end_patience` (three times as long if the warden was never found stopped). If the command still
-  /// has not ended, `end_all` is called and the session is lost. Without `end_all`, the command fails with
-  /// error{exec_errc::provider_lost}.
+  /// If the warden is late, this program requests the end of the command and calls `rouse` repeatedly. It continues for
+  /// the grace period and `running_command::end_patience`, or three times as long if `rouse` has never returned true.
+  /// If the command still has not ended, `end_all` is called and the session is lost. Without `end_all`, the command
+  /// fails with error{exec_errc::provider_lost}.
   std::chrono::milliseconds report_timeout{std::chrono::seconds(2)};
-  /// A function that continues the warden if a signal has stopped it. Returns true if the warden was stopped. Called on
-  /// the session's executor.
+  /// A function that resumes the warden if a signal such as SIGSTOP has suspended it. Returns true if the warden was
+  /// suspended. Called on the session's executor.
   std::function<bool()> rouse;
   /// A function that kills the warden and everything that the warden has started. Called on the session's executor.
   std::function<void()> end_all;
@@ -46630,7 +46783,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
 
   const wire::hello& hello() const noexcept { return *hello_; }
 
-  /// Closes the link. The warden then ends all commands and exits.
+  /// Closes the link (the connection to the warden). The warden then ends all commands and exits.
   void disconnect() noexcept { lose(closed_); }
 
   void lose(const error& reason) noexcept override {
@@ -46655,7 +46808,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
 
   /// Ends every command, and waits for their ends.
   /// \throws error{exec_errc::provider_lost} if a command has not ended within the grace period and
-  ///     `running_command::end_patience`. The link is then closed.
+  ///     `running_command::end_patience`. The link (the connection to the warden) is then closed.
   awaitable<void> close() override { return end_all(self_of(*this)); }
 
   void send(bytes frame) override {
@@ -46773,7 +46926,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     watch_heart();
     try {
       link_->send(std::move(frame), std::span<const int>(descriptors.data(), count));
-    } catch (...) {  // the warden never receives the frame
+    } catch (...) {  // the frame was not sent
       jobs_.erase(job);
       throw;
     }
@@ -46807,7 +46960,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       isolation.set(isolation_kind::system_calls,
                     refuses ? "no limits for other processes, no tracing" : "no limits for other processes");
     }
-    // otherwise the host runs on another machine, where guests have no access to its memory
+    // without descriptors, this program may run on another machine, where guests have no access to its memory
     if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));
     set_isolation(std::make_shared<const isolation_report>(std::move(isolation)));
   }
@@ -46823,7 +46976,8 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     return "readable";
   }
 
-  /// Returns the `spawn` flags that protect the warden and its supervisors from a guest.
+  /// Returns the `spawn` flags that protect the warden and its supervisors (the processes that start commands) from a
+  /// guest (code in the sandbox).
   std::uint32_t guard_flags() const noexcept {
     std::uint32_t flags = 0;
     if (settings_.landlock >= 6 && hello_->can(wire::capability_scope))
@@ -46888,8 +47042,8 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   }
 
   void link_lost(const error& reason) override {
-    if (settings_.place.empty()) return lose(reason);
-    lose(error(exec_errc::provider_lost, "lost " + settings_.place + ": " + reason.what(), reason.cause()));
+    if (settings_.peer_name.empty()) return lose(reason);
+    lose(error(exec_errc::provider_lost, "lost " + settings_.peer_name + ": " + reason.what(), reason.cause()));
   }
 
   void fail_all(const error& reason) noexcept {
@@ -46902,7 +47056,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     for (const auto& [job, running] : jobs) {
       try {
         running->command().lose(reason);
-      } catch (const std::bad_alloc&) {  // without memory, the output so far is lost
+      } catch (const std::bad_alloc&) {  // no memory: the output so far is lost
         running->command().lose_quietly(reason);
       }
     }
@@ -46938,12 +47092,12 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   asio::steady_timer greeted_;
   asio::steady_timer lease_;
   asio::steady_timer heartbeat_;
-  bool beats_ = false;      // true while the time until the next ping runs
+  bool beats_ = false;      // true while `heartbeat_` waits for the time of the next ping
   bool is_silent_ = false;  // true if no frame has arrived since the last ping
   std::optional<wire::hello> hello_;
   std::optional<error> lost_;
   const error closed_{exec_errc::environment_closed,
-                      "the environment is closed"};  // made early: memory may be exhausted later
+                      "the environment is closed"};  // made now, because memory may be exhausted later
   std::uint32_t last_job_ = 0;
   std::unordered_map<std::uint32_t, std::shared_ptr<warden_command>> jobs_;
 };
@@ -47260,7 +47414,7 @@ inline bool drop_newest_turn(std::vector<chat_message>& messages, std::size_t ke
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The messages that a session sends to its model. It marks the messages that are never removed. A value type.
+/// The messages that an `agent_session` sends to its model. It marks the messages that are never removed. A value type.
 class conversation {
  public:
   conversation() = default;
@@ -47356,7 +47510,7 @@ class conversation {
 #include <string_view>
 #include <vector>
 
-// Texts that a session itself sends to the model, in messages of the system and of the user.
+// Texts that an `agent_session` itself sends to the model, in messages of the system and of the user.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -47420,12 +47574,13 @@ inline std::string turns_left_prompt(std::size_t left) {
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The tools of a session, and their descriptions for the model.
+/// The tools of an `agent_session`, and their descriptions for the model.
 class session_tools {
  public:
   explicit session_tools(std::vector<tools::any_tool> tools) : tools_(std::move(tools)) {}
@@ -47435,7 +47590,8 @@ class session_tools {
   /// Makes the descriptions of all tools. Adds the tool `finish` before, if the agent needs it. A later call does
   /// nothing unless a tool was added since.
   /// \param environment  the environment in which `finish` works. It must outlive this object.
-  /// \throws error{exec_errc::invalid_argument} if two tools have the same name.
+  /// \throws error{exec_errc::invalid_argument} if two tools have the same name, or if a name does not match
+  ///     `[A-Za-z0-9_-]{1,64}`.
   void prepare(const agent& who, any_environment& environment) {
     if (descriptions_ && descriptions_->size() == tools_.size()) return;
     const bool has_end =
@@ -47443,6 +47599,9 @@ class session_tools {
     if (!has_end && !who.is_text_finish()) tools_.emplace_back(tools::finish(environment));
     std::vector<chat_tool> list;
     for (const tools::any_tool& each : tools_) {
+      if (!is_name_for_models(each.name()))
+        throw error(exec_errc::invalid_argument, "session: models cannot call a tool named \"" + one_line(each.name()) +
+                                                     "\"; use 1 to 64 letters, digits, underscores and dashes");
       for (const chat_tool& other : list)
         if (other.name() == each.name())
           throw error(exec_errc::invalid_argument, "session: two tools are called \"" + one_line(each.name()) + "\"");
@@ -47456,6 +47615,13 @@ class session_tools {
   const std::shared_ptr<const std::vector<chat_tool>>& descriptions() const noexcept { return descriptions_; }
 
  private:
+  /// Returns true if the chat completions API accepts the name of a tool.
+  static bool is_name_for_models(std::string_view name) {
+    return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    });
+  }
+
   std::vector<tools::any_tool> tools_;
   std::shared_ptr<const std::vector<chat_tool>> descriptions_;
 };
@@ -47510,7 +47676,7 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
   co_return saved;
 }
 
-/// Copies files of the workspace to a directory of the host. Failures of single files are in the report.
+/// Copies files of the workspace to a directory of the host. Failures of single files are in the result.
 /// \throws error{exec_errc::cancelled}, error{exec_errc::provider_lost}, error{exec_errc::environment_closed}.
 template <class = void>
 awaitable<transfer_result> save_files(any_environment& environment, std::vector<std::string> paths,
@@ -47577,7 +47743,7 @@ awaitable<transfer_result> save_workspace(any_environment& environment, std::fil
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The files that a session copies between the host and its environment.
+/// The files that an `agent_session` copies between the host and its environment.
 class workspace_exchange {
  public:
   void input(file_set set) { inputs_ = std::move(set); }
@@ -47692,7 +47858,8 @@ template <class = void>
 class basic_compacting_model;
 using compacting_model = basic_compacting_model<>;
 
-/// The model of one run of a session, with a wrapper that shortens the conversation if it exceeds the model's context.
+/// The model of one run of an `agent_session`, with a wrapper that shortens the conversation if it exceeds the model's
+/// context.
 /// \par Lifetime  the state of the session and the result must outlive this object.
 template <class>
 class basic_compacting_model {
@@ -48042,7 +48209,7 @@ class round_call {
 };
 
 /// The execution of the tool calls of one turn. Every failure becomes a result for the model, except two kinds of
-/// failure that end the session: a cancellation, and an environment that is lost or closed.
+/// failure that end the session's run: a cancellation, and an environment that is lost or closed.
 class tool_round {
  public:
   tool_round(std::vector<tools::any_tool>& tools, const agent_listener& listener, agent_result& result,
@@ -48234,8 +48401,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// Converts the results of tool calls to messages, and detects a model that repeats the same invalid call.
 class tool_answers {
  public:
-  /// Returns one message for each call, in the order of the calls. The message for a call that was interrupted states
-  /// this.
+  /// Returns one message for each call, in the order of the calls. If a call has no result, because its execution was
+  /// interrupted, the message states this.
   std::vector<chat_message> messages(const std::vector<round_call>& calls) {
     std::vector<chat_message> answers;
     std::size_t images = 0;
@@ -48301,8 +48468,8 @@ template <class = void>
 class basic_agent_loop;
 using agent_loop = basic_agent_loop<>;
 
-/// One run of a session. Each turn sends the conversation to the model, executes the tool calls of its answer, and adds
-/// their results to the conversation.
+/// One run of an `agent_session`. Each turn sends the conversation to the model, executes the tool calls of its answer,
+/// and adds their results to the conversation.
 /// \par Lifetime  the state of the session must outlive this object.
 template <class>
 class basic_agent_loop {
@@ -50367,8 +50534,8 @@ class http_pool {
  private:
   friend class http_lease;
 
-  /// A request that waits for one of the limited slots. The pool may grant the slot at any time, also while the request
-  /// is being cancelled; the destructor then frees the slot.
+  /// A request that waits for a slot: the permission to use one of the `settings().connections()` connections. The pool
+  /// may grant the slot at any time, also while the request is being cancelled; the destructor then frees the slot.
   class waiter {
    public:
     explicit waiter(http_pool& pool) : pool_(pool), changed_(pool.executor_) { pool_.waiters_.push_back(this); }
@@ -50376,7 +50543,7 @@ class http_pool {
     waiter& operator=(const waiter&) = delete;
     ~waiter() {
       std::erase(pool_.waiters_, this);
-      if (granted_) pool_.free_place();
+      if (granted_) pool_.free_slot();
     }
     void grant() noexcept {
       granted_ = true;
@@ -50394,17 +50561,17 @@ class http_pool {
     bool granted_ = false;
   };
 
-  void free_place() noexcept {
-    --places_;
+  void free_slot() noexcept {
+    --slots_;
     if (closed_ || waiters_.empty()) return;
     const auto next =
         std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* entry) { return !entry->granted(); });
     if (next == waiters_.end()) return;
-    ++places_;
+    ++slots_;
     (*next)->grant();
   }
 
-  static awaitable<void> wait_for_place(std::shared_ptr<http_pool> self) {
+  static awaitable<void> wait_for_slot(std::shared_ptr<http_pool> self) {
     waiter mine(*self);
     while (!mine.granted() && !self->closed_) {
       co_await mine.changed().wait();
@@ -50440,7 +50607,7 @@ class http_pool {
   std::vector<std::unique_ptr<http_connection>> idle_;
   std::vector<http_connection*> lent_;
   std::vector<waiter*> waiters_;
-  std::size_t places_ = 0;
+  std::size_t slots_ = 0;
   bool closed_ = false;
 };
 
@@ -50497,7 +50664,7 @@ class http_lease {
     return std::move(connection_);
   }
   void leave() noexcept {
-    if (pool_) std::exchange(pool_, nullptr)->free_place();
+    if (pool_) std::exchange(pool_, nullptr)->free_slot();
   }
 
   std::shared_ptr<http_pool> pool_;
@@ -50508,17 +50675,17 @@ class http_lease {
 inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit,
                                               bool fresh) {
   if (self->closed_) throw self->closed_error();
-  if (self->places_ < self->settings_.connections()) {
-    ++self->places_;
+  if (self->slots_ < self->settings_.connections()) {
+    ++self->slots_;
   } else {
-    co_await wait_for_place(self);
+    co_await wait_for_slot(self);
   }
   http_lease lent(self);
   if (self->closed_) throw self->closed_error();
   if (!fresh) lent.connection_ = self->take_idle();
   lent.reused_ = lent.connection_ != nullptr;
   if (!lent.connection_) {
-    while (!self->idle_.empty() && self->idle_.size() + self->places_ > self->settings_.connections())
+    while (!self->idle_.empty() && self->idle_.size() + self->slots_ > self->settings_.connections())
       self->idle_.erase(self->idle_.begin());
     byte_stream stream = co_await self->peer_.connect(self->executor_, limit);
     if (self->closed_) throw self->closed_error();
@@ -50552,8 +50719,8 @@ inline void append_fields(std::string& text, const http_fields& fields) {
 }
 
 /// Returns the serialized head of a request, including the empty line after it.
-/// \throws error{exec_errc::invalid_argument} if the method or the target is invalid. They therefore cannot add lines
-///     to the head.
+/// \throws error{exec_errc::invalid_argument} if the method or the target is invalid, so that neither can add lines to
+///     the head.
 /// \par Source  RFC 9112, 3.
 inline std::string http_head_text(const http_request_head& head) {
   if (!detail::is_token(head.method) || !detail::is_target(head.target))
@@ -51409,8 +51576,9 @@ namespace detail {
 /// The handling of SIGINT and SIGTERM while `run` works. The destructor restores the program's own handlers.
 class ending_signals {
  public:
-  /// Adds both signals to a set, except a signal that the program ignores. When a signal arrives, the kernel resets it
-  /// to its default action. So a second signal ends the program even if the event loop is blocked.
+  /// Adds SIGINT and SIGTERM to a signal set, except a signal that the program ignores. When a signal arrives, the
+  /// kernel resets the action of this signal to the default. So a second signal ends the program even if the event loop
+  /// is blocked.
   void add_to(asio::signal_set& set) {
     for (each& entry : all_) {
       ::sigaction(entry.number, nullptr, &entry.before);
@@ -51418,7 +51586,8 @@ class ending_signals {
       set.add(entry.number);
       struct sigaction now {};
       ::sigaction(entry.number, nullptr, &now);
-      // Another signal set of the program handles this signal already, so its action is not changed here.
+      // Asio's handler was installed before: another signal set of the program uses this signal, so the action is not
+      // changed.
       if (is_handler(entry.before, now.sa_handler)) continue;
       entry.is_replaced = !is_handler(entry.before, SIG_DFL);
       now.sa_flags |= static_cast<int>(SA_RESETHAND);
@@ -51561,9 +51730,9 @@ using cofferdam::detail::texts_at;
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 // Returns the folder of the docker command's configuration: DOCKER_CONFIG if it is set, otherwise ~/.docker. Returns an
-// empty text if there is no home.
+// empty text if DOCKER_CONFIG is not set and the user has no home directory.
 inline std::string config_folder(const host_view& host) {
-  std::string folder = host.said("DOCKER_CONFIG");
+  std::string folder = host.value("DOCKER_CONFIG");
   if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
   return folder;
 }
@@ -51634,7 +51803,8 @@ class daemon_location {
     return location;
   }
 
-  /// Makes the location of a port on another machine. `parse_daemon_address` documents and checks the parts.
+  /// Makes the location of a port on another machine. The parts are not checked; `parse_daemon_address` documents their
+  /// form.
   static daemon_location at_host(daemon_transport transport, std::string host,
                                  std::optional<std::uint16_t> port = std::nullopt) {
     daemon_location location(transport);
@@ -51872,11 +52042,11 @@ class daemon_search {
       : candidates_(std::move(candidates)), tried_(std::move(tried)) {}
 
   /// Returns the addresses to try, in order; at least one. If a daemon was selected, this is its address. Otherwise
-  /// these are the usual sockets that exist, or `default_socket` if none exists.
+  /// these are those of the usual sockets (see `find_daemon`) that exist, or `default_socket` if none exists.
   const std::vector<daemon_location>& candidates() const noexcept { return candidates_; }
 
-  /// Returns the sources that were checked, in order, for an error message. An element is a text such as `DOCKER_HOST
-  /// is not set`.
+  /// Returns the sources of the daemon's address that were checked, in order, for an error message. An element is a
+  /// text such as `DOCKER_HOST is not set`.
   const std::vector<std::string>& tried() const noexcept { return tried_; }
 
  private:
@@ -51894,10 +52064,10 @@ class daemon_finder {
     config_ = read_config(host_);
     if (!choice_.address().empty()) return one(with_tls(parse_daemon_address(choice_.address()), "the options"));
     if (!choice_.context().empty()) return named_context(choice_.context(), "the options");
-    if (const std::string address = host_.said("DOCKER_HOST"); !address.empty())
+    if (const std::string address = host_.value("DOCKER_HOST"); !address.empty())
       return one(with_tls(parse_daemon_address(address, "DOCKER_HOST"), "DOCKER_HOST"));
     tried_.push_back("DOCKER_HOST is not set");
-    if (const std::string context_name = host_.said("DOCKER_CONTEXT"); !context_name.empty())
+    if (const std::string context_name = host_.value("DOCKER_CONTEXT"); !context_name.empty())
       return named_context(context_name, "DOCKER_CONTEXT");
     tried_.push_back("DOCKER_CONTEXT is not set");
     if (config_)
@@ -51934,7 +52104,7 @@ class daemon_finder {
   }
 
   std::vector<std::string> usual_paths() const {
-    std::string runtime = host_.said("XDG_RUNTIME_DIR");
+    std::string runtime = host_.value("XDG_RUNTIME_DIR");
     if (runtime.empty()) runtime = "/run/user/" + std::to_string(host_.user_id());
     std::vector<std::string> paths;
     paths.emplace_back(default_socket);
@@ -51977,16 +52147,17 @@ class daemon_finder {
     return one(std::move(location));
   }
 
-  // Switches an address to TLS if the options or the variables require it. As for the docker command, any value of a
-  // variable counts as yes, even "0". The docker command uses TLS without verification for some variables; this library
-  // always verifies, because only the program may switch that off, not a variable.
+  // Switches an address to TLS if `daemon_choice` or an environment variable (DOCKER_TLS_VERIFY, DOCKER_TLS,
+  // DOCKER_CERT_PATH) requires it. As for the docker command, any value of such a variable means yes, even "0". The
+  // docker command does not verify the daemon's certificate if only DOCKER_TLS is set; this library does, because an
+  // environment variable must not switch the verification off.
   daemon_location with_tls(daemon_location location, const std::string& said_by) const {
     const bool is_tls = location.transport() == daemon_transport::tls;
     if (!is_tls && location.transport() != daemon_transport::tcp) return location;
-    const std::string cert_path = host_.said("DOCKER_CERT_PATH");
+    const std::string cert_path = host_.value("DOCKER_CERT_PATH");
     const bool named = !choice_.tls_folder().empty() || !cert_path.empty();
-    if (!is_tls && !named && choice_.verifies() && host_.said("DOCKER_TLS_VERIFY").empty() &&
-        host_.said("DOCKER_TLS").empty())
+    if (!is_tls && !named && choice_.verifies() && host_.value("DOCKER_TLS_VERIFY").empty() &&
+        host_.value("DOCKER_TLS").empty())
       return location;
     const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder()
                                : cert_path.empty()           ? folder_
@@ -52159,8 +52330,8 @@ class image_name {
   /// Returns the registry and the path, such as `docker.io/library/busybox`; empty for an id.
   std::string repository() const { return is_id() ? std::string() : registry_ + "/" + path_; }
 
-  /// Returns the complete name, for the daemon and as a key. Different spellings of the same name result in the same
-  /// text.
+  /// Returns the complete name, for requests to the daemon and as a key of caches. Different spellings of the same name
+  /// result in the same text.
   std::string text() const {
     if (is_id()) return digest_;
     std::string name = repository();
@@ -52311,9 +52482,9 @@ class stream_piece {
   std::string_view content_;
 };
 
-/// A parser of the stream of a container or an exec without a terminal. It does no I/O: the caller passes received
-/// bytes to `next`. It stores only the head of a frame (8 bytes), and returns the content of a frame in the pieces in
-/// which it was received.
+/// A parser of the output stream of a container or an exec without a terminal. It does no I/O: the caller passes
+/// received bytes to `next`. It stores only the head of a frame (8 bytes), and returns the content of a frame in the
+/// pieces in which it was received.
 ///
 /// ```
 /// frame = channel(1) zero(3) length(4, big-endian) content(length)      ; a length of 0 is allowed
@@ -52346,10 +52517,10 @@ class multiplexed_stream {
     return std::nullopt;
   }
 
-  /// Returns true if the stream is between two frames, so that it may end here.
+  /// Returns true if the stream is between two frames, so that it may end at this point.
   bool may_end() const noexcept { return left_ == 0 && have_ == 0; }
 
-  /// Checks that the stream may end here. Call this when it has ended.
+  /// Checks that the stream may end at this point. Call this when the stream has ended.
   /// \throws error{exec_errc::provider_lost} if the stream ended inside a frame. An end between two frames does not
   ///     prove that the program has succeeded.
   void finish() const {
@@ -52399,14 +52570,15 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 /// for an error message. Models `coroutine_stream`.
 class attached_stream {
  public:
-  /// Makes a stream from a connection of an attach or an exec.
-  /// \param whose  a description for error messages, such as `the container x (unix:///var/run/docker.sock)`.
+  /// Makes a stream from the connection that a call "attach to a container" or "start an exec" has opened.
+  /// \param whose  a description of the program for error messages, such as `the container x
+  ///               (unix:///var/run/docker.sock)`.
   attached_stream(byte_stream raw, std::string whose)
       : raw_(std::move(raw)), state_(std::make_unique<state>()), whose_(std::move(whose)) {}
 
   /// Reads some bytes of the program's standard output.
   /// \throws error{exec_errc::provider_lost} if the connection fails, and also at the end of the stream, because the
-  ///     programs that use this class do not end by themselves.
+  ///     programs whose streams these are (a warden or `lease_script`) do not end by themselves.
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
     try {
       const std::size_t got = co_await next_output(into);
@@ -52569,8 +52741,8 @@ inline std::string shown_message(std::string_view text) {
 
 inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// The error code and the advice for a daemon's message. The message is examined in addition to the status, because
-// Podman sends status 500 where Docker sends a specific status.
+// The error code and the advice for a daemon's error message. The message is examined in addition to the HTTP status,
+// because Podman sends status 500 where Docker sends a specific status.
 struct api_verdict {
   exec_errc code;
   const char* advice;
@@ -52645,13 +52817,13 @@ inline std::string api_message(std::string_view body) {
   return std::string(message.empty() ? detail::text_at(*object, "cause") : message);
 }
 
-/// Returns the exception for an error response. Its message contains the call, the daemon, the status, the daemon's
-/// message (quoted, escaped, without passwords) and advice.
-/// \param status  100 to 599; becomes the `cause()`, in `http_status_category()`.
-/// \param body    JSON, other text, or empty; at most 64 KiB.
+/// Returns the exception for an error response of the daemon. The exception's message contains the call, the daemon,
+/// the HTTP status, the daemon's message (quoted, escaped, without passwords) and advice.
+/// \param status  the HTTP status, 100 to 599; becomes the `cause()`, in `http_status_category()`.
+/// \param body    the body of the response: JSON, other text, or empty; at most 64 KiB.
 /// \par Errors    error{exec_errc::not_found, already_exists, permission_denied, invalid_argument, unsupported};
 ///                error{exec_errc::io_error} if the disk is full; error{exec_errc::provider_lost} if the container does
-///                not exist any more or is stopped; error{exec_errc::provider_failed} otherwise.
+///                not exist any more or has ended; error{exec_errc::provider_failed} otherwise.
 /// \par Source    Engine API, the responses of each call; messages of real daemons.
 inline error api_error(unsigned status, std::string_view body, const api_call& call) {
   const std::string message = api_message(body);
@@ -52671,7 +52843,7 @@ inline error stream_error(std::string_view message, const api_call& call) {
 /// Makes the error for a failed connection to a daemon.
 /// \param cause    the error of the operating system, which determines the advice.
 /// \param address  the daemon's address.
-/// \param tried    the sources that were checked, from `daemon_search::tried()`.
+/// \param tried    the sources of the daemon's address that were checked, from `daemon_search::tried()`.
 inline error connect_error(std::error_code cause, std::string_view address,
                            const std::vector<std::string>& tried = {}) {
   std::string text = "docker: cannot connect to " + std::string(address) + ": ";
@@ -52768,8 +52940,8 @@ class ping_answer {
     }
   }
 
-  /// Returns the newest API version that the daemon supports. No value if the response contains none, as for a server
-  /// that is not a Docker daemon.
+  /// Returns the newest API version that the daemon supports. No value if the response contains no version, as for a
+  /// server that is not a Docker daemon.
   const std::optional<api_version>& version() const noexcept { return version_; }
   /// Returns the operating system of the daemon's containers: `linux` or `windows`; empty if the response does not
   /// contain it.
@@ -52795,7 +52967,7 @@ class ping_answer {
 /// \param address         the daemon's address, for error messages.
 /// \param pinned_version  the value of DOCKER_API_VERSION. If it is not empty, exactly this version is used.
 /// \throws                error{exec_errc::unsupported} if the daemon is too old or runs Windows containers;
-///                        error{exec_errc::provider_failed} if it is not a Docker daemon;
+///                        error{exec_errc::provider_failed} if the server is not a Docker daemon;
 ///                        error{exec_errc::invalid_argument} if DOCKER_API_VERSION is invalid or not supported.
 inline api_version negotiate(const ping_answer& ping, std::string_view address, std::string_view pinned_version = {}) {
   const std::string daemon = "docker: the daemon at " + std::string(address);
@@ -52878,7 +53050,7 @@ class ssh_process {
   }
 
   /// Returns the process's error output so far, as one line.
-  std::string said() const {
+  std::string stderr_text() const {
     char text[2048];
     ssize_t got = 0;
     do {
@@ -52912,7 +53084,7 @@ class ssh_stream final : public byte_stream::implementation {
 
  private:
   error ended() const {
-    const std::string stderr_text = process_.said();
+    const std::string stderr_text = process_.stderr_text();
     return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ + " said a word: " +
                                           (stderr_text.empty() ? std::string("it gives no reason") : stderr_text) +
                                           "; try: ssh HOST docker system dial-stdio");
@@ -52934,10 +53106,10 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) cofferdam::detail::set_nonblocking(*ours);
   spawn_request request;
   request.words = ssh_words(where);
-  // The process gets all variables of the user: it needs HOME, the address of the ssh agent, and PATH for programs in
-  // its configuration.
+  // ssh gets all environment variables of this process, because it needs HOME, the address of the ssh agent, and PATH
+  // for programs that its configuration names.
   request.variables = host.settings();
-  const std::string path = host.said("PATH");
+  const std::string path = host.value("PATH");
   request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));
   request.input = in.read_end.get();
   request.output = out.write_end.get();
@@ -52955,8 +53127,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   out.read_end.release();
   writable.assign(in.write_end.get());
   in.write_end.release();
-  byte_stream inner =
-      cofferdam::detail::make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
+  byte_stream inner = make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
   return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
 }
 
@@ -53006,11 +53177,12 @@ inline cofferdam::detail::connector connector_for(const daemon_location& where, 
   return cofferdam::detail::tls_connector(where.host(), where.port(), settings);
 }
 
-/// A client of one daemon, with an agreed API version. All calls must be made on one executor, and many calls may be
-/// under way at once.
+/// A client of one daemon. It uses the API version on which it has agreed with the daemon. All calls must be made on
+/// one executor, and many calls may be under way at once.
 class engine {
  public:
-  /// Connects to the first usable daemon of the candidates, and agrees on an API version.
+  /// Connects to the first usable daemon among the addresses that `find_daemon` returns, and agrees with it on an API
+  /// version.
   /// \throws error{exec_errc::provider_failed, permission_denied, unsupported} if there is no usable daemon. The
   ///     message contains the addresses that were tried, and advice.
   static awaitable<std::shared_ptr<engine>> connect(asio::any_io_executor executor, daemon_choice choice,
@@ -53020,7 +53192,7 @@ class engine {
     for (const daemon_location& where : search.candidates()) {
       try {
         auto candidate = std::make_shared<engine>(executor, where, host);
-        co_await candidate->meet(host.said("DOCKER_API_VERSION"));
+        co_await candidate->meet(host.value("DOCKER_API_VERSION"));
         co_return candidate;
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;
@@ -53044,7 +53216,7 @@ class engine {
   /// Returns a description of a container for error messages.
   std::string container(const std::string& name) const { return "the container " + name + " (" + address() + ")"; }
   engine_kind kind() const noexcept { return kind_; }
-  /// Returns true if the daemon prefers BuildKit for builds, according to its response to the ping.
+  /// Returns true if the daemon prefers BuildKit for builds, according to its response to `GET /_ping`.
   bool prefers_buildkit() const noexcept { return prefers_buildkit_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
@@ -53055,7 +53227,8 @@ class engine {
     return api_call(std::move(doing), std::move(subject), address());
   }
 
-  /// Makes a request for a path, with the prefix of the agreed API version and the configured header fields.
+  /// Makes a request for a path, with the prefix of the agreed API version and the header fields of Docker's
+  /// configuration (HttpHeaders).
   http_request request(std::string method, std::string_view path) const {
     http_request result(std::move(method), where_base() + version_.path_prefix() + std::string(path));
     for (const auto& [name, value] : where_.headers()) result.field(name, value);
@@ -53089,8 +53262,8 @@ class engine {
     return parse_object(answer.text(), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   }
 
-  /// Sends a request, and returns the exchange when the head of the response has arrived. The caller reads the body in
-  /// pieces.
+  /// Sends a request, and returns when the head of the response has arrived. The caller reads the body in pieces from
+  /// the returned object.
   /// \throws the errors of `ask`.
   awaitable<cofferdam::detail::http_exchange> stream(http_request what, api_call doing,
                                                      cofferdam::detail::http_limits limits) {
@@ -53192,28 +53365,31 @@ class engine {
 #include <vector>
 
 // Shell scripts that run and signal commands on behalf of another program, such as a container daemon, that starts
-// processes but reports little about them. A script around each command reports the start and the end of the command.
+// processes but reports little about them. A script around each command (`exec_script`) reports the start and the end
+// of the command.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The script that runs one command. It runs the command as the child of a child process, and reports the start and the
-/// end by marks in both outputs. A mark is needed because a status above 128 alone does not show whether a signal ended
-/// the command. When the command has ended, the script kills the remaining processes of its session, because they would
-/// keep the output open.
+/// The script that runs one command. It runs the command as the child of a child process, and reports the command's
+/// start and end by marks (short texts) in both outputs. A mark also contains whether a signal ended the command,
+/// because an exit status above 128 alone does not show this. When the command has ended, the script kills the
+/// remaining processes of the command's session, because they would keep the output open.
 ///
 /// The arguments:
 /// * $1: the text that begins every mark.
 /// * $2: the working directory.
-/// * $3: rows and columns of the terminal, or empty. If there is a third word, the script stays around a command with a
-///   terminal, as it does without a terminal. Otherwise the command replaces the script, and only the daemon can report
-///   the end.
-/// * $4: the time in seconds for which remaining processes may continue.
-/// * $5: not empty if the following arguments are escaped by `escaped_word`.
-/// * $6: the number of variables. The variables follow, as `NAME=value`, and then the command's words.
+/// * $3: the rows and columns of the terminal, or empty. If a third word follows them, the script waits for the end of
+///   the command, as it does without a terminal. Otherwise a command with a terminal replaces the script (exec), and
+///   only the daemon can report the end of the command.
+/// * $4: the time in seconds for which remaining processes may continue after the end of the command.
+/// * $5: not empty if the arguments after $6 are escaped by `escaped_word`.
+/// * $6: the number of environment variables that the script sets. These variables follow, as `NAME=value`, and then
+///   the program and the arguments of the command.
 ///
-/// A shell reads a file byte by byte, so the script uses grep, if it exists, to select the processes to check. A shell
-/// prints the name of the signal that killed a command, except for SIGINT and SIGPIPE; the script uses this to
-/// recognize signals. The script ignores SIGTERM to its process group, which is meant for the command alone.
+/// A shell reads a file byte by byte. Therefore the script uses grep, if it exists, to find the processes of the
+/// session in /proc. A shell prints the name of the signal that killed a command, except for SIGINT and SIGPIPE; the
+/// script uses this text to recognize that a signal ended the command. The script ignores SIGTERM to its process group,
+/// which is meant for the command alone.
 ///
 /// ```
 /// mark = the mark's text (b pid | e status , signaled , oom | f reason) ;
@@ -53270,16 +53446,17 @@ esac; fi ;; esac
 _ct "e$_cs,$_cx,$_cy"
 exit $_cs)sh";
 
-/// The script that sends a signal to the processes of one command. It exits with 0 if all of them could be signalled;
-/// for $3 = a, if none of them is left.
+/// The script that sends a signal to the processes of one command. It exits with 0 if all of the processes could be
+/// signalled. With $3 = a, it repeats the signal, and exits with 0 if none of the processes is left.
 ///
 /// The arguments:
 /// * $1: the signal.
 /// * $2: the process id of `exec_script`.
-/// * $3: the processes to signal. g: the process group without the two processes of the script. s: the session without
-///   the two processes of the script. t: the session of a terminal, whose first process is the command. a: the whole
-///   session, and all processes with $4 in their environment.
-/// * $4: the variable that identifies the processes of the command.
+/// * $3: the processes to signal. g: the process group of the script, without the script and the child process through
+///   which it runs the command. s: the session of the script, without the same two processes. t: the session of a
+///   terminal, whose first process is the command. a: the whole session, and all processes with $4 in their
+///   environment.
+/// * $4: the environment variable that identifies the processes of the command, as `NAME=value`.
 inline constexpr std::string_view signal_script = R"sh(_cn=0
 while _cl=; for _cf in /proc/[0-9]*/stat; do { read -r _cx <"$_cf"; } 2>/dev/null || continue
 _ci=${_cx%% *}; _cs=$1 _cp=$2 _ch=$3 _ct=$4; set -- ${_cx##*') '}
@@ -53299,7 +53476,8 @@ done
 [ "$_cl" ]; do kill "-$1" $_cl 2>/dev/null || _cn=$((_cn+50))
 [ "$3" = a ] && [ $_cn -lt 150 ] || break; _cn=$((_cn+1)); done; [ $_cn -lt 50 ])sh";
 
-/// The content of a mark that `exec_script` writes into the outputs.
+/// The content of a mark (a short text) that `exec_script` writes into the outputs of a command to report its start or
+/// end.
 class exec_mark {
  public:
   enum class kind { begun, ended, failed };
@@ -53310,7 +53488,7 @@ class exec_mark {
   std::string reason;
 
   /// Parses the content of a mark. Returns no value if it is malformed.
-  /// \param text  the part between the constant text of the mark and the `;`.
+  /// \param text  the part between the text with which each mark begins and the `;`.
   static std::optional<exec_mark> parse(std::string_view text) {
     if (text.empty()) return std::nullopt;
     exec_mark mark;
@@ -53345,8 +53523,8 @@ class exec_mark {
   }
 };
 
-/// A parser that separates the marks in one output from the command's own output. It does no I/O, and buffers at most
-/// the length of a mark.
+/// A parser that separates the marks of `exec_script` in one output from the command's own output. It does no I/O, and
+/// buffers at most the length of a mark.
 class marked_output {
  public:
   /// Makes a parser.
@@ -53409,7 +53587,7 @@ class marked_output {
   bool in_mark_ = false;
 };
 
-/// Escapes a word for the `%b` format of the shell's `printf`. The result contains only ASCII characters.
+/// Escapes a text for the `%b` format of the shell's `printf`. The result contains only ASCII characters.
 inline std::string escaped_word(std::string_view word) {
   std::string all;
   for (const char c : word) {
@@ -53431,23 +53609,25 @@ inline std::string escaped_word(std::string_view word) {
 /// The way in which the end of a command with a terminal is detected.
 enum class terminal_end {
   told_by_daemon,  ///< the command replaces the script, and the daemon reports the end
-  marked,          ///< the script waits for the command, ends its remaining processes, and reports the end by marks
+  /// The script waits for the end of the command, ends the command's remaining processes, and reports the end by marks.
+  marked,
 };
 
-/// The arguments and variables with which a daemon starts `exec_script` for a command. JSON cannot contain text that is
-/// not UTF-8, so such words are escaped for the script.
+/// The arguments and environment variables with which a daemon starts `exec_script` for a command. The request to the
+/// daemon is JSON, which cannot contain text that is not UTF-8, so such text is escaped, and the script decodes it.
 class exec_order {
  public:
   /// Makes the arguments.
-  /// \param mark       as for `marked_output`.
-  /// \param size       the size of the command's terminal, if it has one.
-  /// \param linger     the time for which remaining processes may continue after the end of the command.
-  /// \param variables  `NAME=value`.
+  /// \param mark       the text with which each mark of the script begins.
+  /// \param size       the size of the command's terminal. No value means no terminal.
+  /// \param linger     the time for which remaining processes of the command's session may continue after the end of
+  ///                   the command.
+  /// \param variables  the environment variables, as `NAME=value`.
   /// \param ends       the way in which the end of a command with a terminal is detected.
   exec_order(const std::string& mark, const std::string& directory, const std::optional<terminal_size>& size,
              std::chrono::milliseconds linger, const std::vector<std::string>& variables,
              const std::vector<std::string>& command, terminal_end ends = terminal_end::told_by_daemon) {
-    std::vector<std::string> late;  // variables with a value that is not UTF-8, which the script sets
+    std::vector<std::string> late;  // variables that are not UTF-8; the script sets them
     for (const std::string& each : variables) (is_valid_utf8(each) ? variables_ : late).push_back(each);
     const bool escapes = !late.empty() || !std::all_of(command.begin(), command.end(),
                                                        [](const auto& one) { return is_valid_utf8(one); });
@@ -53467,22 +53647,22 @@ class exec_order {
   const std::vector<std::string>& words() const noexcept { return words_; }
   const std::vector<std::string>& variables() const noexcept { return variables_; }
 
-  /// Returns true if the words and variables are longer than Linux accepts for a program. The daemon would not report
-  /// this error.
+  /// Returns true if the arguments and environment variables are longer than Linux accepts for a program. This is
+  /// checked before the start, because the daemon would not report this error.
   bool is_too_long() const {
-    constexpr std::size_t most = std::size_t{2} * 1024 * 1024 - 64 * 1024;
+    constexpr std::size_t max_bytes = std::size_t{2} * 1024 * 1024 - 64 * 1024;
     std::size_t all = 0;
     for (const std::vector<std::string>* list : {&words_, &variables_})
       for (const std::string& each : *list) {
         all += each.size() + 1;
         if (each.size() >= command::max_string) return true;
       }
-    return all >= most;
+    return all >= max_bytes;
   }
 
-  /// Returns true if the script can set all variables with values that are not UTF-8. That requires names that are
-  /// valid in a shell.
-  /// \param variables  `NAME=value`.
+  /// Returns true if the script can set all those environment variables that are not UTF-8 and that the daemon
+  /// therefore cannot set. Their names must be valid in a shell.
+  /// \param variables  the environment variables, as `NAME=value`.
   static bool can_set(const std::vector<std::string>& variables) {
     return std::all_of(variables.begin(), variables.end(), [](const std::string& each) {
       return is_valid_utf8(each) || is_identifier(each.substr(0, each.find('=')));
@@ -53510,9 +53690,10 @@ class exec_order {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The first program of a container whose commands are execs. It keeps the container running while its standard input
-/// is open. If this library's connection to that input ends, the program ends, and the container ends with it. On the
-/// signal USR1, it kills all other processes of the container, and then writes a line as a confirmation.
+/// The first program of a container whose commands are Docker execs (processes that the daemon starts, as `docker exec`
+/// does). It keeps the container running while its standard input is open. If this library's connection to that input
+/// ends, the program ends, and the container ends with it. On the signal USR1, it kills all other processes of the
+/// container, and then writes a line as a confirmation.
 ///
 /// In some shells, a signal makes `read` fail. Therefore the program ends only after 50000 failures in a row, and each
 /// line of input resets the count.
@@ -53578,15 +53759,16 @@ awaitable<void> short_pause(asio::any_io_executor executor) {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A container in which commands are execs. It makes execs, and can end all of them. It is shared by the coroutines of
-/// the commands.
+/// A container in which each command is a Docker exec (a process that the daemon starts in the running container, as
+/// `docker exec` does). This object creates and starts execs, and can end all of them. It is shared by the coroutines
+/// of the commands.
 ///
 /// In a container that this library has made, the first program runs `lease_script`. The connection to its standard
 /// input and output is called the lease: it keeps the container running, and is used to end all commands.
 class exec_place : public std::enable_shared_from_this<exec_place> {
  public:
   /// Makes the object for a running container.
-  /// \param user  the user of execs; empty for the container's own user.
+  /// \param user  the user of execs. Empty means the container's own user.
   exec_place(std::shared_ptr<engine> api, std::string id, std::string name, std::string user)
       : api_(std::move(api)),
         id_(std::move(id)),
@@ -53604,7 +53786,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   const std::optional<error>& lost() const noexcept { return lost_; }
   /// Returns how often all commands were ended by `end_everything`.
   int ends() const noexcept { return ends_; }
-  /// Returns true if the first program runs `lease_script`, so that it can end all commands.
+  /// Returns true if the container's first program runs `lease_script`, so that it can end all commands.
   bool has_lease() const noexcept { return static_cast<bool>(lease_); }
 
   /// Takes over the connection to the first program, the lease, which keeps the container running until `close`.
@@ -53633,8 +53815,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     if (const auto tell = std::exchange(tell_, nullptr)) tell(reason);
   }
 
-  /// Sends an empty line to the first program. This resets the number of failed reads that it counts; see
-  /// `lease_script`.
+  /// Sends an empty line to the container's first program. This resets the count of failed reads at which the program
+  /// would end; see `lease_script`.
   void nudge() {
     if (!lease_ || closed_ || lost_ || std::exchange(writing_, true)) return;
     const auto self = shared_from_this();
@@ -53679,8 +53861,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_return stream;
   }
 
-  /// Returns the daemon's description of an exec whose stream has ended. Returns no value if the daemon does not have
-  /// the exec any more.
+  /// Returns the daemon's description of an exec whose stream has ended, with the exit code. Returns no value if the
+  /// daemon does not have the exec any more.
   static awaitable<std::optional<boost::json::object>> inspect(std::shared_ptr<exec_place> self, std::string exec) {
     static const std::vector<int> absent{404};
     const api_call doing = self->api_->call("look at a command of the container", self->name_);
@@ -53748,8 +53930,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
 
   /// Sends a signal to the processes of a command by `signal_script`.
   /// \param process  the process id of the command's `exec_script`.
-  /// \param scope    the processes to signal; as for `signal_script`.
-  /// \param tag      `NAME=value`, the variable that identifies the command's processes.
+  /// \param scope    the processes to signal: the argument $3 of `signal_script`.
+  /// \param tag      `NAME=value`, the environment variable that identifies the command's processes.
   static awaitable<void> signal(std::shared_ptr<exec_place> self, int number, long process, char scope,
                                 std::string tag) {
     std::vector<std::string> words{"/bin/sh",
@@ -53763,7 +53945,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     co_await do_quietly(std::move(self), std::move(words));
   }
 
-  /// Announces a call of `end_everything`. No command is started until `end_expected` is called.
+  /// Announces a call of `end_everything`. No command is started until `end_expected` is called, because it would be
+  /// killed too.
   void expect_end() noexcept { ++expected_; }
   void end_expected() noexcept {
     --expected_;
@@ -53899,11 +54082,11 @@ class progress_stream {
  public:
   /// Makes a parser.
   /// \param max_object  maximum size of one object in bytes. Default: 1 MiB.
-  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
+  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : max_object_(max_object) {}
 
   /// Parses the next piece of the response.
-  /// \throws error{exec_errc::provider_failed} if it is not JSON, not an object, or too long. Every later call then
-  ///     throws too.
+  /// \throws error{exec_errc::provider_failed} if the response contains something that is not valid JSON, is not an
+  ///     object, or is longer than `max_object`. Every later call then throws too.
   void feed(std::string_view piece) {
     if (failed_) throw bad("is not read any further");
     while (!piece.empty()) {
@@ -53914,8 +54097,8 @@ class progress_stream {
         if (piece.front() != '{') throw bad("is not a JSON object");
       }
       // Parses at most the number of bytes that the object may still have.
-      const std::string_view part = piece.substr(0, most_ - size_);
-      if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
+      const std::string_view part = piece.substr(0, max_object_ - size_);
+      if (part.empty()) throw bad("is longer than the " + std::to_string(max_object_) + " bytes that are read");
       std::error_code failure;
       const std::size_t used = parser_.write_some(part.data(), part.size(), failure);
       if (failure) throw bad("is not valid JSON");
@@ -53937,7 +54120,7 @@ class progress_stream {
     return event;
   }
 
-  /// Checks that the response may end here. Call this when it has ended.
+  /// Checks that the response may end at this point. Call this when the response has ended.
   /// \throws error{exec_errc::provider_lost} if the response ended inside an object.
   void finish() const {
     if (size_ > 0)
@@ -53994,7 +54177,7 @@ class progress_stream {
   }
 
   boost::json::stream_parser parser_;
-  std::size_t most_;
+  std::size_t max_object_;
   std::size_t size_ = 0;  // size in bytes of the part of the current object that was parsed
   bool failed_ = false;
   std::deque<progress_event> events_;
@@ -54110,8 +54293,8 @@ class build_trace {
     events.push_back(std::move(event));
   }
 
-  // Adds a line at the start of a step, and a line for its failure. BuildKit sends a step again after each change, so a
-  // step that was reported before is skipped.
+  // Adds a line at the start of a step, and a line for its failure. BuildKit sends a step again after each change of
+  // the step, so lines that were added before are not added again.
   void read_step(std::string_view message, std::vector<progress_event>& events) {
     std::string digest;
     std::string_view name;
@@ -54265,21 +54448,21 @@ class registry_credentials {
 };
 
 /// Returns the name of a registry as Docker's configuration and credential helpers use it. Only Docker Hub has a
-/// special name there.
+/// special name in that configuration.
 inline std::string registry_server(std::string_view registry) {
   if (registry == image_name::hub) return "https://index.docker.io/v1/";
   return std::string(registry);
 }
 
-/// The source of the credentials for a registry: either the credentials themselves, or a helper program that prints
-/// them.
+/// The source of the credentials for a registry: either the credentials themselves, or a credential helper (a program
+/// that prints them).
 class registry_login {
  public:
   explicit registry_login(registry_credentials credentials) : credentials_(std::move(credentials)) {}
   registry_login(std::string helper, std::string server) : helper_(std::move(helper)), server_(std::move(server)) {}
 
   bool needs_helper() const noexcept { return !helper_.empty(); }
-  /// Returns the credentials. If a helper is needed, they are empty.
+  /// Returns the credentials. If a helper program is needed, the returned object has none.
   const registry_credentials& credentials() const noexcept { return credentials_; }
 
   /// Returns the name of the helper program, such as `docker-credential-pass`. It is searched in PATH, and is run with
@@ -54307,7 +54490,8 @@ inline bool is_helper_name(std::string_view name) {
   });
 }
 
-// Returns the credentials under `auths` for a server, or an object without credentials.
+// Returns the credentials that the member `auths` of Docker's config.json contains for a server, or an object without
+// credentials.
 inline registry_credentials stored_credentials(const boost::json::object& config, const std::string& server) {
   const boost::json::object* const auths = object_at(config, "auths");
   if (auths == nullptr) return registry_credentials();
@@ -54446,9 +54630,9 @@ class shared_round {
   };
 
   /// Returns the right to execute the operation if no other coroutine is executing it. Otherwise waits until the other
-  /// coroutine has finished.
-  /// \param key    identifies the operation.
-  /// \param doing  the name of the operation, for the error message.
+  /// coroutine has finished, and returns whether it succeeded (`turn::was_done`).
+  /// \param key    identifies the operation: coroutines with the same key share one.
+  /// \param doing  the name of the operation, such as `pulling an image`, for the error message.
   /// \throws error{exec_errc::cancelled}; the error of the other coroutine if it has failed.
   static awaitable<turn> join(std::string key, const char* doing) {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -54567,7 +54751,7 @@ inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, s
 }
 
 /// Reads the response to a pull or a build to its end, and reports its events.
-/// \param tell  called with each event; may be empty.
+/// \param tell  called with each event. Empty means that no events are reported.
 /// \return  the id of the new image; empty if the response does not contain it.
 /// \throws  the error made by `stream_error` if the operation failed.
 inline awaitable<std::string> follow_progress(cofferdam::detail::http_exchange answer, api_call doing,
@@ -54620,7 +54804,7 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
 }
 
 /// Returns time limits for transfers that may stall. A daemon that retries an interrupted download sends nothing for 75
-/// s.
+/// seconds.
 inline cofferdam::detail::http_limits patient() {
   return cofferdam::detail::http_limits().head(std::chrono::minutes(5)).idle(std::chrono::minutes(5));
 }
@@ -54641,8 +54825,7 @@ inline awaitable<void> pull_image(std::shared_ptr<engine> api, image_name name, 
 /// Returns an image, and pulls it first if necessary. Of all coroutines of this process that need the image at the same
 /// time, one pulls it.
 /// \throws error{exec_errc::not_found} if the image does not exist in the registry, or does not exist in the daemon and
-///     must not be pulled; the errors of `api_error` and `stream_error`; error{exec_errc::cancelled}, and the image is
-///     then not pulled.
+///     must not be pulled; the errors of `api_error` and `stream_error`; error{exec_errc::cancelled}.
 inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name name, container_options options,
                                      host_view host, progress_function tell) {
   const std::string text = name.text();
@@ -54710,18 +54893,19 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 enum class command_user {
   as_container,  ///< all programs, including the first one, run as the commands' user
   /// The first program runs as root, with no capabilities except SETUID, SETGID and KILL. It switches to the commands'
-  /// user for each command. So no command can kill it or read its memory.
+  /// user for each command, so that no command can kill the first program or read its memory.
   set_by_first,
 };
 
-/// An in-memory file system that replaces a VOLUME of an image. It has the mode and the owner of the image's folder.
+/// An in-memory file system that replaces a VOLUME of an image. It has the mode and the owner of the VOLUME's folder in
+/// the image.
 class image_volume {
  public:
   /// Makes the description of the file system.
   /// \param target       absolute path in the container.
   /// \param bytes        maximum size in bytes.
-  /// \param has_content  true if the image's folder contains files. The daemon then mounts the memory, and the library
-  ///                     copies the files into it.
+  /// \param has_content  true if the VOLUME's folder in the image contains files. The daemon then mounts the memory as
+  ///                     a volume, and the library copies the files into that volume.
   image_volume(std::string target, std::uint64_t bytes, unsigned mode, std::uint32_t uid, std::uint32_t gid,
                bool has_content)
       : target_(std::move(target)), bytes_(bytes), mode_(mode), uid_(uid), gid_(gid), has_content_(has_content) {}
@@ -54764,8 +54948,8 @@ class create_request {
     for (const std::string& word : entry_) detail::require_text(word, "the container's first command");
   }
 
-  /// Declares that the first program reaps orphaned processes, as a warden does. Otherwise the daemon adds an init
-  /// program.
+  /// Declares that the first program reaps orphaned processes, as a warden (the library's helper program) does.
+  /// Otherwise the daemon adds an init program.
   create_request& reaps() & {
     reaps_ = true;
     return *this;
@@ -54798,13 +54982,14 @@ class create_request {
     unowned_memory_ = true;
     return *this;
   }
-  /// Mounts a volume with the library's own programs, read-only. No mount of the options may be at `target`, above it
+  /// Mounts a volume that contains the warden program, read-only. No mount of the options may be at `target`, above it
   /// or beneath it.
   create_request& programs(std::string volume, std::string_view target) & {
     programs_.emplace(mount::volume(volume, target).read_only());
     return *this;
   }
-  /// Mounts a folder of the host, read-only. The folder contains only the socket to which the first program connects.
+  /// Mounts a folder of the host, read-only. The folder contains only the socket to which the warden connects; see
+  /// `host_link` in host_link.hpp.
   create_request& host_link(std::string folder, std::string_view target) & {
     host_link_.emplace(mount::bind(std::move(folder), target).read_only());
     return *this;
@@ -54826,7 +55011,8 @@ class create_request {
     host_name_ = std::move(host_name);
     return *this;
   }
-  /// Sets the time after which any program may remove the container. It is stored in a label.
+  /// Sets the time after which any process of this library, on any host, may remove the container. It is stored in a
+  /// label.
   create_request& deadline(std::chrono::system_clock::time_point when) & {
     deadline_ = when;
     return *this;
@@ -54874,8 +55060,8 @@ class create_request {
   }
 
   /// Returns the JSON body of the request.
-  /// \param host     supplies the values of forwarded variables.
-  /// \param missing  receives the names of forwarded variables that are not set; may be null.
+  /// \param host     supplies the values of the environment variables that `container_options::forward_variable` names.
+  /// \param missing  receives the names of those of these variables that are not set in `host`; may be null.
   /// \throws         error{exec_errc::invalid_argument} if the options contradict each other or contain a forbidden
   ///                 mount.
   boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
@@ -55001,8 +55187,9 @@ class create_request {
     limits.push_back(std::move(no_core));
     host["Ulimits"] = std::move(limits);
     host["OomScoreAdj"] = 500;
-    // /dev/shm, the workspace and /tmp together are smaller than the memory limit (an eighth, a half and a quarter).
-    // Otherwise a command could use up all memory by filling them, and everything in the container would be killed.
+    // With the default sizes, /dev/shm, the workspace and /tmp together are smaller than the memory limit (at most an
+    // eighth, a half and a quarter of it). Otherwise a command that fills them could use up all memory, and everything
+    // in the container would be killed.
     host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
     if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
     host["Tmpfs"] = tmpfs();
@@ -55033,8 +55220,8 @@ class create_request {
     };
     for (const image_volume& volume : image_volumes_) {
       if (is_daemons(volume)) continue;
-      // With Podman, the mode of the image's folder is unknown: its archive calls show the empty volume that Podman has
-      // mounted there.
+      // With Podman, the mode of the VOLUME's folder in the image is unknown: Podman's archive calls (which read files
+      // as tar archives) show an empty volume that Podman has mounted at this path.
       std::string owner = ",mode=1777";
       if (!unowned_memory_)
         owner = ",mode=" + octal(volume.mode()) + ",uid=" + std::to_string(volume.uid()) +
@@ -55053,7 +55240,7 @@ class create_request {
   }
 
   // Returns the options of a tmpfs that make the commands' user its owner. If the user is given by name, only the
-  // daemon knows the numeric id, so all users may write there.
+  // daemon knows the numeric id, so all users may write to the tmpfs.
   std::string guest_ids() const {
     if (unowned_memory_) return ",mode=1777";
     if (guest_ids_)
@@ -55069,8 +55256,8 @@ class create_request {
     return ",mode=0755,uid=" + std::string(uid) + ",gid=" + std::string(gid);
   }
 
-  // Returns true if the daemon must mount the memory as a volume, so that the content can be copied into it. Podman
-  // copies the image's content into a tmpfs by itself, and keeps the owner.
+  // Returns true if the daemon must mount the memory as a volume, so that the image's content of the VOLUME can be
+  // copied into it. Podman needs no volume: it copies the content into a tmpfs by itself, and keeps the owner.
   bool is_daemons(const image_volume& volume) const { return volume.has_content() && !unowned_memory_; }
 
   static std::string octal(unsigned mode) {
@@ -55079,8 +55266,9 @@ class create_request {
     return digits;
   }
 
-  // Returns a volume in memory. The daemon mounts it, so that the daemon's archive calls can access it. A volume
-  // without a name is removed with its container.
+  // Returns the description of a volume in memory. It is a volume, not a tmpfs, because the daemon's archive calls,
+  // which copy the image's content, can access a volume but not a tmpfs. The volume has no name, so that it is removed
+  // with its container.
   static boost::json::object memory_object(const image_volume& declared) {
     boost::json::object how;
     how["type"] = "tmpfs";
@@ -55162,8 +55350,8 @@ class create_request {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns true if a failed request to create a container may have created it, because the connection was lost or the
-/// response could not be read. If the daemon has refused the request, there is no container.
+/// Returns true if a failed request to create a container may have created the container nevertheless, because the
+/// connection was lost or the response could not be read. If the daemon has refused the request, there is no container.
 inline bool leaves_in_doubt(const error& reason) {
   return reason.cause().category() != docker::detail::http_status_category();
 }
@@ -55652,7 +55840,7 @@ class tar_writer {
     std::array<char, detail::tar_block> bytes_{};
   };
 
-  /// The name in a header block whose real name is in the pax header before it.
+  /// The name that a header block contains if the entry's real name or target is in the pax header before the block.
   static constexpr std::string_view stand_in = "pax-header";
 
   static error misuse(const std::string& what) { return error(exec_errc::invalid_argument, "tar_writer: " + what); }
@@ -55691,7 +55879,7 @@ class tar_writer {
     return split_name{name.substr(0, slash), name.substr(slash + 1)};
   }
 
-  /// Returns the largest number that fits into a field as octal digits. One byte stays for a NUL.
+  /// Returns the largest number that fits into a field as octal digits. The last byte of the field is a NUL.
   static constexpr std::uint64_t octal_most(detail::tar_field where) noexcept {
     return (std::uint64_t{1} << (3 * (where.size - 1))) - 1;
   }
@@ -55780,8 +55968,9 @@ class small_archive {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns the name of the volume that contains one version of the warden program. The name is derived from the
-/// program's content, so that any process may fill the volume.
+/// Returns the name of the daemon's volume that contains one version of the warden program (the helper program that
+/// starts the commands in a container). The name is derived from the program's content, so that any process may fill
+/// the volume.
 inline std::string warden_volume_name(const warden_image& warden) {
   return "cofferdam-warden-" + std::string(warden.sha256().substr(0, 16));
 }
@@ -55811,7 +56000,7 @@ inline awaitable<void> put_archive(std::shared_ptr<engine> api, std::string id, 
   co_await api->ask(std::move(what), api->call("put files into a container", path));
 }
 
-/// Returns true if the volume, mounted in a container, contains the complete warden program.
+/// Returns true if the warden's volume, which is mounted in the container `id`, contains the complete warden program.
 inline awaitable<bool> holds_warden(std::shared_ptr<engine> api, std::string id, warden_image warden) {
   const std::optional<boost::json::object> found = co_await stat_in_container(api, id, "/.cofferdam/warden");
   // The size is compared because an interrupted copy leaves a shorter file.
@@ -56348,7 +56537,7 @@ class tar_reader {
   }
 
   static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;
-  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // programs fill the last record with zeros
+  static constexpr std::size_t max_trailing = std::size_t{1024} * 1024;  // tar programs pad the archive with zeros
 
   tar_limits limits_;
   state state_ = state::head;
@@ -56492,8 +56681,8 @@ inline awaitable<std::string> small_file(std::shared_ptr<engine> api, std::strin
       if (event == cofferdam::detail::tar_event::data && is_file) content += as_text(reader.data());
       if (event == cofferdam::detail::tar_event::end_of_entry && is_file) co_return content;
     }
-    // If the daemon fails in the middle, it has already sent status 200. An incomplete archive must not be accepted,
-    // because users could be missing in half a file.
+    // If the daemon fails in the middle of the response, it has already sent status 200. An incomplete archive must not
+    // be accepted, because half of a file does not contain all users.
     reader.finish();
   } catch (const error& reason) {
     throw error(static_cast<exec_errc>(reason.code().value()), doing.failed() + ": " + reason.what());
@@ -56571,8 +56760,9 @@ class adopted_container {
   bool has_read_only_root = false;
   std::vector<std::string> mounts;  ///< the paths in the container at which something is mounted
 
-  /// Returns true if the daemon's archive calls access the same files at this path as the processes of the container.
-  /// They do not reach files in mounts, and they cannot write to a read-only root.
+  /// Returns true if the daemon's archive calls (which read and write files of a container as tar archives) access the
+  /// same files at this path as the processes of the container. Archive calls do not reach files in mounts, and they
+  /// cannot write to a read-only root.
   bool reaches(std::string_view path) const {
     return !has_read_only_root && std::none_of(mounts.begin(), mounts.end(), [path](const std::string& target) {
       return cofferdam::detail::is_beneath(path, target);
@@ -56620,7 +56810,7 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
 }
 
 /// Returns the numeric ids of the user that commands run as.
-/// \param user  the user of the options or of the container; empty means root.
+/// \param user  the user from `container_options` or from the container's configuration. Empty means root.
 inline awaitable<user_ids> ids_in(std::shared_ptr<engine> api, std::string id, std::string user) {
   if (user.empty()) user = "0:0";
   const std::string passwd = co_await small_file(api, id, "/etc/passwd");
@@ -56653,11 +56843,12 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
                                           "\", and it cannot be made; name another working_directory");
 }
 
-/// Copies the warden program into a new private folder of the container.
+/// Copies the warden program (the helper program that starts the commands) into a new private folder of the container.
 /// \param above       the folder in which the new folder is made.
 /// \param folder      the name of the new folder.
-/// \param by_archive  true to use the daemon's archive call, false to use an exec.
-/// \return  true on success.
+/// \param by_archive  true to use the daemon's archive call, false to use an exec (a process that the daemon starts in
+///                    the container, as `docker exec` does).
+/// \return  true on success; false if the folder cannot be used.
 inline awaitable<bool> put_warden(std::shared_ptr<exec_place> place, adopted_container there, warden_image warden,
                                   user_ids ids, std::string above, std::string folder, bool by_archive) {
   const auto* const data = reinterpret_cast<const std::byte*>(warden.program().data());
@@ -56691,8 +56882,8 @@ inline awaitable<warden_session> start_adopted(std::shared_ptr<exec_place> place
   co_return met;
 }
 
-/// Removes the warden's file and folder. A second warden does this, because the container may have no program that
-/// removes files. The running warden does not need its file any more.
+/// Removes the warden's file and folder. A second warden, started from the same file, removes them, because the
+/// container may have no program that removes files. The running warden does not need its file any more.
 inline awaitable<void> take_away(std::shared_ptr<exec_place> place, std::string above, std::string folder) {
   std::optional<error> failure;
   try {
@@ -56764,8 +56955,8 @@ inline bool is_first_time(const std::string& text) {
   return known.insert(text).second;
 }
 
-/// Warns about variables that cannot be forwarded because they are not set in this process. Each variable is reported
-/// once per process.
+/// Warns about environment variables that cannot be forwarded to commands because they are not set in this process.
+/// Each variable is reported once per process.
 inline void warn_of_missing(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names)
@@ -56786,8 +56977,8 @@ inline void warn_of_missing(const std::vector<std::string>& names) {
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// Returns the environment variables of every command, as `NAME=value`. The variables of the container override the
-/// defaults of this library, and the variables of the options override both. Warns about forwarded variables that are
-/// not set in this process.
+/// defaults of this library, and the variables of the options override both. Warns about variables of
+/// `container_options::forward_variable` that are not set in this process.
 /// \param of_container  the variables of the image, or of the adopted container's configuration.
 inline std::vector<std::string> base_variables(const container_options& options,
                                                const std::vector<std::string>& of_container, const host_view& host) {
@@ -56821,12 +57012,12 @@ inline std::vector<std::string> base_variables(const container_options& options,
 
 #include <sys/types.h>
 
-// The library's ends of a command's standard streams, for a backend that transfers the data in messages instead of
+// This program's side of a command's standard streams, for a backend that transfers the data in messages instead of
 // pipes.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The buffer of a command's output. A coroutine of the backend fills it with received messages.
+/// The buffer of a command's output. A coroutine of the backend appends the output from received messages.
 class carried_output final : public buffered_output {
  public:
   /// Makes an empty buffer.
@@ -56908,9 +57099,10 @@ class carried_input final : public input_end {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A command that runs inside `exec_script`. The script writes marks into the outputs, which report the start and the
-/// end of the command. Three coroutines serve the command: one carries its output, one its input, and one ends it. The
-/// derived class provides the streams and the calls of its backend.
+/// A command that runs inside `exec_script`. The script writes marks (short texts) into the command's outputs, which
+/// report the start and the end of the command. Three coroutines serve the command: one receives its output, one sends
+/// its input, and one ends it. The derived class provides the streams and the calls of its backend, such as Docker or
+/// E2B.
 class tracked_command : public command_transport {
  public:
   static constexpr paced_by pace = paced_by::transport;
@@ -56947,7 +57139,7 @@ class tracked_command : public command_transport {
   void kill() noexcept override {
     try {
       begin_end_at_once();
-    } catch (const std::exception&) {  // the command then ends at its time limit, or with its environment
+    } catch (const std::exception&) {  // the command then ends at its time limit, or when the environment is closed
     }
     moved_.notify();
   }
@@ -56968,11 +57160,12 @@ class tracked_command : public command_transport {
   using clock = std::chrono::steady_clock;
   enum class ender { none, works, done };
 
-  /// The maximum number of unread output bytes. No further output is read above this number.
+  /// The limit of the number of buffered output bytes. While at least this number is buffered, no further output is
+  /// received from the backend.
   static constexpr std::size_t window = 64 * 1024;
 
   /// Makes a command that has not been started.
-  /// \param mark     the text that precedes every mark of the script.
+  /// \param mark     the text with which each mark of the script begins.
   /// \param program  the program's name for error messages.
   tracked_command(running_command& command, const asio::any_io_executor& executor, const std::string& mark,
                   std::string program, bool has_input)
@@ -57001,31 +57194,32 @@ class tracked_command : public command_transport {
   /// Ends the command: sends SIGTERM, waits for the grace period, and sends SIGKILL to all processes of the command.
   virtual awaitable<void> finish_off() = 0;
   /// Sends a signal to processes of the command.
-  /// \param scope  as for `signal_script`.
+  /// \param scope  the processes: the argument $3 of `signal_script`.
   virtual awaitable<void> signal(int number, char scope) = 0;
   /// Writes to the command's input. Waits while the command does not read.
   virtual awaitable<void> write(bytes_view data) = 0;
   /// Closes the command's input.
   virtual awaitable<void> end_input() = 0;
-  /// Stops the stream of the output. May be called more than once.
+  /// Ends the stream from which the output is received. May be called more than once.
   virtual void stop_stream() = 0;
   /// Called before `finish_off`.
   virtual void on_ending() {}
   /// Called after `finish_off`, with its exception or null.
   virtual void on_end_over(const std::exception_ptr& /*failure*/) {}
-  /// Called when both outputs contain the mark of the command's end.
+  /// Called when the marks that report the command's end have been received in both outputs.
   virtual void on_end_marked() {}
   /// Called when the command has ended and its result is complete.
   virtual void on_over() {}
-  /// Returns the error that awaiting coroutines get after a failure of `live`.
+  /// Returns the error that coroutines awaiting the command get after a failure of `live`.
   virtual error lost_by(const std::exception_ptr& failure) const = 0;
-  /// Returns the advice for the result of a command that has exceeded its memory limit.
+  /// Returns the advice that is added to the result of a command that has exceeded its memory limit.
   virtual std::string more_memory() const = 0;
 
   awaitable<void> until_ended() {
     while (ender_ == ender::works && !concluded()) co_await moved_.wait();
   }
-  /// Waits for output that is still in transit after the end, until the stream has ended.
+  /// Waits for output that is still in transit after the end of the command: until the stream has ended, or `window`
+  /// bytes are buffered.
   /// \param longest  maximum time to wait.
   awaitable<void> until_stream_over(clock::duration longest) {
     const auto limit = clock::now() + longest;
@@ -57051,7 +57245,7 @@ class tracked_command : public command_transport {
     filters_[index].feed(
         content, [&](std::string_view own) { take(index, own); }, [&](const exec_mark& mark) { noted(index, mark); });
   }
-  /// Records that no more output arrives.
+  /// Records that the stream has ended, so that no more output arrives.
   void stream_ended() {
     stream_over_ = true;
     moved_.notify();
@@ -57080,7 +57274,7 @@ class tracked_command : public command_transport {
       co_await self->end_input();
       co_return;
     }
-    // A terminal reports the end of its input if ^D (0x04) is sent at the start of a line. In the middle of a line, a
+    // A terminal reports the end of the input if ^D (0x04) is sent at the start of a line. In the middle of a line, a
     // first ^D only delivers the line, so a second ^D is needed.
     std::string_view ends = "\x04\x04";
     if (line_start) ends.remove_prefix(1);
@@ -57118,7 +57312,8 @@ class tracked_command : public command_transport {
   }
 
   /// Sets the result of a command that could not be started.
-  /// \param reason  the reason in the script's mark (see `exec_script`), or "l" if the command's words are too long.
+  /// \param reason  the reason in the script's mark (see `exec_script`), or "l" if the command's arguments and
+  ///                environment are too long.
   void unstarted(std::string_view reason) {
     command_.status_known();
     int number = EACCES;
@@ -57141,10 +57336,10 @@ class tracked_command : public command_transport {
   /// Returns the process id of the script, or 0 before the script has begun.
   long script() const noexcept { return script_; }
   bool has_begun() const noexcept { return begun_; }
-  /// Returns true if the marks of the command's end have been received.
+  /// Returns true if the marks that report the command's end have been received.
   bool has_ended() const noexcept { return has_ended_; }
-  /// Returns the output from before the start of the command. It contains messages of the program that should start the
-  /// command.
+  /// Returns the output that was received before the mark that reports the start of the command. It contains error
+  /// messages of the program that should start the command, such as the shell.
   const std::string& said() const noexcept { return said_; }
   /// Returns true if the stream has ended, so that no more output arrives.
   bool stream_over() const noexcept { return stream_over_; }
@@ -57248,15 +57443,17 @@ class tracked_command : public command_transport {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A command that runs as an exec of the Docker daemon.
+/// A command that runs as a Docker exec (a process that the daemon starts in a running container, as `docker exec`
+/// does).
 ///
-/// The script around the command writes marks into the outputs (see `exec_script`), which report its start and its end
-/// at once. The daemon reports the end of the stream. That takes 2 s if a process outside the command's session still
-/// has an output open.
+/// The script around the command writes marks (short texts, see `exec_script`) into the outputs, which report the
+/// command's start and end at once. The end of the stream, which the daemon reports, comes 2 s later if a process
+/// outside the command's session still has an output open.
 class exec_command final : public cofferdam::detail::tracked_command {
  public:
   /// Makes a command that has not been started.
-  /// \param tag      `NAME=value`, a variable that identifies all processes of the command; may be empty.
+  /// \param tag      `NAME=value`, an environment variable that identifies all processes of the command. Empty in a
+  ///                 container that this library has made, where it is not needed.
   /// \param program  the program's name for error messages.
   exec_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<exec_place> place, exec_order order, const std::string& mark, std::string tag,
@@ -57324,7 +57521,8 @@ class exec_command final : public cofferdam::detail::tracked_command {
     self->command().conclude();
   }
 
-  /// Reads the command's output as fast as it is consumed.
+  /// Reads the command's output. Pauses while `window` bytes are buffered that the reader of the output has not
+  /// consumed.
   awaitable<void> carry() {
     const auto buffer = std::make_unique<std::array<std::byte, 64 * 1024>>();
     while (!has_ended() && ending() != ender::done) {
@@ -57351,7 +57549,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
       filter(piece->channel() == stream_channel::output ? 0 : 1, piece->content());
   }
 
-  /// Determines the result of a command whose stream has ended without the mark of the end.
+  /// Determines the result of a command whose stream has ended without the mark that reports the command's end.
   awaitable<void> ask_daemon() {
     const std::optional<boost::json::object> seen = co_await exec_place::inspect(place_, exec_);
     if (concluded()) co_return;
@@ -57457,14 +57655,15 @@ class exec_command final : public cofferdam::detail::tracked_command {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A launcher of commands as execs of the Docker daemon.
+/// A launcher of commands that are Docker execs (processes that the daemon starts in a running container, as `docker
+/// exec` does).
 class exec_launcher final : public cofferdam::detail::command_launcher {
  public:
   exec_launcher(std::shared_ptr<exec_place> place, command_settings settings)
       : cofferdam::detail::command_launcher(place->api()->executor(), std::move(settings)), place_(std::move(place)) {}
 
-  /// Makes all commands fail when the container is lost. Must be called once, directly after the construction, because
-  /// it needs `weak_from_this`.
+  /// Makes all commands fail when the container is lost. Must be called once, directly after the construction; the
+  /// constructor cannot do this, because `weak_from_this` does not work there.
   void watch() {
     place_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<exec_launcher>(weak.lock());
@@ -57551,11 +57750,12 @@ class exec_launcher final : public cofferdam::detail::command_launcher {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The file operations of a container without a warden. Each operation runs one or more commands, which are execs. A
-/// value, which the coroutines of the operations keep.
+/// The file operations of a container without a warden (the helper program that usually executes them). Each operation
+/// runs one or more commands, which are Docker execs. A value type; the coroutine of each operation keeps a copy.
 ///
-/// A path is checked before its use, but not kept open, so a change by a running command in between is not detected.
-/// Such a command gains no access by that, because the file operations have the same rights as the command.
+/// A path is checked before it is used, but the file is not kept open in between. A running command can change the path
+/// in this time, and the change is not detected. The command gains no access by that, because the file operations have
+/// the same rights as the command.
 class exec_files : public cofferdam::detail::operations_by_command<exec_files> {
  public:
   exec_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
@@ -57667,7 +57867,7 @@ mv -f -T "$f" "$1" || { rm -f "$f"; exit 1; })sh";
 
   /// A shell script that checks that a path is an accessible directory of the workspace. The argument $1 is the path.
   static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); r=${r%/}
-[ -e "$1" ] || { [ -L "$1" ] && [ ! -e "$1" ] && exit 41; exit 41; }
+[ -e "$1" ] || exit 41
 [ -d "$1" ] || exit 46
 t=$(cd "$1" && pwd -P) || exit 45
 case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
@@ -57716,7 +57916,7 @@ inline awaitable<std::unique_ptr<file_source>> exec_files::get_files(std::vector
   co_return source;
 }
 
-/// The file operations of a container without a warden, which throw after the end of the session.
+/// The file operations of a container without a warden. They throw after the end of the command session.
 class exec_session_files final : public cofferdam::detail::session_files_adaptor<exec_session_files> {
  public:
   exec_session_files(std::shared_ptr<exec_launcher> launcher, std::string root, std::vector<std::string> variables)
@@ -57738,7 +57938,7 @@ class exec_session_files final : public cofferdam::detail::session_files_adaptor
 };
 
 /// A command session (the object that starts and tracks commands) for a container without a warden. Its commands are
-/// execs.
+/// Docker execs.
 class exec_session : public command_session {
  public:
   exec_session(std::shared_ptr<exec_place> place, command_settings settings)
@@ -58075,7 +58275,7 @@ class sandbox_settings {
   container_options options;
   daemon_choice daemon;
   command_settings commands;
-  /// The absolute path of the shell in the container; empty to choose it by `find_shell`.
+  /// The absolute path of the shell in the container. Empty means that `find_shell` chooses it.
   std::string shell;
   progress_function progress;
   /// The maximum time for which a container's warden (the helper program in the container) may be without contact to
@@ -58101,11 +58301,12 @@ class sandbox_settings {
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 // The start of the command session of a container that was created or adopted. A session starts commands by a warden (a
-// helper program in the container), or by execs of the daemon.
+// helper program in the container), or by execs (processes that the daemon starts in the container, as `docker exec`
+// does).
 
 /// Returns true if a warden is to start the commands, and false if each command is to be an exec.
 /// \param machine  the container's processor architecture, as the daemon names it.
-/// \throws error{exec_errc::unsupported} if `by` requires a warden, and there is none for this architecture.
+/// \throws error{exec_errc::unsupported} if `by` requires a warden, and there is no warden for this architecture.
 inline bool takes_warden(command_transport by, std::string_view machine) {
   if (by == command_transport::exec) return false;
   const bool there_is_one = !warden_image_for(machine).program().empty();
@@ -58164,10 +58365,10 @@ inline void begin_session(sandbox& in, const sandbox_settings& settings, std::sh
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns the absolute path of the shell in the container: the shell of the settings if it is set, otherwise /bin/bash
-/// if the container has it, otherwise /bin/sh. The result is cached in this process for each key.
-/// \param key  the id of the image; for an adopted container the id of the container, because its files may differ from
-///             the files of its image.
+/// Returns the absolute path of the shell in the container: the shell that `provider::shell` has set, otherwise
+/// /bin/bash if the container has it, otherwise /bin/sh. The result is cached in this process under `key`.
+/// \param key  the id of the image; for an adopted container (one that this library did not make) the id of the
+///             container, because its files may differ from the files of its image.
 inline awaitable<std::string> find_shell(std::shared_ptr<sandbox> in, std::shared_ptr<const sandbox_settings> settings,
                                          std::string key) {
   if (!settings->shell.empty()) co_return settings->shell;
@@ -58200,14 +58401,16 @@ inline awaitable<std::string> find_shell(std::shared_ptr<sandbox> in, std::share
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Begins the session of an adopted container with a warden, which starts the commands.
-/// \return  false if no warden can be started in the container, and the settings allow execs instead.
+/// Begins the command session (the object that starts and tracks commands) of an adopted container, and uses a warden
+/// (a helper program in the container) to start the commands.
+/// \return  false if no warden can be started in the container, and `settings->by` allows Docker execs instead.
 inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
                                          std::shared_ptr<const sandbox_settings> settings,
                                          std::shared_ptr<exec_place> place, adopted_container there, user_ids ids,
                                          std::vector<std::string> variables) {
   if (!takes_warden(settings->by, there.machine)) co_return false;
-  isolation_report isolation;  // other kinds of isolation depend on the container's creator and are not known here
+  // The creator of the container has determined the other kinds of isolation, and this program does not know them.
+  isolation_report isolation;
   isolation.set(isolation_kind::process_tree, "everything the command started");
   isolation.set(isolation_kind::host_death, "everything the commands started");
   warden_settings for_warden = warden_settings_for(into, *settings, std::move(isolation));
@@ -58222,7 +58425,7 @@ inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
   co_return false;
 }
 
-/// Begins the session of an adopted container with execs.
+/// Begins the command session of an adopted container, and starts each command by a Docker exec.
 inline void begin_with_execs(sandbox& into, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                              std::vector<std::string> variables) {
   isolation_report isolation;
@@ -58231,8 +58434,8 @@ inline void begin_with_execs(sandbox& into, const sandbox_settings& settings, st
   begin_session(into, settings, std::move(place), std::move(isolation), std::move(variables));
 }
 
-/// Connects a sandbox to the running container that the settings name. The container continues to run when the sandbox
-/// is closed.
+/// Connects `into` to the running container that `settings->adopted` names. The container continues to run when the
+/// sandbox is closed.
 inline awaitable<void> adopt_container(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
                                        host_view host) {
   const std::shared_ptr<engine> api = into->api();
@@ -58280,14 +58483,14 @@ class container_check {
   container_check(isolation_report isolation, std::vector<std::string> missing)
       : isolation_(std::move(isolation)), missing_(std::move(missing)) {}
 
-  /// Returns the isolation that the applied settings provide. The kind `host_death` is not included, because it depends
-  /// on the connection.
+  /// Returns the isolation that the applied settings provide. The kind `host_death` (what ends if the host program
+  /// dies) is not included, because it depends on the connection to the container, not on settings.
   const isolation_report& isolation() const noexcept { return isolation_; }
   /// Returns short descriptions of the settings that the daemon did not apply; empty if it applied all.
   const std::vector<std::string>& missing() const noexcept { return missing_; }
 
-  /// Throws if a setting is missing. The container must not be started then.
-  /// \throws error{exec_errc::provider_failed} with the missing settings.
+  /// Throws if a setting is missing. After an exception the container must not be started.
+  /// \throws error{exec_errc::provider_failed}, whose message lists the missing settings.
   void require() const {
     if (missing_.empty()) return;
     std::string text = "docker: the daemon made the container, but not as it was asked to: ";
@@ -58342,8 +58545,8 @@ class container_checker {
 
   static std::string_view capability(std::string_view name) { return name.starts_with("CAP_") ? name.substr(4) : name; }
 
-  // Returns true if all capabilities except the requested ones are dropped. Docker reports the requested list, ALL.
-  // Podman reports each capability that it has removed from Podman's default set.
+  // Returns true if all capabilities except the requested ones are dropped. Docker reports the list from the request,
+  // `ALL`. Podman reports each capability that it has removed from Podman's default set.
   bool drops_all() const {
     const boost::json::array* const dropped = array_at(host_, "CapDrop");
     if (holds_text(dropped, "ALL")) return true;
@@ -58395,7 +58598,7 @@ class container_checker {
   void check_limits() {
     if (expect(same_number("Memory"), "the memory limit was not set")) {
       // A kernel without swap accounting cannot limit swap, and the daemon then reports no swap limit. This is
-      // accepted, and the report mentions it.
+      // accepted, and `isolation()` mentions it.
       const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
       if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
         isolation_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
@@ -58417,8 +58620,8 @@ class container_checker {
            });
   }
 
-  // Returns true if a namespace is shared with the host or another container: the daemon reports `host` or
-  // `container:x`.
+  // Returns true if a namespace is shared with the host or another container (the daemon reports `host`, `container:x`
+  // or `ns:x`), or if Docker reports that other containers may join it (`shareable`).
   bool is_shared(const char* key) const {
     const std::string_view mode = text_at(host_, key);
     if (mode == "shareable") return kind_ != engine_kind::podman;  // Podman reports `shareable` for `private`
@@ -58469,8 +58672,8 @@ class container_checker {
     isolation_.set(isolation_kind::files, words);
   }
 
-  // Adds an in-memory file system or a writable folder on the daemon's disk to the report, except the workspace and
-  // /tmp.
+  // Adds an in-memory file system to the list that `isolation_kind::files` reports. `how` contains its mount options;
+  // without a `size=` in them, nothing is added.
   void describe_memory(const std::string& path, std::string_view how) {
     const std::size_t at = how.find("size=");
     if (at == std::string_view::npos) return;
@@ -58604,16 +58807,17 @@ inline container_check check_container(const boost::json::object& asked, const b
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// A socket of this program to which the warden of one container connects, if both run on the same machine. The data
-/// then does not pass through the daemon, and the pipes of the commands can be passed over the socket as descriptors.
+/// A socket of this program to which the warden (the helper program) of one container connects, if both run on the same
+/// machine. The data then does not pass through the daemon, and the pipes of the commands can be passed over the socket
+/// as descriptors.
 ///
-/// The socket is in a folder that only this user can enter, and that is mounted read-only into the container. The first
-/// connection is accepted. It comes from the warden, because no other program runs in the container yet. Afterwards the
-/// socket and the folder are removed. Only descriptors of pipes are passed to the warden, because a command in the
-/// container could modify any other kind of file.
+/// The socket is in a folder that is mounted read-only into the container, and that no other user of this machine can
+/// reach. Only the first connection is accepted. It comes from the warden, because no other program runs in the
+/// container yet. Afterwards the socket and the folder are removed. Only descriptors of pipes are passed to the warden,
+/// because a command in the container could modify any other kind of file.
 class host_link {
  public:
-  /// The path of the folder in the container.
+  /// The path at which the folder of the socket is mounted in the container.
   static constexpr std::string_view folder_at = "/.cofferdam-host";
   /// The path of the socket in the container.
   static constexpr std::string_view socket_at = "/.cofferdam-host/socket";
@@ -58635,7 +58839,7 @@ class host_link {
   host_link& operator=(const host_link&) = delete;
   ~host_link() { remove(home_); }
 
-  /// Returns the path of the folder on this machine.
+  /// Returns the path of the folder of the socket on this machine.
   std::string folder() const { return home_ + "/link"; }
 
   /// Waits until the warden connects to the socket, or sends data on its standard output instead.
@@ -58674,7 +58878,7 @@ class host_link {
     co_return unique_fd();
   }
 
-  /// Removes the folders that dead processes of this host have left behind.
+  /// Removes the folders of host links that dead processes of this host have left behind.
   static void sweep(const owner& here) {
     std::error_code failure;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
@@ -58707,9 +58911,9 @@ class host_link {
     return seen.what() == process_view::state::gone || seen.start_time() != numbers[2];
   }
 
-  // Removes the folder, the inner folder and the socket. It is careful because another program may have put something
-  // under the same name: it follows no symbolic link, leaves folders of other users unchanged, and removes nothing
-  // else.
+  // Removes the outer folder `home`, the inner folder `link`, and the socket. Another program may have put something
+  // under the same name. Therefore this function follows no symbolic link, leaves folders of other users unchanged, and
+  // removes nothing else.
   static void remove(const std::string& home) noexcept {
     constexpr int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     const unique_fd door(::open(home.c_str(), flags));
@@ -58721,12 +58925,12 @@ class host_link {
   }
 
   bool listen() {
-    // The warden may run as any user, so all users may enter the inner folder. The outer folder protects it: only this
-    // user and the daemon can enter that one.
+    // The warden may run as any user, so all users may enter the inner folder. The outer folder protects the inner one,
+    // because only this user and the daemon can enter the outer folder.
     if (::mkdir(home_.c_str(), 0700) != 0) return false;
     if (::mkdir(folder().c_str(), 0700) != 0 || ::chmod(folder().c_str(), 0755) != 0) return false;
-    // The container can read the name of the socket in /proc/net/unix. A name in /proc/self/fd reveals nothing about
-    // this machine, and is short enough for a socket address.
+    // The socket is bound under a name in /proc/self/fd, because commands in the container can read the name in
+    // /proc/net/unix. Such a name reveals nothing about this machine, and is short enough for a socket address.
     const unique_fd inside(::open(folder().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!inside) return false;
     const std::string name = "/proc/self/fd/" + std::to_string(inside.get()) + "/socket";
@@ -58776,7 +58980,8 @@ class host_link {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The properties of an image's folder that is replaced by memory. The memory gets the same properties.
+/// The properties of a VOLUME's folder in an image. The in-memory file system that replaces the VOLUME gets the same
+/// properties.
 class volume_folder {
  public:
   unsigned mode = 0755;
@@ -58828,7 +59033,8 @@ inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std:
   while (entries < 2) {
     const std::size_t got = co_await answer.read_some(piece);
     if (got == 0) {
-      // Throws for an incomplete archive: a daemon that fails in the middle has already sent status 200.
+      // Throws for an incomplete archive: a daemon that fails in the middle of the response has already sent status
+      // 200.
       reader.finish();
       break;
     }
@@ -58847,8 +59053,8 @@ inline awaitable<volume_folder> look_at_folder(std::shared_ptr<engine> api, std:
   co_return found;
 }
 
-/// Returns the in-memory file systems that replace the VOLUMEs without a mount. Each has the properties of the image's
-/// folder. The properties are cached in this process for each image.
+/// Returns the in-memory file systems that replace the VOLUMEs of an image for which the options contain no mount. Each
+/// has the properties of the VOLUME's folder in the image. The properties are cached in this process for each image.
 inline awaitable<std::vector<image_volume>> memory_for_volumes(std::shared_ptr<engine> api, image from,
                                                                container_options options, user_ids ids, owner here) {
   const std::vector<std::string> paths = uncovered_volumes(from, options);
@@ -59016,18 +59222,22 @@ inline std::string host_name() {
   return name.data();
 }
 
-/// The plan of a container that is to be created: the request to the daemon, and the data that its start needs.
+/// The plan of a container that is to be created: the request to the daemon, and the data that the container's start
+/// needs.
 class container_plan {
  public:
-  image source;     ///< the image of the container
-  bool has_warden;  ///< true if the first program is a warden; otherwise it is the shell with `lease_script`
+  image source;  ///< the image of the container
+  /// True if the container's first program is a warden (the helper program that starts the commands). False if it is a
+  /// shell that runs `lease_script`.
+  bool has_warden;
   create_request request;
   user_ids guest;  ///< the user of the commands
-  /// The VOLUMEs of the image that are replaced by memory.
+  /// The VOLUMEs of the image that are replaced by in-memory file systems.
   std::vector<image_volume> volumes;
 };
 
-/// Makes the request to create the container, with its first program and the properties of the daemon.
+/// Makes the request to create a container. Sets the container's first program, and what depends on the properties of
+/// the daemon.
 /// \param info  the response of the daemon to `GET /info`.
 inline create_request begin_request(const engine& api, const container_options& options, const image& from,
                                     bool has_warden, const boost::json::object& info, const owner& here) {
@@ -59045,8 +59255,8 @@ inline create_request begin_request(const engine& api, const container_options& 
   return request;
 }
 
-/// Makes the plan for a container of an image. Reads users and folders of the image by means of containers that are
-/// never started.
+/// Makes the plan for a container of an image. To read users and folders of the image, creates temporary containers
+/// that are never started.
 /// \throws error{exec_errc::invalid_argument} if the options contradict each other, or name a folder that must not be
 ///     mounted.
 inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
@@ -59063,7 +59273,7 @@ inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
   }
   const std::string user = request.guest_user();
   user_ids ids = co_await ids_of(api, from, user, here);
-  // An image may define another name for root. Commands run as root only if the options choose root.
+  // An image may define another name for the user root (id 0). Commands run as root only if the options choose root.
   if (ids.is_root() && options.user().empty()) ids = user_ids(1000, 1000);
   request.guest_ids(ids.uid(), ids.gid());
   if (api->kind() == engine_kind::podman) request.unowned_memory();
@@ -59087,9 +59297,9 @@ inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// Returns true if only BuildKit can build a Dockerfile. That is so if it selects a frontend (`# syntax=`), uses an
-/// option of RUN, COPY or ADD that the classic builder does not support, or contains a here-document. The result may
-/// also be true for some Dockerfiles that both builders support.
+/// Returns true if only BuildKit can build a Dockerfile. That is so if the Dockerfile selects a frontend (`# syntax=`),
+/// uses an option of RUN, COPY or ADD that the classic builder does not support, or contains a here-document. The
+/// result may also be true for some Dockerfiles that both builders support.
 inline bool needs_buildkit(std::string_view dockerfile) {
   const auto lower = [](std::string_view text) {
     std::string copy(text);
@@ -59164,8 +59374,9 @@ enum class builder {
   buildkit,  ///< BuildKit, selected by the query parameter `version=2`
 };
 
-/// Returns the builder to use: BuildKit if the daemon prefers it, or if the Dockerfile needs it. Each Docker daemon
-/// that is new enough for this library has BuildKit, although Docker 20.10 does not report it.
+/// Returns the builder to use. For Podman this is always the classic builder. For Docker it is BuildKit if the daemon
+/// prefers BuildKit, or if the Dockerfile needs it (`is_needed`). Each Docker daemon that is new enough for this
+/// library has BuildKit, although Docker 20.10 does not report it.
 inline builder builder_for(engine_kind kind, bool prefers_buildkit, bool is_needed) {
   if (kind == engine_kind::podman) return builder::classic;
   return prefers_buildkit || is_needed ? builder::buildkit : builder::classic;
@@ -59187,7 +59398,7 @@ inline builder builder_for(engine_kind kind, bool prefers_buildkit, bool is_need
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-// A compiled pattern. Matching passes over the path once, however many stars the pattern has.
+// A compiled pattern of a .dockerignore. Matching passes over the path once, however many stars the pattern has.
 class ignore_pattern {
  public:
   ignore_pattern(std::string_view pattern, bool brings_back) : brings_back_(brings_back) { compile(pattern); }
@@ -59285,7 +59496,7 @@ class ignore_pattern {
 
   void compile(std::string_view pattern) {
     const std::vector<char32_t> text = characters_of(pattern);
-    // A pattern such as `**.log` matches every path that ends in `.log`, if the rest of the pattern has no special
+    // A pattern such as `**.log` matches every path that ends in `.log`, if the part after the `**` has no special
     // character.
     const bool plain_rest = pattern.starts_with("**") && pattern.find_first_of("*?[]\\", 2) == std::string_view::npos;
     for (std::size_t at = 0; at < text.size();) {
@@ -59315,7 +59526,7 @@ class ignore_pattern {
     }
   }
 
-  // Parses a set. `at` is the position after the `[`. Returns the position after the `]`.
+  // Parses a set of characters, `[...]`. `at` is the position after the `[`. Returns the position after the `]`.
   std::size_t add_set(const std::vector<char32_t>& text, std::size_t at) {
     token set;
     set.what = kind::set;
@@ -59525,7 +59736,7 @@ class context_entry {
   const std::string& path() const noexcept { return what_.path(); }
   /// Returns the type: regular, directory or symlink.
   file_type type() const noexcept { return what_.type(); }
-  /// Returns the size in bytes at the time of the listing; the file may have grown since.
+  /// Returns the size in bytes at the time when the file was listed; the file may have grown since.
   std::uint64_t size() const noexcept { return what_.size(); }
   unsigned mode() const noexcept { return what_.mode(); }
   /// Returns the target of a symbolic link. The target may be any path, because the link is sent as a link and not
@@ -59577,7 +59788,7 @@ class dockerfile_context {
  public:
   /// Opens the context folder and reads the exclusion rules.
   /// \param context     a folder of this machine.
-  /// \param dockerfile  the path of the Dockerfile on this machine, inside or outside the context; empty for
+  /// \param dockerfile  the path of the Dockerfile on this machine, inside or outside the context. Empty means
   ///                    `Dockerfile` in the context.
   /// \throws            error{exec_errc::not_found, not_a_directory, not_a_file, permission_denied, io_error};
   ///                    error{exec_errc::invalid_argument} for malformed rules; error{exec_errc::too_large} for a
@@ -59601,8 +59812,9 @@ class dockerfile_context {
   }
 
   /// Lists about `count` more files and folders. Returns true at the end of the list; `entries()` is then complete.
-  /// \throws error{exec_errc::too_large} at the limit; error{exec_errc::permission_denied} for a folder that is not
-  ///     excluded and cannot be read; error{exec_errc::not_found} if the Dockerfile does not exist any more.
+  /// \throws error{exec_errc::too_large} if the context exceeds its `context_limit`;
+  ///     error{exec_errc::permission_denied} for a folder that is not excluded and cannot be read;
+  ///     error{exec_errc::not_found} if the Dockerfile does not exist any more.
   bool step(std::size_t count = 1024) {
     if (!walk_) return true;
     for (std::size_t done = 0; done < count; ++done) {
@@ -59624,7 +59836,7 @@ class dockerfile_context {
   const std::vector<context_entry>& entries() const noexcept { return entries_; }
   /// Returns the total size of all files in bytes.
   std::uint64_t total_bytes() const noexcept { return total_; }
-  /// Returns the path of the Dockerfile in the archive.
+  /// Returns the path of the Dockerfile in the archive that is sent to the daemon.
   const std::string& dockerfile() const noexcept { return name_; }
   /// Returns the content of a Dockerfile that is outside the context. It must be sent under the name `dockerfile()`. No
   /// value if the Dockerfile is inside the context.
@@ -59844,7 +60056,7 @@ class context_archive {
   bool ended_ = false;
 };
 
-/// Sends a context to the builder, and reports its progress.
+/// Sends a context to the builder, and reports the progress of the build to `tell`.
 /// \return  the id of the new image; empty if the daemon did not send it.
 inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::string path, builder choice,
                                          std::shared_ptr<dockerfile_context> context, api_call doing,
@@ -59862,7 +60074,8 @@ inline awaitable<std::string> send_build(std::shared_ptr<engine> api, std::strin
 }
 
 /// Returns the error for a failed build, with advice if BuildKit's message contains none.
-/// \param asks_client  true if the build failed because BuildKit needed something from its client.
+/// \param asks_client  true if the build failed because BuildKit requested data, such as a password, from its client
+///                     (this program).
 inline error build_error(const error& reason, builder choice, bool asks_client) {
   if (choice != builder::buildkit) return reason;
   const std::string_view message = reason.what();
@@ -59928,8 +60141,8 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   co_return std::move(*built);
 }
 
-/// Builds an image. If several coroutines of this process build the same image at the same time, only one of them
-/// builds, and the others then get the result from the daemon's cache.
+/// Builds an image. If several coroutines of this process build the same image at the same time, they build it one
+/// after another, so that all but the first get the result from the daemon's cache.
 inline awaitable<image> build_image(std::shared_ptr<engine> api, build_request request, container_options options,
                                     progress_function tell) {
   const std::string key = "build " + api->address() + " " + request.context().string() + " " +
@@ -60003,8 +60216,8 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   co_return removed;
 }
 
-/// Removes containers and folders that dead processes have left behind, at the first use of a daemon in this process. A
-/// forked process counts as a new process.
+/// Removes containers and folders that dead processes of this host have left behind. Does so only at the first use of a
+/// daemon in this process. A forked process counts as a new process.
 inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
   static std::mutex mutex;
   static std::set<std::pair<std::int64_t, std::string>> swept;
@@ -60021,8 +60234,8 @@ inline awaitable<void> sweep_once(std::shared_ptr<engine> api, owner here) {
       const std::lock_guard lock(mutex);
       swept.erase({me, api->address()});  // the next call repeats the attempt
     }
-    // Other failures are ignored, because an environment can be opened nevertheless. If the daemon is lost, the next
-    // call reports that.
+    // Failures other than a cancellation are ignored, because an environment can be opened nevertheless. If the daemon
+    // cannot be reached any more, the next call to it reports that.
     if (failure.code() == exec_errc::cancelled) throw;
   }
 }
@@ -60094,7 +60307,8 @@ inline std::vector<mounted_place> read_mount_table(std::string_view table) {
 /// \param table  the content of /proc/PID/mountinfo of a process in the container. An empty table is accepted without
 ///               checks.
 /// \param asked  the requested settings: `create_request::body()`.
-/// \param kind   the product. Podman mounts memory at /run, /tmp and /var/tmp of a container with a read-only root.
+/// \param kind   the product that implements the daemon. Podman by itself mounts memory at /run, /tmp and /var/tmp of a
+///               container with a read-only root, so these mounts are accepted.
 /// \return       a short description of each mount that was not requested, and of each mount that should be memory but
 ///               is not; empty if all mounts are correct.
 inline std::vector<std::string> unexpected_mounts(std::string_view table, const boost::json::object& asked,
@@ -60119,7 +60333,7 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
     }
   const std::vector<mounted_place> places = read_mount_table(table);
   // The kernel reports the real path of a mount. A requested path may contain a symbolic link of the image, and then
-  // does not occur in the table.
+  // does not occur in the table. `elsewhere` counts such requests: as many mounts at other paths are accepted.
   const auto is_at_its_name = [&](const auto& entry) {
     return std::any_of(places.begin(), places.end(),
                        [&](const mounted_place& place) { return place.target == entry.first; });
@@ -60143,7 +60357,7 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
     const bool is_kernels =
         is_beneath(place.target, "/proc") || is_beneath(place.target, "/sys") || is_beneath(place.target, "/dev");
     // A mount of type devtmpfs at /dev would be the host's own /dev, including its disks. A daemon that does not run as
-    // root mounts single devices of it instead, which is allowed.
+    // root mounts single devices of the host's /dev instead, which is allowed.
     const bool is_hosts_devices = place.target == "/dev" && place.type == "devtmpfs";
     if (is_kernels && !is_hosts_devices && std::find(kernels.begin(), kernels.end(), place.type) != kernels.end())
       continue;
@@ -60204,7 +60418,7 @@ inline std::string mount_table_here(const engine& api, const host_view& host, co
 }
 
 /// Throws if a container has a mount that was not requested.
-/// \throws error{exec_errc::provider_failed} with a list of such mounts.
+/// \throws error{exec_errc::provider_failed}, whose message lists such mounts.
 inline void require_mounts(std::string_view table, const boost::json::object& asked, engine_kind kind) {
   const std::vector<std::string> more = unexpected_mounts(table, asked, kind);
   if (more.empty()) return;
@@ -60227,8 +60441,8 @@ inline void require_mounts(std::string_view table, const boost::json::object& as
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
 /// The addresses of daemons that cannot mount a folder of this machine although they are reached by a socket of this
-/// machine, because they run on another one. Containers of these daemons get no `host_link`. The list is kept until
-/// this process ends.
+/// machine, because they run on another machine. Containers of these daemons get no `host_link` (a direct socket
+/// between the warden in a container and this program). The list is kept until this process ends.
 class unlinked_daemons {
  public:
   static bool contains(const std::string& address) {
@@ -60270,12 +60484,12 @@ class unlinked_daemons {
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-/// The creation of a container for a sandbox: its plan, its start, and the beginning of its command session. This
-/// object exists only while the sandbox is being opened.
+/// The creation of a container for a sandbox: the plan and the start of the container, and the beginning of its command
+/// session (the object that starts and tracks commands). This object exists only while the sandbox is being opened.
 class container_creation {
  public:
-  /// Creates a container and begins the sandbox's session in it. After a failure, the caller calls `sandbox::discard`,
-  /// which removes the container.
+  /// Creates a container and begins the sandbox's command session in it. After a failure, the caller calls
+  /// `sandbox::discard`, which removes the container.
   static awaitable<void> run(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
                              host_view host) {
     const owner here = owner::this_process();
@@ -60345,8 +60559,8 @@ class container_creation {
     const bool is_over = container_->in_doubt() || failure->code() == exec_errc::cancelled ||
                          failure->code() == exec_errc::provider_lost;
     if (is_over) throw *failure;
-    // A daemon on another machine does not find the folder of the link and refuses the request. A second request is
-    // made without the link.
+    // A daemon on another machine does not find the folder of the host link and refuses the request. Therefore the
+    // request is repeated without the host link.
     if (container_->may_exist()) co_await container_->remove();
     container_->forget();
     link_.reset();
@@ -60356,8 +60570,9 @@ class container_creation {
     co_return raw;
   }
 
-  /// Opens a host link, if the warden may run on this machine, and adds the link to the request.
-  /// \return  null if there can be no link.
+  /// Opens a host link, if the container's warden (the helper program that starts the commands) may run on this
+  /// machine, and adds the host link to the request.
+  /// \return  null if there can be no host link.
   std::shared_ptr<host_link> open_link() {
     if (!plan_.has_warden || settings_->by == command_transport::attached) return nullptr;
     if (api_->location().transport() != daemon_transport::unix_socket) return nullptr;
@@ -60420,20 +60635,20 @@ class container_creation {
 
   // ---- the command session ----
 
-  /// Begins the session with the warden, which is the container's first program.
+  /// Begins the command session by connecting to the warden, which is the container's first program.
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
     isolation_.set(isolation_kind::process_tree, "everything the command started");
     warden_settings settings = warden_settings_for(into_, *settings_, std::move(isolation_));
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
       settings.gid = plan_.guest.gid();
-      settings.tracing = tracing_policy::allowed;  // safe: the warden has another user, and runs alone there
+      settings.tracing = tracing_policy::allowed;  // safe: no other process runs as the warden's user
     }
     attached_stream stream(std::move(raw), api_->container(container_->name()));
     unique_fd socket;
     if (link_) socket = co_await host_link::meet(std::move(link_), stream, settings.greeting_timeout);
     if (socket) {
-      settings.place = api_->container(container_->name());
+      settings.peer_name = api_->container(container_->name());
       warden_session session = co_await warden_session::open(api_->executor(), std::move(socket), std::move(settings));
       begin_session(*into_, std::move(session), std::move(variables));
     } else {
@@ -60442,7 +60657,8 @@ class container_creation {
     }
   }
 
-  /// Begins the session with execs. The first program runs `lease_script`, which can end all commands.
+  /// Begins the command session for commands that are Docker execs. The container's first program runs `lease_script`,
+  /// which can end all commands.
   void use_execs(byte_stream raw, std::vector<std::string> variables) {
     isolation_.set(isolation_kind::process_tree,
                    "the command's session; a time limit or a cancellation ends everything in the container");
@@ -60560,8 +60776,8 @@ class basic_lent_source final : public file_source {
   asio::any_io_executor lender_;
 };
 
-/// Writes the files of the caller's source. The source is read on the caller's executor; everything else runs on the
-/// strand.
+/// Writes the files of the caller's source. The source is read on the caller's executor; everything else runs on
+/// `home`, the environment's strand.
 /// \param put  a callable that takes a `file_source&` and returns the coroutine that writes its files.
 template <class Put>
 awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
@@ -60945,8 +61161,8 @@ inline const std::error_category& status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
 }
 
-/// Returns true if a failed call may have been executed nevertheless: there was no response, or a proxy has sent the
-/// response.
+/// Returns true if a failed call may have been executed nevertheless: there was no response, or the HTTP status does
+/// not exclude it (500 and above, except 501 and 503), because a proxy may have sent the response.
 inline bool leaves_in_doubt(const error& failure) noexcept {
   if (failure.cause() == make_error_code(sandbox_errc::not_reached)) return false;
   if (failure.cause().category() != status_category()) return true;
@@ -60954,7 +61170,7 @@ inline bool leaves_in_doubt(const error& failure) noexcept {
   return status >= 500 && status != 501 && status != 503;
 }
 
-/// Returns the message in the body of a failed response: `error_code` and `message` if the body is a JSON object,
+/// Returns the error message in the body of a response: `error_code` and `message` if the body is a JSON object,
 /// otherwise the first 400 bytes of the body.
 inline std::string said_message(std::string_view body) {
   std::error_code broken;
@@ -60972,7 +61188,8 @@ inline std::string said_message(std::string_view body) {
 /// Makes the error for a call that the service has refused.
 /// \param doing    the purpose of the call, such as `create a sandbox`.
 /// \param status   the HTTP status.
-/// \param message  the message of the service, without secrets. The error quotes at most 400 bytes of it, escaped.
+/// \param message  the message of the service, without secrets. The error quotes at most 400 bytes of the message,
+///                 escaped.
 /// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view message) {
   exec_errc code = exec_errc::provider_failed;
@@ -61004,7 +61221,7 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
         code = exec_errc::unsupported;
         advice = "the service does not offer that";
         break;
-      case 429: advice = "fewer calls at a time: a rate_limiter in gate() spreads them"; break;
+      case 429: advice = "fewer calls at a time: a rate_limiter in rate_limit() spreads them"; break;
       case 507:
         code = exec_errc::io_error;
         advice = "the sandbox's disk is full";
@@ -61022,7 +61239,8 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
 /// Makes the error for a call that the sandbox's daemon has refused.
 /// \param doing    the purpose of the call, such as `start a command`.
 /// \param which    the error code of the daemon.
-/// \param message  the message of the daemon, without secrets. The error quotes at most 400 bytes of it, escaped.
+/// \param message  the message of the daemon, without secrets. The error quotes at most 400 bytes of the message,
+///                 escaped.
 inline error failed_call_error(std::string_view doing, cofferdam::detail::connect_code which,
                                std::string_view message) {
   exec_errc code = exec_errc::io_error;
@@ -61079,7 +61297,8 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 /// send HTML pages to browsers.
 inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
-/// Waits until the time `until`. Throws error{exec_errc::cancelled} if the awaiting coroutine is cancelled.
+/// Waits until the time `until`, for example before a call is repeated. Throws error{exec_errc::cancelled} if the
+/// awaiting coroutine is cancelled.
 /// \param doing  the purpose of the call that waits, for the message of the error.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -61105,7 +61324,8 @@ class back_off {
     return std::max(std::chrono::milliseconds(1), std::chrono::ceil<std::chrono::milliseconds>(end_ - clock::now()));
   }
 
-  /// Returns the time of the next attempt; no value if there were three retries, or the time would be after the limit.
+  /// Returns the time of the next attempt; no value if there were three retries, or the time would be after the time
+  /// limit of the call.
   /// \param asked  the pause that the service requests; no value if it requests none.
   std::optional<clock::time_point> again(std::optional<std::chrono::seconds> asked) {
     if (++tries_ > max_tries) return std::nullopt;
@@ -61129,7 +61349,8 @@ class back_off {
   int tries_ = 0;
 };
 
-/// Returns the value of `Retry-After` in seconds. A date is ignored, as in E2B's SDKs.
+/// Returns the value of the response field `Retry-After`, in seconds; no value if there is none. A date is ignored, as
+/// in E2B's SDKs.
 inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields) {
   const std::optional<std::string_view> text = fields.find("Retry-After");
   if (!text || text->empty() || text->size() > 7) return std::nullopt;
@@ -61141,8 +61362,8 @@ inline std::optional<std::chrono::seconds> retry_after(const http_fields& fields
   return std::chrono::seconds(number);
 }
 
-/// Returns the value of `Should-Retry`, which takes precedence over the HTTP status; no value if the response does not
-/// have this field.
+/// Returns the value of the response field `Should-Retry`, which takes precedence over the HTTP status when deciding
+/// whether to repeat a call; no value if the response does not have this field.
 inline std::optional<bool> should_retry(const http_fields& fields) {
   const std::optional<std::string_view> text = fields.find("Should-Retry");
   if (!text) return std::nullopt;
@@ -61169,12 +61390,14 @@ class api {
     redact_.hide(info.traffic_token());
   }
 
-  /// Sends a request. Repeats the request if the service was too busy for it, or if it failed and may be executed
-  /// twice.
+  /// Sends a request. Repeats the request if the service was too busy for it, or if the request failed and may be
+  /// executed twice.
   /// \param doing  the purpose of the call, such as `create a sandbox`. The text must outlive the call.
   /// \param fine   HTTP statuses that count as success, besides 200 to 299.
-  /// \param key    the value of the field `Idempotency-Key`; empty to leave the field out.
-  /// \param doubt  is set to true if a failed attempt may have been executed. May be null. The caller keeps it.
+  /// \param key    the value of the field `Idempotency-Key`, by which the service recognizes repeated attempts. Empty
+  ///               means no such field.
+  /// \param doubt  is set to true if the service may have executed a failed attempt. May be null. The caller keeps the
+  ///               variable until the awaitable completes.
   /// \throws the error of `refused_error`.
   /// \throws error{exec_errc::provider_failed} if the service cannot be reached.
   /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
@@ -61210,14 +61433,14 @@ class api {
         if (answer.ok() || std::find(fine.begin(), fine.end(), status) != fine.end()) co_return answer;
         const std::string message = redact_.clean(said_message(redact_.clean(answer.text())));
         const bool full = message.find("maximum number of concurrent") != std::string::npos;
-        // With these statuses, the service has not executed the request.
+        // With these two statuses, the service has not executed the request.
         const bool busy = (status == 429 && !full) || status == 503;
         const bool broken = status == 500 || status == 502 || status == 504;
         const bool usual = busy || (broken && repeatable);
         if (should_retry(answer.head().fields).value_or(usual)) when = pauses.again(retry_after(answer.head().fields));
         const error refused = refused_error(doing, status, message);
-        // The message begins with "idempotency_" if an earlier attempt with the same key was executed, or is still
-        // under way.
+        // The message begins with "idempotency_" if an earlier attempt with the same `Idempotency-Key` was executed, or
+        // is still under way.
         if (doubt != nullptr && (leaves_in_doubt(refused) || message.starts_with("idempotency_"))) *doubt = true;
         if (!when) throw refused;
       }
@@ -61234,40 +61457,43 @@ class api {
   /// Creates a sandbox. If the call fails, the sandbox may exist nevertheless, and the caller must end it with
   /// `end_strays`.
   /// \param tag    a random number that is stored in the sandbox's metadata, so that `end_strays` finds the sandbox.
-  /// \param doubt  as for `ask`: is set to true if the sandbox may exist although the call has failed.
+  /// \param doubt  is set to true if the sandbox may exist although the call has failed. May be null. The caller keeps
+  ///               the variable until the awaitable completes.
   awaitable<sandbox_info> create(create_options options, std::string tag, bool* doubt) {
     constexpr const char* doing = "create a sandbox";
-    if (who_.options().gate) {
-      const auto when = who_.options().gate->reserve();
+    if (who_.options().rate_limit) {
+      const auto when = who_.options().rate_limit->reserve();
       co_await rest(when, doing);
     }
-    // All attempts have the same key, so that a service that supports keys creates only one sandbox.
+    // All attempts have the same `Idempotency-Key`, so that a service that supports this field creates only one
+    // sandbox.
     const std::string key = "cofferdam-" + tag;
     options.metadata["cofferdam"] = std::move(tag);
-    dialect form = who_.options().form == dialect::v2 ? dialect::v2 : dialect::v1;
+    dialect chosen = who_.options().api_dialect == dialect::v2 ? dialect::v2 : dialect::v1;
     for (;;) {
-      const std::string path = form == dialect::v2 ? "/v2/sandboxes" : "/sandboxes";
-      const bool may_fall_back = form == dialect::v1 && who_.options().form == dialect::automatic;
+      const std::string path = chosen == dialect::v2 ? "/v2/sandboxes" : "/sandboxes";
+      const bool may_fall_back = chosen == dialect::v1 && who_.options().api_dialect == dialect::automatic;
       std::vector<int> fine;
       if (may_fall_back) fine = {400, 404, 405, 410};
-      http_response answer = co_await ask("POST", path, options.body(form), doing, fine, key, doubt);
+      http_response answer = co_await ask("POST", path, options.body(chosen), doing, fine, key, doubt);
       if (answer.ok()) co_return info_of(answer, doing);
       if (!is_no_route(answer)) refuse(answer, doing);
-      form = dialect::v2;
+      chosen = dialect::v2;
     }
   }
 
-  /// Connects to a sandbox. If the sandbox is paused, it is resumed. Its remaining lifetime becomes at least `seconds`.
+  /// Connects to a sandbox. If the sandbox is paused, it is resumed. The sandbox's remaining lifetime becomes at least
+  /// `seconds`.
   awaitable<sandbox_info> connect(std::string id, std::int64_t seconds) {
     constexpr const char* doing = "connect to the sandbox";
     check_sandbox_id(id);
     boost::json::object body;
     body["timeout"] = seconds;
-    const dialect form = who_.options().form;
+    const dialect chosen = who_.options().api_dialect;
     std::vector<int> fine;
-    if (form == dialect::automatic) fine = {400, 404, 405, 410};
+    if (chosen == dialect::automatic) fine = {400, 404, 405, 410};
     const std::string path = "/sandboxes/" + id + "/connect";
-    const std::string first = form == dialect::v2 ? "/v2" + path : path;
+    const std::string first = chosen == dialect::v2 ? "/v2" + path : path;
     http_response answer = co_await ask("POST", first, body, doing, fine);
     if (!answer.ok()) {
       if (!is_no_route(answer)) refuse(answer, doing);
@@ -61368,7 +61594,7 @@ class api {
 
   /// Returns all sandboxes of the account, or only those with certain metadata. The service sends them in several
   /// pages.
-  /// \param metadata  `key=value`, of characters that need no percent-encoding; empty for all sandboxes.
+  /// \param metadata  `key=value`, of characters that need no percent-encoding. Empty means all sandboxes.
   awaitable<std::vector<sandbox_info>> list(std::string metadata) {
     constexpr const char* doing = "list the sandboxes";
     std::vector<sandbox_info> sandboxes;
@@ -61385,14 +61611,12 @@ class api {
     co_return sandboxes;
   }
 
-  /// Ends a sandbox that an interrupted call of `create` may have left running.
+  /// Ends a sandbox that a failed call of `create` may have left running.
   awaitable<void> end_strays(std::string tag) {
     std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
     for (const sandbox_info& info : left) {
       const auto found = info.metadata().find("cofferdam");
-      if (found == info.metadata().end() || found->second != tag)
-        continue;  // some services ignore the filter of the
-                   // list
+      if (found == info.metadata().end() || found->second != tag) continue;  // some services ignore the filter
       co_await kill(info.id());
     }
   }
@@ -61403,8 +61627,8 @@ class api {
   static constexpr std::size_t max_answer = std::size_t{4} * 1024 * 1024;
   static constexpr int max_pages = 1000;
 
-  /// Returns true if the service does not support the call. Returns false if the call failed because the sandbox or
-  /// template does not exist.
+  /// Returns true if a call failed because the service does not support this form of the call. Returns false if it
+  /// failed because the sandbox or template does not exist.
   static bool is_no_route(const http_response& answer) {
     const int status = answer.status();
     if (status == 405 || status == 410) return true;
@@ -61544,12 +61768,13 @@ class envd_abilities {
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A client of the daemon (envd) in one sandbox, which runs processes and transfers files. All coroutines of the
+/// A client of envd, the daemon in one sandbox, which runs processes and transfers files. All coroutines of the
 /// environment share it.
 class envd : public std::enable_shared_from_this<envd> {
  public:
   static constexpr std::uint16_t port = 49983;
-  /// The maximum size of one message in a stream, in bytes. A message of the daemon has up to 32 KiB of output.
+  /// The maximum size of one message in a stream, in bytes. A message of the daemon contains up to 32 KiB of a
+  /// process's output.
   static constexpr std::size_t max_message = std::size_t{8} * 1024 * 1024;
 
   envd(asio::any_io_executor executor, std::shared_ptr<api> service, const sandbox_info& info, std::string user)
@@ -61596,7 +61821,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
   awaitable<void> close_connections() { return client_.close(); }
 
-  /// Updates the token from the service's response to a connect call.
+  /// Updates the daemon's access token from the service's response to a call of `api::connect`.
   void renew(const sandbox_info& info) {
     if (!info.access_token().empty()) token_ = info.access_token();
     redact_.hide(token_);
@@ -61667,7 +61892,7 @@ class envd : public std::enable_shared_from_this<envd> {
 
   /// Makes a call whose response is a stream. The call is repeated if the sandbox is busy. It is not repeated after a
   /// lost connection, because the daemon may have executed it.
-  /// \param user     the user as whom the call is executed; empty for the user of the settings.
+  /// \param user     the user as whom the call is executed. Empty means the user that was given to the constructor.
   /// \param enforce  a time limit that the daemon enforces, in case this program dies; no value means no limit.
   static awaitable<cofferdam::detail::connect_stream> stream(std::shared_ptr<envd> self, std::string path,
                                                              boost::json::object message, const char* doing,
@@ -61735,7 +61960,7 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Returns the error to throw for the failure with which a stream has ended. The code `unavailable` means that the
-  /// daemon's side has lost the connection, so that it is treated as a lost connection.
+  /// daemon's side has lost the connection, so this function returns the error for a lost connection (`explain`).
   static awaitable<error> ended_by(std::shared_ptr<envd> self, cofferdam::detail::connect_failure failure,
                                    const char* doing) {
     if (failure.code() != cofferdam::detail::connect_code::unavailable) co_return self->refusal(failure, doing);
@@ -61747,8 +61972,8 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Runs a small script of this library to its end, and discards its output.
-  /// \param as_root  true to run the script as root if the daemon permits this. The processes of a command may have
-  ///                 another user than the settings.
+  /// \param as_root  true to run the script as root if the daemon permits this. This is needed because a command may
+  ///                 run processes as another user, which the configured user may not signal.
   /// \return         true if the script has exited with code 0.
   static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, bool as_root,
                                     const char* doing) {
@@ -61792,7 +62017,7 @@ class envd : public std::enable_shared_from_this<envd> {
 
   // ---- files ----
 
-  /// Makes a request for a file.
+  /// Makes a request that reads or writes a file.
   /// \param path  the path, as the daemon expects it: absolute, or relative to the user's home.
   http_request file_request(std::string method, std::string_view path) const {
     std::string query = "/files?path=" + cofferdam::detail::percent_encoded(path);
@@ -61802,9 +62027,9 @@ class envd : public std::enable_shared_from_this<envd> {
     return what;
   }
 
-  /// Sends a request for a file.
-  /// \param  own  the failure of the source of the request's body, or an empty optional as long as there is none. May
-  ///              be null. The caller keeps it until the awaitable completes.
+  /// Sends a request that reads or writes a file.
+  /// \param  own  the failure of the object that supplies the request's body, without a value as long as there is no
+  ///              failure. May be null. The caller keeps it until the awaitable completes.
   /// \throws the error in `own` if there is one; otherwise the failure of the connection as
   ///     error{exec_errc::provider_lost}.
   static awaitable<cofferdam::detail::http_exchange> exchange(std::shared_ptr<envd> self, http_request what,
@@ -61828,8 +62053,8 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return answer;
   }
 
-  /// Returns the error to throw after a lost connection. It depends on a request that checks if the sandbox still
-  /// exists.
+  /// Returns the error to throw after a lost connection. Sends a request to find out whether the sandbox still exists,
+  /// because the error depends on this.
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
     // These errors do not concern the connection: for example, invalid_argument means that the body of the request is
@@ -61859,7 +62084,7 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return why;
   }
 
-  /// Throws if the response comes from a proxy that could not reach the daemon. The sandbox counts as lost only if
+  /// Throws if a response comes from a proxy that could not reach the daemon. The sandbox counts as lost only if
   /// neither the proxy nor the service finds it.
   static awaitable<void> check_proxy(std::shared_ptr<envd> self, int status, std::string body, const char* doing) {
     const std::error_code cause(status, status_category());
@@ -61892,7 +62117,7 @@ class envd : public std::enable_shared_from_this<envd> {
     return status == 409 && body.find("transitioning") != std::string_view::npos;
   }
   /// Returns true if the same call may succeed soon.
-  /// \param busy  HTTP statuses that mean "busy" for this call. Some statuses mean this for every call.
+  /// \param busy  HTTP statuses that mean "busy" for this call, in addition to those that mean "busy" for every call.
   static bool may_be_repeated(const cofferdam::detail::connect_answer& answer, std::initializer_list<int> busy) {
     const std::string& message = answer.failure()->message();
     const int status = answer.status();
@@ -61993,20 +62218,20 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// A command that runs as a process of the sandbox's daemon.
 ///
-/// The script around the command marks its beginning and end in the output (see `exec_script`). These marks are needed
-/// because the daemon reports the end of a process too late: only when no other process has its output, or its
-/// terminal, open any more.
+/// The script around the command writes marks (short texts, see `exec_script`) into the output, which report the
+/// command's beginning and end. The marks are needed because the daemon reports the end of a process too late: only
+/// when no other process has the output, or the terminal, of the process open any more.
 class envd_command final : public cofferdam::detail::tracked_command {
  public:
   /// \param message  the message of the `Start` call.
-  /// \param mark     the text with which the script marks the beginning and end.
-  /// \param tag      `NAME=value`: a variable that all processes of the command have.
+  /// \param mark     the text with which each mark of the script begins.
+  /// \param tag      `NAME=value`: an environment variable that identifies the processes of the command.
   /// \param program  the name of the program, for error messages.
   envd_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
-               std::shared_ptr<envd> place, boost::json::object message, const std::string& mark, std::string tag,
+               std::shared_ptr<envd> daemon, boost::json::object message, const std::string& mark, std::string tag,
                std::string program, bool has_input)
       : tracked_command(command, executor, mark, std::move(program), has_input),
-        place_(std::move(place)),
+        daemon_(std::move(daemon)),
         message_(std::move(message)),
         tag_(std::move(tag)),
         tail_(executor) {}
@@ -62021,8 +62246,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
   awaitable<void> live() override { return run(shared()); }
   awaitable<void> finish_off() override { return end_all(shared()); }
   awaitable<void> signal(int number, char scope) override {
-    // On a terminal, the script around the command runs too, and must not get the signal. Therefore the signal goes to
-    // the session only.
+    // With a terminal, the scope 't' (all processes of the session) would include the script around the command, which
+    // must not get the signal. The scope 's' leaves the script out.
     return signal_all(shared(), number, scope == 't' ? 's' : scope);
   }
   std::string more_memory() const override {
@@ -62048,11 +62273,11 @@ class envd_command final : public cofferdam::detail::tracked_command {
       failure =
           error(exec_errc::provider_lost, "e2b: the stream of " + self->program() + " ended before the command did");
     if (!is_known && failure && self->may_run_) {
-      // No client can receive the result of the command any more, so the command must not continue.
+      // This program cannot receive the result of the command any more, so the command must not continue.
       self->begin_end_at_once();
     }
     if (self->has_ended() && self->stopped_ && self->ending() == ender::none) {
-      // A process outside the session has the output open, or the command only pretends to have ended.
+      // A process outside the command's session has the output open, or the command only pretends to have ended.
       self->begin_end_at_once();
     }
     co_await self->until_ended();
@@ -62062,9 +62287,10 @@ class envd_command final : public cofferdam::detail::tracked_command {
     self->command().conclude();
   }
 
-  /// Starts the command, and reads its output. Waits while too much output has not been consumed.
+  /// Starts the command, and reads its output. Pauses while `window` bytes are buffered that the reader of the output
+  /// has not consumed.
   static awaitable<void> carry(std::shared_ptr<envd_command> self) {
-    const ends guard(self->carrying_);
+    const running_mark guard(self->carrying_);
     std::optional<std::chrono::milliseconds> enforce;
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24);
     if (self->limits().timeout && *self->limits().timeout < longest)
@@ -62072,7 +62298,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     self->may_run_ = true;
     cofferdam::detail::connect_stream stream;
     try {
-      stream = co_await envd::stream(self->place_, "/process.Process/Start", std::move(self->message_),
+      stream = co_await envd::stream(self->daemon_, "/process.Process/Start", std::move(self->message_),
                                      "start a command", std::string(), enforce);
     } catch (const error& reason) {
       self->may_run_ = leaves_in_doubt(reason);
@@ -62096,13 +62322,13 @@ class envd_command final : public cofferdam::detail::tracked_command {
       self->take_event(process_event::parse(*message));
     }
     if (self->broken_ && !self->has_ended() && !self->process_ended_) {
-      const error why = co_await self->place_->explain(*self->broken_, "read the output of a command");
+      const error why = co_await self->daemon_->explain(*self->broken_, "read the output of a command");
       throw why;
     }
     if (stream.failure() && !self->has_ended() && !self->process_ended_) {
       const cofferdam::detail::connect_failure failure = *stream.failure();
       if (!self->has_begun() && failure.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
-      const error why = co_await envd::ended_by(self->place_, failure, "run a command");
+      const error why = co_await envd::ended_by(self->daemon_, failure, "run a command");
       throw why;
     }
   }
@@ -62124,12 +62350,12 @@ class envd_command final : public cofferdam::detail::tracked_command {
   }
 
   /// An object that keeps a flag true while a coroutine runs, so that a coroutine that has ended is not signalled.
-  class ends {
+  class running_mark {
    public:
-    explicit ends(bool& running) noexcept : running_(running) { running_ = true; }
-    ends(const ends&) = delete;
-    ends& operator=(const ends&) = delete;
-    ~ends() { running_ = false; }
+    explicit running_mark(bool& running) noexcept : running_(running) { running_ = true; }
+    running_mark(const running_mark&) = delete;
+    running_mark& operator=(const running_mark&) = delete;
+    ~running_mark() { running_ = false; }
 
    private:
     bool& running_;
@@ -62151,8 +62377,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     }
   }
 
-  /// Ends the stream 200 ms after the mark for the end. Usually the stream ends by itself before, unless a process
-  /// outside the session has the output open.
+  /// Ends the stream 200 ms after the mark that reports the command's end. Usually the stream ends by itself before
+  /// this time, unless a process outside the command's session has the output open.
   void on_end_marked() override {
     tail_.expires_after(tail_limit);
     cofferdam::detail::on_expiry(tail_, [self = shared()](std::error_code failure) {
@@ -62160,12 +62386,13 @@ class envd_command final : public cofferdam::detail::tracked_command {
     });
   }
 
-  /// Sets the result from the daemon's report, after the stream has ended without a mark for the end.
+  /// Sets the result from the daemon's report, after the stream has ended without the mark that reports the command's
+  /// end.
   void judge() {
     if (!process_ended_) return;
     if (!has_begun()) {
       if (said().find("rgument list too long") != std::string::npos) return unstarted("l");
-      const std::string why = said().empty() ? "it says nothing" : one_line(place_->redact().clean(said()), 400);
+      const std::string why = said().empty() ? "it says nothing" : one_line(daemon_->redact().clean(said()), 400);
       return unstarted_by("The sandbox could not run " + program() + ": " + why,
                           "Commands need a /bin/sh in the sandbox.");
     }
@@ -62178,18 +62405,18 @@ class envd_command final : public cofferdam::detail::tracked_command {
   }
 
   static awaitable<void> give_input(std::shared_ptr<envd_command> self) {
-    const ends guard(self->feeding_);
+    const running_mark guard(self->feeding_);
     co_await feed(self);
   }
 
   awaitable<void> end_input() override {
-    cofferdam::detail::connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
+    cofferdam::detail::connect_answer answer = co_await envd::call(daemon_, "/process.Process/CloseStdin", selected(),
                                                                    "end the input of a command", std::nullopt, true);
-    place_->require_ok(answer, "end the input of a command");
+    daemon_->require_ok(answer, "end the input of a command");
   }
 
-  /// Writes a piece of the input. Waits while the command does not read its input; the end of the command also ends
-  /// this wait.
+  /// Writes a piece of the input. Waits while the command does not read its input, but at most until the command has
+  /// ended.
   awaitable<void> write(bytes_view data) override {
     boost::json::object input;
     const std::string coded = cofferdam::detail::base64_encode(data);
@@ -62197,8 +62424,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     boost::json::object message = selected();
     message["input"] = std::move(input);
     cofferdam::detail::connect_answer answer = co_await envd::call(
-        place_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
-    place_->require_ok(answer, "write the input of a command");
+        daemon_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
+    daemon_->require_ok(answer, "write the input of a command");
   }
 
   boost::json::object selected() const {
@@ -62224,7 +62451,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     words.push_back(std::move(process));
     words.emplace_back(1, scope);
     words.push_back(self->tag_);
-    const bool done = co_await envd::run_script(self->place_, std::move(words), number == SIGKILL, "signal a command");
+    const bool done = co_await envd::run_script(self->daemon_, std::move(words), number == SIGKILL, "signal a command");
     if (!done && (number == SIGTERM || number == SIGKILL)) co_await send_by_daemon(self, number);
   }
 
@@ -62232,8 +62459,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     if (self->pid_ == 0 || self->stream_over()) co_return;
     boost::json::object message = self->selected();
     message["signal"] = number == SIGTERM ? "SIGNAL_SIGTERM" : "SIGNAL_SIGKILL";
-    co_await envd::call(self->place_, "/process.Process/SendSignal", std::move(message), "signal a command",
-                        self->place_->request_timeout(), true);
+    co_await envd::call(self->daemon_, "/process.Process/SendSignal", std::move(message), "signal a command",
+                        self->daemon_->request_timeout(), true);
   }
 
   static awaitable<void> end_all(std::shared_ptr<envd_command> self) {
@@ -62246,8 +62473,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
       co_await self->until_grace_over();
     }
     if (self->concluded()) co_return;
-    // The output that follows is not needed, so the faster way comes first. It reaches only one process or one process
-    // group.
+    // A signal from the daemon is the faster way, but it reaches only one process or one process group. It is sent
+    // first if the command is to be ended at once, because further output is not needed then.
     if (self->at_once()) co_await send_by_daemon(self, SIGKILL);
     co_await signal_all(self, SIGKILL, 'a');
     co_await self->until_stream_over(end_limit);
@@ -62278,12 +62505,12 @@ class envd_command final : public cofferdam::detail::tracked_command {
     auto resized = [self](std::exception_ptr, cofferdam::detail::connect_answer) {
     };  // a failure is ignored: the command has probably ended already
     asio::co_spawn(executor(),
-                   envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
-                              place_->request_timeout(), true),
+                   envd::call(daemon_, "/process.Process/Update", std::move(message), "resize a terminal",
+                              daemon_->request_timeout(), true),
                    std::move(resized));
   }
 
-  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd> daemon_;
   boost::json::object message_;
   std::string tag_;
   asio::steady_timer tail_;
@@ -62320,32 +62547,33 @@ class envd_command final : public cofferdam::detail::tracked_command {
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// A shell script that starts another script in a new session. It is needed because the daemon does not start processes
-/// in sessions of their own, and a process tree can be ended reliably only by its session. The script needs `setsid`.
-/// If `setsid` does not exist, or the process already has its own session, it runs the other script in the current
-/// session. Without a session, the processes of the tree can only be recognised by their variables.
+/// in sessions of their own, and a process tree can be ended reliably only by its session. The session is made by the
+/// program `setsid`. If `setsid` does not exist, or the process already has its own session or process group, the other
+/// script runs in the current session. Without its own session, the process tree can only be recognized by the
+/// environment variable COFFERDAM_COMMAND.
 ///
-/// $1 is the other script; the rest are arguments of that script.
+/// $1 is the other script; the other arguments are passed on to that script.
 inline constexpr std::string_view session_script = R"sh({ read -r _cx </proc/$$/stat; } 2>/dev/null
 _cx=${_cx##*') '}; _cy=${_cx#* * }; _cy=${_cy%% *}; _cx=${_cx#* * * }; _cx=${_cx%% *}
 if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
 then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
 
-/// Starts commands as processes of a sandbox's daemon.
+/// Starts commands as processes of envd, the daemon in a sandbox.
 class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
   /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
   /// \param used       a function that is called before each command.
-  envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+  envd_launcher(std::shared_ptr<envd> daemon, command_settings settings, std::string workspace,
                 std::function<void()> used)
-      : cofferdam::detail::command_launcher(place->executor(), std::move(settings)),
-        place_(std::move(place)),
+      : cofferdam::detail::command_launcher(daemon->executor(), std::move(settings)),
+        daemon_(std::move(daemon)),
         workspace_(std::move(workspace)),
         used_(std::move(used)) {}
 
   /// Registers for the loss of the sandbox, after which all commands end with an error. It must be called once, before
   /// any other function.
   void watch() {
-    place_->on_lost([weak = weak_from_this()](const error& reason) {
+    daemon_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<envd_launcher>(weak.lock());
       if (self) self->lose_commands(reason);
     });
@@ -62356,11 +62584,11 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
     abandon();
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  const std::shared_ptr<envd>& daemon() const noexcept { return daemon_; }
   bool is_busy() const { return !living().empty(); }
   void check_open() const {
     require_open();
-    place_->require();
+    daemon_->require();
   }
 
  private:
@@ -62375,7 +62603,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
       throw error(exec_errc::invalid_argument,
                   "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
     const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
-    if (has_input && !c.terminal() && !place_->can().closes_input())
+    if (has_input && !c.terminal() && !daemon_->can().closes_input())
       throw error(
           exec_errc::unsupported,
           "e2b: the sandbox's daemon is older than 0.5.2 and cannot end a command's input; rebuild its template");
@@ -62395,7 +62623,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
       return outcome;
     }
     const auto new_command = cofferdam::detail::make_command<envd_command>(
-        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_,
+        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), daemon_,
         message_for(order, c, has_input), mark, tag, shown_program(c), has_input);
     new_command->begin(c.take_input());
     outcome.running = new_command->command().kept();
@@ -62404,7 +62632,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
 
   boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
     std::vector<std::string> words;
-    // With a terminal, the daemon starts the process in its own session, so the session script is not needed.
+    // With a terminal, the daemon starts the process in its own session, so `session_script` is not needed.
     if (!c.terminal()) words = {"-c", std::string(session_script), "sh"};
     words.insert(words.end(), order.words().begin() + (c.terminal() ? 1 : 2), order.words().end());
     boost::json::object message = envd::start_message("/bin/sh", words, workspace_, has_input);
@@ -62427,7 +62655,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
     return message;
   }
 
-  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd> daemon_;
   std::string workspace_;
   std::function<void()> used_;
 };
@@ -62469,13 +62697,13 @@ class workspace_place {
   std::string root;       ///< the absolute path of the workspace
 };
 
-/// The file operations of a sandbox. The daemon's own file calls transfer the contents. Small commands before and after
-/// a transfer do the rest: they refuse symbolic links that lead out of the workspace, replace files atomically, and
-/// handle names that are not UTF-8. A value type; each coroutine that uses it keeps a copy.
+/// The file operations of a sandbox. The file calls of envd, the daemon in the sandbox, transfer the contents. Small
+/// commands before and after a transfer do the rest: they refuse symbolic links that lead out of the workspace, replace
+/// files atomically, and handle names that are not UTF-8. A value type; each coroutine that uses it keeps a copy.
 ///
 /// The daemon reads and writes as root and follows symbolic links. A path is checked before the transfer, but the file
-/// is not kept open in between. A command of the sandbox can change the path in this time, and the change is not
-/// detected. All that the command can gain is root access to files of its own sandbox.
+/// is not kept open in between. A command in the sandbox can change the path in this time, and the change is not
+/// detected. The most that the command can gain is root access to files of its own sandbox.
 class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_files> {
  public:
   sandbox_files(std::shared_ptr<envd_launcher> launcher, workspace_place where, std::vector<std::string> variables)
@@ -62506,7 +62734,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
       broken = failure;
     }
     if (broken) {
-      const error why = co_await place()->explain(*broken, "read a file");
+      const error why = co_await daemon()->explain(*broken, "read a file");
       throw why;
     }
     co_return content;
@@ -62522,11 +62750,11 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     return cofferdam::detail::put_each(source,
                                        [this, &source](const file_header& header) { return put_one(source, header); });
   }
-  /// Returns a source that reads these files one after another. The source owns a copy of this object.
+  /// Returns a source that reads the requested files one after another. The source owns a copy of this object.
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests);
 
   /// Returns the path of a command's working directory, after a check that it is a directory in the workspace.
-  /// \throws the errors of an environment for a working directory.
+  /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory, permission_denied}.
   awaitable<std::string> directory_path(std::string path) {
     const std::string clean = workspace_path_or_root(path, where_.root);
     if (clean == ".") co_return std::string(".");
@@ -62590,14 +62818,15 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
 
   /// Sends the request to read the file, and returns the response, whose body is the content.
   awaitable<cofferdam::detail::http_exchange> open(file_head head, std::string clean) {
-    http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
-    cofferdam::detail::http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
+    http_request what = daemon()->file_request("GET", where_.from_home + "/" + head.path);
+    cofferdam::detail::http_exchange answer =
+        co_await envd::exchange(daemon(), std::move(what), "read a file", nullptr);
     if (answer.status() == 200) co_return answer;
     co_await refuse(std::move(answer), "read", clean);
     throw unreadable(clean);
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return launcher_->place(); }
+  const std::shared_ptr<envd>& daemon() const noexcept { return launcher_->daemon(); }
 
   awaitable<void> close() { co_return; }
 
@@ -62654,7 +62883,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     explicit upload_pieces(bytes_view content) : content_(content) {}
     explicit upload_pieces(file_source& source) : source_(&source) {}
 
-    /// Sets texts that are sent before and after the content.
+    /// Sets texts that are sent before and after the content, such as the head and the end of a multipart form.
     void frame(std::string before, std::string after) {
       before_ = std::move(before);
       after_ = std::move(after);
@@ -62662,8 +62891,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     /// Returns the number of bytes of the content that were read so far.
     std::uint64_t size() const noexcept { return size_; }
     const std::optional<error>& failure() const noexcept { return failure_; }
-    /// Returns the body of the request. This object must exist until the body was sent. If there are no texts around
-    /// the content, the content is not copied.
+    /// Returns the body of the request. This object must exist until the body was sent. If `frame` was not called,
+    /// bytes and files are sent without a copy.
     http_body body() {
       const bool is_bare = before_.empty();
       if (is_bare && source_ == nullptr) {
@@ -62724,13 +62953,13 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       command_result result = co_await run_command(std::move(move));
       check(result, "write", clean, 0);
     };
-    const auto clears = [&] { return clear(place(), name); };
+    const auto clears = [&] { return clear(daemon(), name); };
     co_await cofferdam::detail::with_cleanup_after_failure(uploads_and_moves, clears);
   }
 
   awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
-    http_request what = place()->file_request("POST", name);
-    if (place()->can().takes_raw_uploads()) {
+    http_request what = daemon()->file_request("POST", name);
+    if (daemon()->can().takes_raw_uploads()) {
       what.field("Content-Type", "application/octet-stream");
     } else {
       const std::string boundary = "cofferdam-" + cofferdam::detail::random_digits(32);
@@ -62742,7 +62971,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     }
     what.body(pieces.body());
     cofferdam::detail::http_exchange answer =
-        co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
+        co_await envd::exchange(daemon(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(max_answer);
       co_return;
@@ -62764,8 +62993,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   awaitable<void> refuse(cofferdam::detail::http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(max_answer);
-    const std::string message = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
-    co_await envd::check_proxy(place(), status, message, doing);
+    const std::string message = daemon()->redact().clean(said_message(daemon()->redact().clean(as_text(body))));
+    co_await envd::check_proxy(daemon(), status, message, doing);
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
     if (status == 404) throw cofferdam::detail::path_error(ENOENT, doing, clean);
     if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
@@ -62846,7 +63075,7 @@ class sandbox_file_source final : public file_source {
     }
     if (failure) {
       current_.reset();
-      const error why = co_await files_.place()->explain(*failure, "read a file");
+      const error why = co_await files_.daemon()->explain(*failure, "read a file");
       throw why;
     }
     piece.resize(have);
@@ -62878,15 +63107,16 @@ inline awaitable<std::unique_ptr<file_source>> sandbox_files::get_files(std::vec
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A command session whose commands are processes of the daemon (envd) of a sandbox.
+/// A command session (the object that starts and tracks commands) whose commands are processes of envd, the daemon in a
+/// sandbox.
 class envd_session : public command_session {
  public:
   envd_session() = default;
   /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
   /// \param used       a function that is called before each command.
-  envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+  envd_session(std::shared_ptr<envd> daemon, command_settings settings, std::string workspace,
                std::function<void()> used)
-      : command_session(std::make_shared<envd_launcher>(std::move(place), std::move(settings), std::move(workspace),
+      : command_session(std::make_shared<envd_launcher>(std::move(daemon), std::move(settings), std::move(workspace),
                                                         std::move(used))) {
     commands()->watch();
   }
@@ -62980,7 +63210,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   const std::string& id() const noexcept { return info_.id(); }
   const sandbox_info& info() const noexcept { return info_; }
   const std::shared_ptr<api>& service() const noexcept { return service_; }
-  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  const std::shared_ptr<envd>& daemon() const noexcept { return daemon_; }
   const workspace_place& where() const noexcept { return where_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   /// Returns the strand on which this object is used. Only data that `open` sets once may be read elsewhere.
@@ -62989,7 +63219,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void require_open() const {
     if (closing_ || !session_)
       throw error(exec_errc::environment_closed, "e2b: the environment is closed; open another one");
-    place_->require();
+    daemon_->require();
   }
 
   static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
@@ -63054,7 +63284,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const clock::time_point now = clock::now();
     sandbox_info info = co_await self->service_->connect(self->id(), self->settings_->create.seconds());
     self->service_->hide(info);
-    self->place_->renew(info);
+    self->daemon_->renew(info);
     self->end_at_ = now + self->life();
     self->paused_ = false;
     self->changed_.notify();
@@ -63116,7 +63346,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       failure = std::make_exception_ptr(lost);
     }
     while (self->prolonging_) co_await self->changed_.wait();
-    co_await self->place_->close_connections();
+    co_await self->daemon_->close_connections();
     co_await self->service_->close();
     self->closed_ = true;
     self->changed_.notify();
@@ -63175,11 +63405,11 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   awaitable<void> prepare() {
-    auto place = std::make_shared<envd>(executor_, service_, info_, settings_->user);
-    if (!place->can().is_usable())
+    auto daemon = std::make_shared<envd>(executor_, service_, info_, settings_->user);
+    if (!daemon->can().is_usable())
       throw error(exec_errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
                                               ", is older than 0.1.0: build the template anew");
-    place_ = place;
+    daemon_ = daemon;
     where_.from_home = settings_->workspace;
     const std::string output = co_await ask_shell();
     const std::size_t first = output.find('\0');
@@ -63196,7 +63426,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       std::erase_if(variables_, [&](const std::string& variable) { return variable.starts_with(name + "="); });
       variables_.push_back(name + "=" + value);
     }
-    session_ = envd_session(place_, commands(), where_.from_home, [weak = weak_from_this()] {
+    session_ = envd_session(daemon_, commands(), where_.from_home, [weak = weak_from_this()] {
       if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
     });
     watch_life();
@@ -63211,7 +63441,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     constexpr const char* doing = "make the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
     cofferdam::detail::connect_stream stream = co_await envd::stream(
-        place_, "/process.Process/Start", std::move(message), doing, std::string(), place_->request_timeout());
+        daemon_, "/process.Process/Start", std::move(message), doing, std::string(), daemon_->request_timeout());
     std::string out;
     std::string err;
     for (;;) {
@@ -63222,10 +63452,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       if (to.size() + event.data.size() <= max_said) to += as_text(event.data);
     }
     if (stream.failure()) {
-      const error why = co_await envd::ended_by(place_, *stream.failure(), doing);
+      const error why = co_await envd::ended_by(daemon_, *stream.failure(), doing);
       throw why;
     }
-    if (out.empty()) co_return place_->redact().clean(err);
+    if (out.empty()) co_return daemon_->redact().clean(err);
     co_return out;
   }
 
@@ -63310,9 +63540,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       if (failure) std::rethrow_exception(failure);
     } catch (const error& reason) {
       if (reason.code() == exec_errc::not_found) {
-        place_->lose(error(exec_errc::provider_lost,
-                           "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
-                           reason.cause()));
+        daemon_->lose(error(exec_errc::provider_lost,
+                            "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
+                            reason.cause()));
         return;
       }
       retry_at_ = clock::now() +
@@ -63327,15 +63557,15 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   // ---- end ----
 
   void let_go() {
-    if (!place_) return;
-    place_->close();
+    if (!daemon_) return;
+    daemon_->close();
     session_.lose(error(exec_errc::environment_closed, "e2b: the environment was closed; the command was ended"));
   }
 
   static awaitable<void> discard_sandbox(std::shared_ptr<sandbox> self) {
     co_await self->service_->kill(self->id());
     co_await self->service_->close();
-    co_await self->place_->close_connections();
+    co_await self->daemon_->close_connections();
     self->closed_ = true;
     self->changed_.notify();
   }
@@ -63350,7 +63580,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await service_->kill(id());
       else if (in_doubt_)
         co_await service_->end_strays(tag_);
-      if (place_) co_await place_->close_connections();
+      if (daemon_) co_await daemon_->close_connections();
       co_await service_->close();
     } catch (const error&) {  // `open` reports its own failure; a remaining sandbox ends at the end of its lifetime
     }
@@ -63364,7 +63594,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   std::shared_ptr<const sandbox_settings> settings_;
   asio::steady_timer prolongs_;
   sandbox_info info_;
-  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd> daemon_;
   envd_session session_;
   workspace_place where_;
   std::vector<std::string> variables_;
@@ -63509,8 +63739,8 @@ COFFERDAM_DECL std::string environment::url(const std::string& path, file_access
   return get()->home().look([&] {
     get()->require_open();
     const std::string clean = workspace_path(path, get()->where().root);
-    const detail::envd& place = *get()->place();
-    return file_url(place.base(), get()->where().from_home + "/" + clean, access, place.user(), place.token(),
+    const detail::envd& daemon = *get()->daemon();
+    return file_url(daemon.base(), get()->where().from_home + "/" + clean, access, daemon.user(), daemon.token(),
                     expiration);
   });
 }
@@ -63518,7 +63748,7 @@ COFFERDAM_DECL std::string environment::url(const std::string& path, file_access
 COFFERDAM_DECL awaitable<std::vector<running_process>> environment::list_processes(shared inside) {
   co_await inside->until_running();
   boost::json::object nothing;
-  const boost::json::object response = co_await detail::envd::ask(inside->place(), "/process.Process/List",
+  const boost::json::object response = co_await detail::envd::ask(inside->daemon(), "/process.Process/List",
                                                                   std::move(nothing), "list the processes", true);
   std::vector<running_process> result;
   if (const boost::json::array* const found = cofferdam::detail::array_at(response, "processes"))
@@ -63536,10 +63766,10 @@ COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int
   message["process"] = std::move(process);
   message["signal"] = "SIGNAL_SIGKILL";
   cofferdam::detail::connect_answer answer =
-      co_await detail::envd::call(inside->place(), "/process.Process/SendSignal", std::move(message), doing,
-                                  inside->place()->request_timeout(), true);
+      co_await detail::envd::call(inside->daemon(), "/process.Process/SendSignal", std::move(message), doing,
+                                  inside->daemon()->request_timeout(), true);
   if (!answer.ok() && answer.failure()->code() == cofferdam::detail::connect_code::not_found) co_return false;
-  inside->place()->require_ok(answer, doing);
+  inside->daemon()->require_ok(answer, doing);
   co_return true;
 }
 
@@ -63549,9 +63779,10 @@ COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared i
   process["pid"] = pid;
   boost::json::object message;
   message["process"] = std::move(process);
-  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
-      inside->place(), "/process.Process/Connect", std::move(message), "follow a process", std::string(), std::nullopt);
-  co_return process_follower(inside->place(), std::move(stream));
+  cofferdam::detail::connect_stream stream =
+      co_await detail::envd::stream(inside->daemon(), "/process.Process/Connect", std::move(message),
+                                    "follow a process", std::string(), std::nullopt);
+  co_return process_follower(inside->daemon(), std::move(stream));
 }
 
 COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, std::string path, watch_depth depth) {
@@ -63560,21 +63791,21 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   detail::sandbox_files files = inside->files();
   const std::string there = co_await files.directory_path(std::move(path));
   const bool below = depth == watch_depth::tree;
-  if (below && !inside->place()->can().watches_below())
+  if (below && !inside->daemon()->can().watches_below())
     throw error(exec_errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
   cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
-      inside->place(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
+      inside->daemon(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
   // The first message confirms that the watch has begun. If the stream ends before that message, its failure is the
   // reason.
   const std::optional<std::string_view> first = co_await stream.next();
   if (!first && stream.failure()) {
-    const error why = co_await detail::envd::ended_by(inside->place(), *stream.failure(), doing);
+    const error why = co_await detail::envd::ended_by(inside->daemon(), *stream.failure(), doing);
     throw why;
   }
-  co_return folder_watch(inside->place(), std::move(stream));
+  co_return folder_watch(inside->daemon(), std::move(stream));
 }
 
 template <class Change>
@@ -63613,8 +63844,8 @@ COFFERDAM_DECL provider& provider::allow_plain_http() {
   return with([](detail::sandbox_settings& to) { to.who.allow_plain_http = true; });
 }
 
-COFFERDAM_DECL provider& provider::form(dialect which) {
-  return with([&](detail::sandbox_settings& to) { to.who.form = which; });
+COFFERDAM_DECL provider& provider::api_dialect(dialect which) {
+  return with([&](detail::sandbox_settings& to) { to.who.api_dialect = which; });
 }
 
 COFFERDAM_DECL provider& provider::request_timeout(std::chrono::milliseconds limit) {
@@ -63627,8 +63858,8 @@ COFFERDAM_DECL provider& provider::first_pause(std::chrono::milliseconds time) {
   return with([&](detail::sandbox_settings& to) { to.who.first_pause = time; });
 }
 
-COFFERDAM_DECL provider& provider::gate(rate_limiter limiter) {
-  return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(limiter); });
+COFFERDAM_DECL provider& provider::rate_limit(rate_limiter limiter) {
+  return with([&](detail::sandbox_settings& to) { to.who.rate_limit = std::move(limiter); });
 }
 
 COFFERDAM_DECL provider& provider::template_id(std::string name) {
@@ -63737,23 +63968,24 @@ COFFERDAM_DECL provider in_sandbox(std::string id) {
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream)
-    : place_(std::move(place)),
+COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> daemon,
+                                          cofferdam::detail::connect_stream stream)
+    : daemon_(std::move(daemon)),
       stream_(new cofferdam::detail::connect_stream(std::move(stream)),
-              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+              [home = daemon_->home()](cofferdam::detail::connect_stream* dropped) {
                 home.run_soon([dropped] { delete dropped; });
               }) {}
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next() {
-  if (!place_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
-  return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
+  if (!daemon_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
+  return daemon_->home().run([daemon = daemon_, stream = stream_] { return next_of(daemon, stream); });
 }
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(
-    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
+    std::shared_ptr<detail::envd> daemon, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "watch a folder";
   for (;;) {
-    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(daemon, *stream, doing);
     if (!message) co_return std::nullopt;
     std::optional<folder_event> event = parse(*message);
     if (event) co_return event;
@@ -63875,25 +64107,25 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> place,
+COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> daemon,
                                                   cofferdam::detail::connect_stream stream)
-    : place_(std::move(place)),
+    : daemon_(std::move(daemon)),
       stream_(new cofferdam::detail::connect_stream(std::move(stream)),
-              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+              [home = daemon_->home()](cofferdam::detail::connect_stream* dropped) {
                 home.run_soon([dropped] { delete dropped; });
               }) {}
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
-  if (!place_)
+  if (!daemon_)
     throw error(exec_errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
-  return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
+  return daemon_->home().run([daemon = daemon_, stream = stream_] { return next_of(daemon, stream); });
 }
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of(
-    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
+    std::shared_ptr<detail::envd> daemon, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
-    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(daemon, *stream, doing);
     if (!message) co_return std::nullopt;
     std::optional<process_event> event = process_event::parse(*message);
     const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;
@@ -64002,12 +64234,21 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 COFFERDAM_DECL code& code::in(const code_context& where) {
   context_ = where.id();
+  require_one_place();
   return *this;
 }
 
 COFFERDAM_DECL code& code::language(std::string name) {
   language_ = std::move(name);
+  require_one_place();
   return *this;
+}
+
+COFFERDAM_DECL void code::require_one_place() const {
+  if (!context_.empty() && !language_.empty())
+    throw error(
+        exec_errc::invalid_argument,
+        "e2b: code with a context cannot have a language, because the context has one; call in() or language()");
 }
 
 COFFERDAM_DECL code& code::variable(std::string name, std::string value) {
@@ -64051,7 +64292,7 @@ COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.
              [home = inside_->home()](cofferdam::detail::http_client* dropped) {
                home.run_soon([dropped] { delete dropped; });
              }};
-  redact_ = inside_->place()->redact();
+  redact_ = inside_->daemon()->redact();
 }
 
 COFFERDAM_DECL awaitable<execution> code_interpreter::run(code what) {
@@ -64095,7 +64336,7 @@ COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::s
   http_request result(std::move(method), prefix_ + std::string(path));
   result.field("User-Agent", std::string(detail::user_agent));
   result.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
-  const secret_string& token = inside_->place()->token();
+  const secret_string& token = inside_->daemon()->token();
   if (!token.empty()) result.secret_field("X-Access-Token", token);
   if (!inside_->info().traffic_token().empty())
     result.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token());
@@ -64115,7 +64356,7 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
     failure = reason;
   }
   if (failure) {
-    const error why = co_await inside->place()->explain(*failure, doing);
+    const error why = co_await inside->daemon()->explain(*failure, doing);
     throw why;
   }
   if (answer.status() == 200) co_return answer;
@@ -64125,13 +64366,13 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
   if (status == 502 && message.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
-  co_await detail::envd::check_proxy(inside->place(), status, message, doing);
+  co_await detail::envd::check_proxy(inside->daemon(), status, message, doing);
   throw detail::refused_error(doing, status, message);
 }
 
 COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {
   cofferdam::detail::http_limits limits;
-  limits.head(inside->place()->request_timeout()).idle(inside->place()->request_timeout());
+  limits.head(inside->daemon()->request_timeout()).idle(inside->daemon()->request_timeout());
   return limits;
 }
 
@@ -64203,7 +64444,7 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
     failure = reason;
   }
   if (failure) {
-    const error why = co_await inside->place()->explain(*failure, doing);
+    const error why = co_await inside->daemon()->explain(*failure, doing);
     current_run->has_read = true;
     throw why;
   }
@@ -64333,7 +64574,7 @@ inline bool parse_stat(std::string_view text, table_entry& into) {
   return true;
 }
 
-/// Returns true if a process is stopped by a signal or a tracer.
+/// Returns true if a process is suspended by a signal or a tracer.
 inline bool is_stopped(pid_t pid) {
   const std::string text = proc_text("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t close = text.rfind(')');
@@ -64469,7 +64710,7 @@ class control_group_limits {
 class control_group_place {
  public:
   std::filesystem::path directory;
-  bool is_unified = false;  ///< a group of version 2, which may have all controllers
+  bool is_unified = false;  ///< true for a group of version 2, which may have all controllers
 
   bool operator==(const control_group_place&) const = default;
 };
@@ -64515,7 +64756,8 @@ inline std::map<std::string, control_group_place, std::less<>> control_group_pla
         const std::string_view number = next_of(membership, ':');
         const std::string_view controllers = next_of(membership, ':');
         if (is_unified ? number != "0" || !controllers.empty() : !has_word(controllers, controller)) continue;
-        // Below another group's mount, the path of our own group begins with the path of that group.
+        // If another group than the root is mounted here, the path of this process's group begins with the path of that
+        // group.
         std::string_view path = membership;
         if (root != "/" && path.starts_with(root)) path.remove_prefix(root.size());
         while (path.starts_with('/')) path.remove_prefix(1);
@@ -64532,8 +64774,8 @@ inline std::map<std::string, control_group_place, std::less<>> control_group_pla
 }
 
 /// The control group of one environment: a directory for each hierarchy, made beneath the group of this process or, if
-/// that group has no limits of its own, beside it. Removed at the end of its lifetime, if its processes have ended by
-/// then; otherwise by the next control_group of a program of the same user.
+/// that group has no limits of its own, beside it. The destructor removes the group if its processes have ended by
+/// then. Otherwise, the next control_group of any program of the same user removes it.
 class control_group {
  public:
   /// Makes a control group. If it cannot be made, the result has no value and `obstacle` names the reason.
@@ -64577,7 +64819,7 @@ class control_group {
   }
 
   /// Returns the file with the number of processes that were killed because of the memory limit, and the path at which
-  /// programs look for it; both empty without a memory limit.
+  /// programs in the sandbox look for it. Both are empty without a memory limit.
   std::pair<std::filesystem::path, std::string> memory_events() const {
     for (const level& each : levels_) {
       if (!each.has_memory) continue;
@@ -64599,7 +64841,7 @@ class control_group {
     return std::any_of(levels_.begin(), levels_.end(), [](const level& each) { return each.has_processes; });
   }
 
-  /// Returns the mechanism that holds memory, for reports.
+  /// Returns the mechanism that limits memory, for isolation reports.
   const char* memory_mechanism() const noexcept {
     for (const level& each : levels_)
       if (each.has_memory)
@@ -64624,7 +64866,7 @@ class control_group {
   class level {
    public:
     std::filesystem::path directory;
-    unique_fd lock;     // shared; the kernel releases it when this program ends
+    unique_fd lock;     // has a shared lock (flock(2)), which the kernel releases when this program ends
     unique_fd members;  // cgroup.procs, for writing
     bool is_unified = false;
     bool has_memory = false;
@@ -64635,7 +64877,7 @@ class control_group {
         return write_to(directory / file, std::to_string(value), obstacle);
       };
       if (has_memory && !is_unified) {
-        // Groups below are counted too in kernels before 5.11 only if this is set.
+        // Without this setting, kernels before 5.11 do not count the memory of groups beneath this group.
         write_if_there(directory / "memory.use_hierarchy", "1");
         if (!set("memory.limit_in_bytes", *limits.memory)) return false;
         write_if_there(directory / "memory.memsw.limit_in_bytes", std::to_string(*limits.memory));
@@ -64650,7 +64892,8 @@ class control_group {
 
   control_group() = default;
 
-  /// Makes a group in the hierarchy of a controller, or uses the one that is made there already.
+  /// Makes a group in the hierarchy of a controller, or uses the group that this object has made there for another
+  /// controller.
   bool add(const control_group_place& place, std::string_view controller, std::string& obstacle) {
     for (level& each : levels_) {
       if (!each.is_unified || !place.is_unified) continue;
@@ -64675,7 +64918,8 @@ class control_group {
   static std::vector<std::filesystem::path> parents_of(const control_group_place& place) {
     std::vector<std::filesystem::path> parents = {place.directory};
     if (!place.is_unified) return parents;
-    // In version 2, a group with processes cannot pass a controller on, unless it is the root.
+    // In version 2, a group with processes cannot pass a controller on, unless it is the root. If the group of this
+    // process has no limits, a group beside it is as good as a group beneath it.
     for (const char* file : {"memory.max", "pids.max", "memory.high"}) {
       const std::string limit = text_of(place.directory / file);
       if (!limit.empty() && limit != "max\n") return parents;
@@ -64692,14 +64936,15 @@ class control_group {
       const std::filesystem::path passed_on = parent / "cgroup.subtree_control";
       if (!has_controller(passed_on, controller) && !write_to(passed_on, "+" + std::string(controller), obstacle))
         return false;
-      // Needed if processes() is limited too; without it, the group lacks that controller.
+      // Needed if the number of processes is limited too; otherwise the group would lack the controller "pids".
       if (!has_controller(passed_on, "pids")) write_if_there(passed_on, "+pids");
     }
     remove_abandoned(parent);
     level made;
     made.is_unified = is_unified;
     mark(made, controller);
-    // Another program may take the new directory for an abandoned one until the lock is held.
+    // Until the lock is held, another program may take the new directory for an abandoned one and remove it. Therefore
+    // there are three attempts.
     for (int attempt = 0; attempt < 3; ++attempt) {
       made.directory = parent / (std::string(prefix) + random_digits());
       if (::mkdir(made.directory.c_str(), 0755) != 0) {
@@ -64766,7 +65011,7 @@ class control_group {
   }
 
   static void write_if_there(const std::filesystem::path& file, const std::string& value) {
-    std::string ignored;  // the limit that counts is written by `write_to`
+    std::string ignored;  // a setting that may be missing; `limit` reports failures of the required settings
     write_to(file, value, ignored);
   }
 
@@ -65913,8 +66158,8 @@ class started_warden {
   unique_fd pidfd;
   /// The process number of the child.
   pid_t pid = 0;
-  /// The warden itself, if the child is a program that has started the warden in a sandbox and ends after the warden.
-  /// Otherwise empty and 0.
+  /// The pidfd and the process number of the warden, if the child process is not the warden but a program that runs the
+  /// warden in a sandbox and exits after it. Otherwise empty and 0.
   unique_fd inner_pidfd;
   pid_t inner_pid = 0;
 };
@@ -65967,7 +66212,7 @@ inline unique_fd program_in_file(std::span<const unsigned char> program, const s
   return whole ? numbered_high(std::move(file)) : unique_fd();
 }
 
-/// Executes an open program as a warden.
+/// Executes the program in an open file as a warden.
 inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
   spawn_request request;
   request.program = program.get();
@@ -67783,8 +68028,8 @@ awaitable<void> basic_local_environment<Unused>::end_background(std::uint32_t nu
 }
 
 template <class Unused>
-awaitable<bytes> basic_local_environment<Unused>::read_file(std::string path, std::size_t most) {
-  return handle_.read_file(std::move(path), most);
+awaitable<bytes> basic_local_environment<Unused>::read_file(std::string path, std::size_t max_bytes) {
+  return handle_.read_file(std::move(path), max_bytes);
 }
 
 template <class Unused>
@@ -67953,7 +68198,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// A run that waits for a host function, linked to the runs that wait for this run in turn.
 class waiting_run {
  public:
-  /// \param driver   identifies the driver that executes the run.
+  /// \param driver   identifies the driver (the interpreter process that executes the run).
   /// \param context  the context of the run; absent if the run has no context.
   /// \param outer    the run that waits for this run; may be null.
   waiting_run(const void* driver, std::optional<std::string> context, std::shared_ptr<const waiting_run> outer)
@@ -67966,7 +68211,8 @@ class waiting_run {
     return false;
   }
 
-  /// Returns how many of these runs occupy an interpreter of this driver without a context.
+  /// Returns how many of these runs (this run and the runs that wait for it) this driver executes without a context. In
+  /// Pyodide, each of them occupies an interpreter.
   std::size_t without_context(const void* driver) const noexcept {
     std::size_t count = 0;
     for (const waiting_run* each = this; each != nullptr; each = each->outer_.get())
@@ -68061,8 +68307,8 @@ inline asio::any_io_executor plain_executor(const asio::any_io_executor& executo
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The maximum nesting depth of JSON from the guest. The encoder in the driver stops at 100 levels of Python values,
-/// and each of them takes at most three levels of JSON. The rest is a margin.
+/// The maximum nesting depth of JSON from the guest. The driver (the Python program in the guest that encodes values)
+/// stops at 100 levels of Python values, and each of them takes at most three levels of JSON. The rest is a margin.
 inline constexpr std::size_t deepest_guest_json = 512;
 
 /// A handler for the JSON parser that builds a value. A large object becomes a list of pairs.
@@ -68195,9 +68441,9 @@ inline std::optional<boost::json::value> parse_guest_json(std::string_view text)
 #include <utility>
 #include <vector>
 
-// Reads reports about runs. The driver's own report (end, output and files of a run) is trusted. The report that the
-// run has written about itself comes from the guest (the code that runs): every field may be missing or have another
-// type.
+// Reads reports about runs. The driver (the program that starts the runs) reports the end, the output and the files of
+// a run; this report is trusted. The report that the run has written about itself comes from the guest (the code that
+// runs): every field may be missing or have another type.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -68208,8 +68454,8 @@ inline std::optional<boost::json::object> parse_from_run(bytes_view body) {
   return std::move(value->get_object());
 }
 
-/// Cuts a text to the length limit of `code_result`. The driver cuts its texts too, but a guest could write a report in
-/// its place.
+/// Cuts a text to the length limit of `code_result`. The driver cuts its texts too, but the code in the guest could
+/// write a forged report with longer texts.
 inline std::string cut_text(std::string_view text) {
   constexpr std::size_t max_bytes = 80 * 1024;
   return std::string(text.size() > max_bytes ? without_cut_end(text.substr(0, max_bytes)) : text);
@@ -68277,7 +68523,7 @@ inline bool read_report(bytes_view body, code_result& result) {
 }
 
 /// Makes the result of a run from the driver's report at its end.
-/// \param heads    the output of each stream that was received earlier.
+/// \param heads    the beginning of each output stream, which was received while the code ran.
 /// \param context  true if the run was in a context.
 inline code_result read_end(const boost::json::object& header, bytes_view body, std::array<bytes, 2> heads,
                             bool context) {
@@ -68376,7 +68622,7 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The maximum size of a frame besides kept output, in bytes.
+/// The maximum size in bytes of a frame (a message from the driver), not counting the run's kept output.
 inline constexpr std::size_t max_report = 32 * 1024 * 1024;
 inline constexpr std::size_t max_displayed = 64 * 1024 * 1024;
 inline constexpr std::size_t max_waiting_calls = 64;
@@ -68398,15 +68644,15 @@ class driven_run {
       : request(std::move(what)), listens(std::move(where)), keep(keeps), changed(executor) {}
 
   /// Waits until the request's listeners have received everything that was posted to them.
-  static awaitable<void> until_told(std::shared_ptr<driven_run> self) {
+  static awaitable<void> until_listeners_done(std::shared_ptr<driven_run> self) {
     const auto nothing = []() -> awaitable<void> { co_return; };
     co_await run_on(self->listens, nothing);
   }
 
   code_request request;
   const asio::any_io_executor listens;
-  bool is_deaf = false;  // a listener has thrown, so no listener is called any more; used on the listeners' strand
-  bool told = false;     // at least one call of a listener was posted
+  bool listener_failed = false;  // no listener is called any more after an exception; used on the listeners' strand
+  bool has_posted = false;       // at least one call of a listener was posted
   std::uint64_t number = 0;
   std::size_t keep;
   async_event changed;
@@ -68436,8 +68682,9 @@ class driver_question {
   std::optional<boost::json::object> answer;
 };
 
-/// A connection to one driver process. One coroutine reads the output of the process, and another writes its input.
-/// Both end together with the process, and `end` waits for them. Other coroutines wait for events of this object.
+/// A connection to one process of the driver (the program that runs the code). One coroutine reads the output of the
+/// process, and another writes its input. Both end together with the process, and `end` waits for them. Other
+/// coroutines wait for events of this object.
 class driver_link : public std::enable_shared_from_this<driver_link> {
  public:
   driver_link(asio::any_io_executor executor, process running)
@@ -68456,7 +68703,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       self->reading_ = false;
       self->lose(failure);
     };
-    auto write_ended = [self](std::exception_ptr) {  // if the process has closed its input, the reader detects its end
+    auto write_ended = [self](std::exception_ptr) {  // the coroutine that reads detects a dead process
       self->writing_ = false;
       self->changed_.notify();
     };
@@ -68478,7 +68725,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Returns the driver's message about the reason why it cannot work; empty if there is none.
   const std::string& complaint() const noexcept { return complaint_; }
   /// Returns the last part of the driver's standard error.
-  const std::string& said() const noexcept { return said_; }
+  const std::string& stderr_text() const noexcept { return stderr_text_; }
   /// Returns the version of the interpreter, for example "3.12.1".
   const std::string& version() const noexcept { return version_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
@@ -68616,13 +68863,13 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Processes a piece of output. Returns false if the output does not come from a driver.
   bool take(const output_chunk& piece) {
     if (piece.stream() == output_stream::err) {
-      said_ += as_text(piece.data());
-      if (said_.size() > 8192) said_.erase(0, said_.size() - 4096);
+      stderr_text_ += as_text(piece.data());
+      if (stderr_text_.size() > 8192) stderr_text_.erase(0, stderr_text_.size() - 4096);
       return true;
     }
     try {
       frames_.append(piece.data());
-      while (std::optional<driver_frame> frame = frames_.next()) hear(*frame);
+      while (std::optional<driver_frame> frame = frames_.next()) receive(*frame);
     } catch (const error& reason) {
       complaint_ = reason.what();
       return false;
@@ -68630,7 +68877,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     return true;
   }
 
-  void hear(driver_frame& frame) {
+  void receive(driver_frame& frame) {
     const std::string what(text_at(frame.header, "t"));
     if (what == "ready" || what == "failed") {
       ready_ = what == "ready";
@@ -68714,9 +68961,9 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       }
       return;
     }
-    run->told = true;
+    run->has_posted = true;
     post_callback(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
-      if (run->is_deaf) return;
+      if (run->listener_failed) return;
       std::exception_ptr failure;
       try {
         told();
@@ -68724,7 +68971,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
         failure = std::current_exception();
       }
       if (!failure) return;
-      run->is_deaf = true;
+      run->listener_failed = true;
       post_callback(back, [run, failure] { fail_listener(*run, failure); });
     });
   }
@@ -68873,7 +69120,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   std::exception_ptr failure_;
   std::optional<command_result> ended_as_;
   std::string complaint_;
-  std::string said_;
+  std::string stderr_text_;
   std::string version_;
   bool reading_ = false;
   bool writing_ = false;
@@ -68917,7 +69164,7 @@ inline int minor_of(std::string_view version) {
   return minor > 0 && minor < 256 ? minor : 0;
 }
 
-/// One request to a reader (a process that parses code for guards), and its answer. A request can be abandoned at its
+/// One request to a reader (a process that parses code for guards), and its answer. A request can be cancelled at its
 /// time limit.
 class reader_exchange {
  public:
@@ -68951,7 +69198,7 @@ class reader_process {
     works_ = false;
     process_ = process();
   }
-  /// Abandons the request that is under way.
+  /// Cancels the request that is under way.
   void stop() {
     if (current_) current_->stop.emit(asio::cancellation_type::terminal);
   }
@@ -69034,7 +69281,7 @@ class reader_process {
     try {
       if (!greets) co_await self->process_.write_input(exchange->sent);
     } catch (const error& reason) {
-      if (reason.code() == exec_errc::cancelled) throw;  // any other failure: the loop below finds out how it ended
+      if (reason.code() == exec_errc::cancelled) throw;  // otherwise the loop below finds out how the process ended
     }
     for (;;) {
       if (greets ? self->take_greeting() : self->take_answer(exchange->answer)) co_return;
@@ -69129,7 +69376,7 @@ class analysis_worker {
     co_return facts;
   }
 
-  /// Ends the reader processes. A second call does nothing.
+  /// Ends the readers (the processes that parse code). A second call does nothing.
   static awaitable<void> close(std::shared_ptr<analysis_worker> self) {
     const asio::any_io_executor caller = co_await asio::this_coro::executor;
     const home_strand home = self->home_for(caller);
@@ -69193,7 +69440,7 @@ class analysis_worker {
   static constexpr std::size_t max_kept = 8;
   static constexpr std::size_t max_kept_bytes = 256 * 1024;
 
-  /// The result of one reader, or the reason why there is none.
+  /// The facts from one reader (a process that parses code), or the reason why there are none.
   class reading {
    public:
     std::optional<code_analysis> facts;
@@ -69225,7 +69472,8 @@ class analysis_worker {
   }
   std::shared_ptr<const code_analysis> keep(code_analysis facts) {
     auto analysis = std::make_shared<const code_analysis>(std::move(facts));
-    // A problem with a note is not cached: its result changes if the reader in the guest can be used later.
+    // A problem with a note (about two versions of Python) is not cached. If the reader in the guest could not be used,
+    // it may give another result later.
     const bool may_change = analysis->problem() && !analysis->problem()->note().empty();
     if (analysis->source().size() <= max_kept_bytes && !may_change) {
       kept_.push_front(analysis);
@@ -69291,8 +69539,8 @@ class analysis_worker {
     return code_analysis(facts.source(), std::move(problem));
   }
 
-  /// Parses the code in the guest, after the reader on the host has found a syntax error. A failure here is not thrown:
-  /// the result of the host is used in that case.
+  /// Parses the code in the guest, after the reader on the host has found a syntax error. If the guest's reader fails,
+  /// no error is thrown, because the caller then uses the result of the host.
   static awaitable<reading> ask_guest_too(std::shared_ptr<analysis_worker> self, const std::string& source,
                                           const interpreter_info& guest) {
     reading there;
@@ -69321,7 +69569,7 @@ class analysis_worker {
       std::shared_ptr<reader_exchange> exchange =
           co_await reader_process::ask(reader, source, minor_of(guest.python), self->patience());
       if (!exchange->answer.empty()) {
-        reader->distrust();  // stays so if the answer below cannot be parsed
+        reader->distrust();  // stays untrusted if parse_facts throws
         result.facts.emplace(parse_facts(source, exchange->answer));
         reader->trust();
         co_return result;
@@ -69484,8 +69732,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 ///
 /// `Settings` is the type of the runner's settings. It has the members `timeout`, `start_timeout`, `interrupt_grace`,
 /// `kept_output`, `max_files` and `limits`. `name` and `interpreter` are used in error messages. `driver_command()`
-/// starts the driver, and `driver_input()` is the first input of the driver. Two further members are optional: after a
-/// failed start, `version_command()` is run, and `require_version(result)` throws if a wrong version is the cause.
+/// returns the command that starts the driver, and `driver_input()` the first input of the driver. Two further members
+/// are optional: after a failed start, the command of `version_command()` is run, and `require_version(result)` throws
+/// if a wrong version is the cause.
 template <class Settings>
 class driver_core {
  public:
@@ -69513,7 +69762,7 @@ class driver_core {
   /// \throws error{exec_errc::provider_failed} if the driver cannot be started.
   /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
   /// \throws error{exec_errc::environment_closed} if the runner is closed.
-  /// \throws the exceptions of `start` and `require_version`.
+  /// \throws the exceptions of the environment's `start` and of the settings' `require_version`.
   static awaitable<void> ensure(std::shared_ptr<driver_core> self, driver_place& environment) {
     co_await self->turn_.acquire(1, "run_code");
     const held_permits mine(self->turn_, 1);
@@ -69566,7 +69815,7 @@ class driver_core {
                 self->settings->name + ": " + why_not_started(*started, silent, self->settings->interpreter));
   }
 
-  /// Runs a piece of code. Starts a driver before if none is running. It must be called on the driver's strand.
+  /// Runs a piece of code. If no driver is running, starts one first. It must be called on the driver's strand.
   /// \param environment  the environment in which the driver is started; it must outlive the run.
   /// \param listens      the caller's strand, on which the request's host functions and listeners are called.
   /// \param waiting      the runs that wait for the caller, for the detection of deadlocks; may be null.
@@ -69636,7 +69885,7 @@ class driver_core {
     const auto finishes = [&]() -> awaitable<void> {
       if (!begun) return {};  // the driver has not received the run
       current_run->cancelled = cancelled || current_run->listener_failure;
-      if (current_run->result && !current_run->calling && !current_run->told) return {};
+      if (current_run->result && !current_run->calling && !current_run->has_posted) return {};
       return finish(link, current_run, silent, settings.interrupt_grace);
     };
     co_await with_cleanup(runs, finishes);
@@ -69704,13 +69953,14 @@ class driver_core {
   }
 
  private:
-  /// The time that the driver has, after a time limit, to end a run. A driver that takes longer was stopped, or gets no
-  /// processor time.
+  /// The time that the driver has to report the end of a run after the run's time limit. If the report is later, the
+  /// driver does not work (it was suspended by SIGSTOP, or gets no processor time) and is killed.
   static constexpr std::chrono::seconds driver_slack{10};
   /// The maximum number of bytes that are kept of one output stream. More would not fit into a frame.
   static constexpr std::size_t max_kept = 512U * 1024 * 1024;
 
-  /// Throws if the run would wait for itself.
+  /// Throws error{exec_errc::deadlock} if the new run needs a context or an interpreter that is occupied until the
+  /// caller has ended.
   /// \param waiting  the runs that wait for the caller; may be null.
   void require_no_deadlock(const waiting_run* waiting, const std::optional<std::string>& context) const {
     if (waiting == nullptr) return;
@@ -69753,7 +70003,7 @@ class driver_core {
     }
     if (!current_run->result) link->abandon();
     while (!current_run->result || current_run->calling) co_await current_run->changed.wait();
-    if (current_run->told) co_await driven_run::until_told(current_run);
+    if (current_run->has_posted) co_await driven_run::until_listeners_done(current_run);
   }
 
   void explain_loss(const driver_link& link, bool silent, code_result& result) const {
@@ -69798,8 +70048,8 @@ class driver_core {
     const std::optional<command_result>& ended = link.ended_as();
     if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
     if (ended) {
-      std::string stderr_note = "; it said: '" + one_line(link.said(), 2000) + "'";
-      if (link.said().empty()) stderr_note = "; it said nothing";
+      std::string stderr_note = "; it said: '" + one_line(link.stderr_text(), 2000) + "'";
+      if (link.stderr_text().empty()) stderr_note = "; it said nothing";
       return name + " ended with exit code " + std::to_string(ended->exit_code()) + stderr_note;
     }
     return name + " was lost while it started";
@@ -69998,9 +70248,10 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// The state of one piece of work on another executor, shared by the caller and that executor. It is created with all
 /// the memory that it needs before the caller's coroutine is suspended. Allocating later would be unsafe: Asio
 /// terminates the program if an exception is thrown while an operation is initiated.
-class trip {
+class remote_run {
  public:
-  trip(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled, errand& what)
+  remote_run(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled,
+             remote_job& what)
       : to(std::move(where)),
         back(asio::prefer(asio::require(from, asio::execution::blocking.never),
                           asio::execution::relationship.continuation, asio::execution::outstanding_work.tracked)),
@@ -70020,31 +70271,32 @@ class trip {
   const asio::any_io_executor back;  // the caller's executor; keeps its context from running out of work
   asio::cancellation_signal signal;
   std::atomic<unsigned> asked;  // the requested types of cancellation
-  errand& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
+  remote_job& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
   bool begun = false;
-  bool over = false;  // the work has ended, so nothing can be cancelled
+  bool over = false;  // true if the work has ended, so that nothing can be cancelled
   std::exception_ptr failure;
 };
 
 /// Destroys the work at the end of a scope.
 class end_of_work {
  public:
-  explicit end_of_work(errand& job) noexcept : job_(job) {}
+  explicit end_of_work(remote_job& job) noexcept : job_(job) {}
   end_of_work(const end_of_work&) = delete;
   end_of_work& operator=(const end_of_work&) = delete;
   ~end_of_work() { job_.end_work(); }
 
  private:
-  errand& job_;
+  remote_job& job_;
 };
 
 /// The coroutine that runs the work on the other executor.
 /// \param throws  true if the caller's coroutine throws when it is cancelled.
 /// \param back    the handler that continues the caller's coroutine.
 template <class Handler>
-awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler back) {
+awaitable<void> work_there(std::shared_ptr<remote_run> shared, bool throws, Handler back) {
   shared->begun = true;
-  // All types of cancellation are enabled, because the caller's filter has already been applied to them.
+  // All types of cancellation are enabled, because only types that the caller's own settings allow arrive in this
+  // coroutine.
   co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation(),
                                                      asio::enable_total_cancellation());
   co_await asio::this_coro::throw_if_cancelled(throws);
@@ -70063,27 +70315,27 @@ awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler ba
   shared->back.execute(std::move(back));
 }
 
-/// The function that is spawned on the other executor. It owns the caller's coroutine through the handler. So if the
-/// other context ends before the work, the caller's coroutine is destroyed.
+/// The function that is spawned on the other executor. It owns the caller's coroutine through the handler `back_`. So
+/// if the other context ends before the work, the caller's coroutine is destroyed.
 template <class Back>
-class arrival {
+class spawned_function {
  public:
   template <class Handler>
-  arrival(std::shared_ptr<trip> shared, bool throws, Handler&& back)
+  spawned_function(std::shared_ptr<remote_run> shared, bool throws, Handler&& back)
       : shared_(std::move(shared)), throws_(throws), back_(std::forward<Handler>(back)) {}
   awaitable<void> operator()() { return work_there(std::move(shared_), throws_, std::move(back_)); }
 
  private:
-  std::shared_ptr<trip> shared_;
+  std::shared_ptr<remote_run> shared_;
   bool throws_;
   Back back_;
 };
 
 /// The initiation function of the asynchronous operation. Asio calls it after it suspended the caller's coroutine; it
 /// spawns the work on the other executor.
-class departure {
+class remote_initiation {
  public:
-  departure(std::shared_ptr<trip> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
+  remote_initiation(std::shared_ptr<remote_run> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
 
   template <class Handler>
   void operator()(Handler&& handler) {
@@ -70092,9 +70344,9 @@ class departure {
     if (slot.is_connected()) slot.assign(forwarded_cancellation(shared_));
     // The caller's coroutine may continue and destroy this object before co_spawn returns, so the state is kept in a
     // local variable.
-    const std::shared_ptr<trip> shared = shared_;
-    asio::co_spawn(shared->to, arrival<back>(shared, throws_, std::forward<Handler>(handler)),
-                   asio::bind_cancellation_slot(shared->signal.slot(), last_words(shared)));
+    const std::shared_ptr<remote_run> shared = shared_;
+    asio::co_spawn(shared->to, spawned_function<back>(shared, throws_, std::forward<Handler>(handler)),
+                   asio::bind_cancellation_slot(shared->signal.slot(), completion(shared)));
   }
 
  private:
@@ -70104,44 +70356,44 @@ class departure {
   /// caller's slot may outlive both contexts.
   class forwarded_cancellation {
    public:
-    explicit forwarded_cancellation(const std::shared_ptr<trip>& shared) : shared_(shared) {}
+    explicit forwarded_cancellation(const std::shared_ptr<remote_run>& shared) : shared_(shared) {}
     void operator()(asio::cancellation_type type) {
-      const std::shared_ptr<trip> shared = shared_.lock();
+      const std::shared_ptr<remote_run> shared = shared_.lock();
       if (!shared) return;
       shared->ask_to_cancel(type);
       asio::dispatch(shared->to, [shared, type] { shared->cancel(type); });
     }
 
    private:
-    std::weak_ptr<trip> shared_;
+    std::weak_ptr<remote_run> shared_;
   };
 
   /// The completion handler of the spawned coroutine. It keeps the signal alive as long as Asio may use its slot. It
   /// rethrows an exception that does not come from the work, for example a lack of memory when the caller is continued.
   /// The exception then leaves run() of the event loop.
-  class last_words {
+  class completion {
    public:
-    explicit last_words(std::shared_ptr<trip> shared) : shared_(std::move(shared)) {}
+    explicit completion(std::shared_ptr<remote_run> shared) : shared_(std::move(shared)) {}
     void operator()(const std::exception_ptr& failure) const {
       if (failure) std::rethrow_exception(failure);
     }
 
    private:
-    std::shared_ptr<trip> shared_;
+    std::shared_ptr<remote_run> shared_;
   };
 
-  std::shared_ptr<trip> shared_;
+  std::shared_ptr<remote_run> shared_;
   bool throws_;
 };
 
 template <class>
-awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, errand& job) {
+awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job) {
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  const auto shared = std::make_shared<trip>(std::move(to), from, state.cancelled(), job);
-  departure leave(shared, throws);
+  const auto shared = std::make_shared<remote_run>(std::move(to), from, state.cancelled(), job);
+  remote_initiation initiation(shared, throws);
   asio::use_awaitable_t<> token;
-  co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(leave), token);
+  co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(initiation), token);
   if (shared->failure) std::rethrow_exception(std::exchange(shared->failure, nullptr));
 }
 
@@ -70187,7 +70439,7 @@ COFFERDAM_DECL asio::any_io_executor strand_of(asio::any_io_executor caller) {
   return gated_executor(std::make_shared<strand_gate>(std::move(caller)));
 }
 
-COFFERDAM_INSTANTIATE(awaitable<void> travel<void>(asio::any_io_executor, asio::any_io_executor, errand&))
+COFFERDAM_INSTANTIATE(awaitable<void> run_remotely<void>(asio::any_io_executor, asio::any_io_executor, remote_job&))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -70281,7 +70533,7 @@ inline std::optional<http_authority> parse_origin(std::string_view text) {
 inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
 
 /// Checks the allowed hosts and origins in the settings.
-/// \throws error{exec_errc::invalid_argument} for an entry that no host or origin can be equal to.
+/// \throws error{exec_errc::invalid_argument} for an entry that is not a valid host or origin.
 inline void check_lists(const http_server_settings& settings) {
   if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
     for (const std::string& host : *hosts) {
@@ -70423,15 +70675,16 @@ inline std::string http_date_now() { return http_date(std::time(nullptr)); }
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A stream that is read into a buffer of 32 KiB even while the handler does not read. This detects that the client has
-/// disconnected. While the buffer is full, nothing more is read or detected.
+/// The receiving side of a server's connection. It reads the stream into a buffer of 32 KiB even while the handler of a
+/// request does not read, so that the server detects a client that has disconnected. While the buffer is full, nothing
+/// more is read or detected.
 class http_input {
  public:
   http_input(const asio::any_io_executor& executor, byte_stream stream)
       : stream_(std::move(stream)), came_(executor), taken_(executor) {}
 
   byte_stream& stream() noexcept { return stream_; }
-  /// Returns the received bytes that were not consumed yet. The view is valid until the next wait.
+  /// Returns the received bytes that were not consumed yet. The view is valid until the calling coroutine waits again.
   bytes_view pending() const noexcept { return bytes_view(room_).subspan(begin_, end_ - begin_); }
   void consume(std::size_t count) noexcept {
     begin_ += count;
@@ -71248,8 +71501,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
                                                                      became_idle_, loopback);
     connections_.push_back(connection.get());
     const auto at = std::prev(connections_.end());
-    // The deleter removes the connection from the list. It runs when both coroutines have ended, or when their context
-    // has destroyed them.
+    // The deleter removes the connection from the list. It runs when the coroutines `pump` and `serve` have both ended,
+    // or when the executor's context has destroyed them.
     const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
       core->connections_.erase(at);
       core->changed_.notify();
@@ -71263,8 +71516,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   asio::any_io_executor executor_;
   http_handler handler_;
   http_server_settings settings_;
-  // Called by a connection that has become idle. If the server has its maximum of connections, this wakes the coroutine
-  // that waits to add one: the idle connection can now be closed for it.
+  // Called by a connection that has become idle. If the server has its maximum of connections, this function wakes the
+  // coroutine that waits to add a connection, which can then close the idle one.
   std::function<void()> became_idle_ = [this] {
     if (connections_.size() >= settings_.connections()) changed_.notify();
   };
@@ -71516,7 +71769,8 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     acceptor_.open(asio::local::stream_protocol(), failure);
     check(failure);
     keep_from_children(acceptor_.native_handle());
-    // On Linux the socket's mode becomes the mode of its file. Set before `bind`, it never lets other users connect.
+    // On Linux the socket's mode becomes the mode of its file. Because the mode is set before `bind`, other users can
+    // never connect.
     if (::fchmod(acceptor_.native_handle(), 0600) != 0) check(std::error_code(errno, std::system_category()));
     acceptor_.bind(asio::local::stream_protocol::endpoint(path), failure);
     check(failure);
@@ -71641,12 +71895,12 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 /// The output of a command that was not read yet. If there are more than `most` bytes, the oldest ones are dropped.
 class unread_output {
  public:
-  static constexpr std::size_t most = 256 * 1024;
+  static constexpr std::size_t max_bytes = 256 * 1024;
 
   void append(std::string_view piece) {
     text_ += piece;
-    if (text_.size() <= most) return;
-    const std::size_t cut = text_.size() - most / 2;
+    if (text_.size() <= max_bytes) return;
+    const std::size_t cut = text_.size() - max_bytes / 2;
     dropped_ += cut;
     text_.erase(0, cut);
   }
@@ -71727,7 +71981,7 @@ class background_command {
   }
 };
 
-/// The background commands of a workspace.
+/// The background commands of one client's workspace (its environment, and the work in it).
 class background_commands {
  public:
   static constexpr std::size_t max_running = 16;
@@ -71741,7 +71995,7 @@ class background_commands {
       if (!entry->over()) ++count;
     return count;
   }
-  /// A slot among the running commands, for a command that is being started. The destructor returns it.
+  /// While a command is being started, counts it against `max_running`. The destructor ends the counting.
   class reservation {
    public:
     /// \throws error{exec_errc::too_large} if too many commands run already.
@@ -71900,8 +72154,8 @@ class sealed_states {
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// An object that is opened at its first use. All users share it. If it is lost, the next use opens a new object. If a
-/// user is cancelled, the opening continues for the others.
+/// An object that is opened at its first use. All callers share it. If it is lost, the next use opens a new object. If
+/// one caller is cancelled while the object is being opened, the opening continues for the other callers.
 template <class T>
 class lazy : public std::enable_shared_from_this<lazy<T>> {
  public:
@@ -71917,8 +72171,9 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
   std::uint64_t generation() const noexcept { return now_ ? generation_ : generation_ + 1; }
 
   /// Returns the object, and opens it if necessary.
-  /// \throws the exceptions of opening; error{exec_errc::environment_closed} after `refuse` or `close`;
-  ///     error{exec_errc::unsupported} if no way to open it was given.
+  /// \throws the exceptions of opening.
+  /// \throws error{exec_errc::environment_closed} after `refuse` or `close`.
+  /// \throws error{exec_errc::unsupported} if the constructor got no action that opens the object.
   static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
     if (!self->open_) throw error(exec_errc::unsupported, "this server has no such environment");
     for (;;) {
@@ -72222,7 +72477,8 @@ class python_contexts {
   bool contains(const std::string& id) const { return all_.contains(id); }
   bool remove(const std::string& id) { return all_.erase(id) != 0; }
   bool empty() const noexcept { return all_.empty(); }
-  /// Returns true if the caller must start the coroutine that removes unused interpreters, because it does not run yet.
+  /// Returns true at the first call, and after `watch_no_more`. Then the caller must start the coroutine that removes
+  /// unused interpreters.
   bool watch() noexcept { return !std::exchange(watched_, true); }
   void watch_no_more() noexcept { watched_ = false; }
 
@@ -72297,7 +72553,8 @@ class opened_runner {
   any_runner runner;
 };
 
-/// The recipe for the workspace of each client.
+/// The plan by which a server makes the workspace of each client: how to open its environment and its runner, and
+/// limits.
 class workspace_plan {
  public:
   lazy<any_environment>::open_action open_environment;
@@ -72372,8 +72629,8 @@ class workspace : public std::enable_shared_from_this<workspace> {
   /// Returns the permit that `take_turn` has acquired. Its destructor lets the next call run.
   cofferdam::detail::held_permits turn() { return {turns_, 1}; }
 
-  /// Returns the numbers of the environment and of the runner. After a failure, `drop` finds the lost objects by these
-  /// numbers.
+  /// Returns the numbers of the environment and of the runner. Each opened object gets a new number. After a failure,
+  /// `drop` finds the lost objects by these numbers.
   std::pair<std::uint64_t, std::uint64_t> generation() const noexcept {
     return {environment_->generation(), runner_->generation()};
   }
@@ -72804,7 +73061,7 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 using cofferdam::detail::signal_name;
 
-/// The outcome of a command or of Python code, in the words of an answer.
+/// The outcome of a command or of Python code, as the answer of a tool states it.
 class command_outcome {
  public:
   const char* status = "failed";  ///< the member `status` of the JSON data
@@ -73062,7 +73319,7 @@ class basic_background_tools {
     co_return take_output(*found, self->kept_output_);
   }
 
-  /// Returns the output that was not read yet, and removes it from the buffer.
+  /// Returns the output that was not read yet, and removes it from the buffers of the command.
   /// \param max_bytes  the maximum number of bytes of each output stream.
   static answer take_output(background_command& from, std::size_t max_bytes) {
     boost::json::object facts;
@@ -73248,8 +73505,8 @@ class basic_code_exec_tool {
         .hints(false, true, false, options.open_world());
   }
 
-  /// Runs a command. Sends its output to the client while it arrives, if the client wants that and the environment
-  /// supports it.
+  /// Runs a command. Sends the output to the client while the command runs, if the client wants such reports and the
+  /// environment supports them.
   static awaitable<answer> run(std::shared_ptr<const basic_code_exec_tool> self, call& invocation,
                                tools::checked_arguments arguments) {
     const std::shared_ptr<workspace> place = invocation.inside()->place;
@@ -73289,20 +73546,20 @@ class basic_code_exec_tool {
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// A counter for the bytes of a session's answers that are in memory: unread answers, and answers that a client may
-/// fetch after it has reconnected.
+/// A counter for the bytes in memory of the answers of one session (the work for one client, or for clients that share
+/// a token): unread answers, and answers that a client may fetch after it has reconnected.
 class unread_answers {
  public:
   /// The limit in bytes at which a new request has to wait until its client has read earlier answers. If the client
   /// does not read, the request is refused.
-  static constexpr std::size_t most = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{64} * 1024 * 1024;
   /// The limit in bytes for the answers to requests that have already begun, or that need no waiting.
-  static constexpr std::size_t max_begun = 2 * most;
+  static constexpr std::size_t max_begun = 2 * max_bytes;
   static constexpr const char* complaint =
       "too many unread answers: more than 64 MiB wait to be read; read those, then ask again";
 
   std::size_t size() const noexcept { return size_; }
-  bool is_full() const noexcept { return size_ >= most; }
+  bool is_full() const noexcept { return size_ >= max_bytes; }
   /// Returns true if an answer of this size may be stored for a request that has already begun. A single answer may
   /// have any size.
   bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= max_begun; }
@@ -73370,7 +73627,7 @@ class event_stream final : public outlet {
                bool is_kept)
       : changed_(executor), unread_(std::move(unread)), id_(std::move(id)), is_kept_(is_kept) {}
   /// Sets a callable that is called when the stream has ended and no writer sends it to a client. It must not throw.
-  void on_left(std::function<void()> told) { left_ = std::move(told); }
+  void on_left(std::function<void()> action) { left_ = std::move(action); }
 
   const std::string& id() const noexcept { return id_; }
   bool is_done() const noexcept { return done_; }
@@ -73438,19 +73695,19 @@ class event_stream final : public outlet {
   /// \return the number of the new writer.
   std::uint64_t attach() {
     // The flag stays set for the first writer, because the interruption may have happened before that writer began.
-    if (reader_++ != 0) interrupted_ = false;
+    if (writer_++ != 0) interrupted_ = false;
     attached_ = true;
     changed_.notify();
-    return reader_;
+    return writer_;
   }
-  void detach(std::uint64_t reader) noexcept {
-    if (reader != reader_) return;
+  void detach(std::uint64_t writer) noexcept {
+    if (writer != writer_) return;
     attached_ = false;
     if (done_ && left_) left_();
   }
   bool is_attached() const noexcept { return attached_; }
   /// Returns true if this writer must end its connection.
-  bool is_to_leave(std::uint64_t reader) const noexcept { return interrupted_ || reader != reader_; }
+  bool is_to_leave(std::uint64_t writer) const noexcept { return interrupted_ || writer != writer_; }
 
   /// Waits for a change of the stream, at most until the time `until`.
   awaitable<cofferdam::detail::wait_result> change(async_event::clock::time_point until = async_event::never) {
@@ -73476,10 +73733,10 @@ class event_stream final : public outlet {
     bytes_ -= events_.front().text->size();
     events_.pop_front();
   }
-  /// Removes the oldest events while the stream exceeds its limits. Keeps events that the client has not received, and
-  /// the last event.
+  /// Removes the oldest events until there is room for another one within the limits. Keeps events that the client has
+  /// not received, and the last event.
   void trim() {
-    while (events_.size() > 1 && (events_.size() > max_events || bytes_ > max_bytes) &&
+    while (events_.size() > 1 && (events_.size() >= max_events || bytes_ >= max_bytes) &&
            events_.front().number <= delivered_)
       drop_first();
   }
@@ -73493,7 +73750,7 @@ class event_stream final : public outlet {
   std::uint64_t last_ = 0;
   std::uint64_t delivered_ = 0;
   std::uint64_t notified_ = 0;
-  std::uint64_t reader_ = 0;
+  std::uint64_t writer_ = 0;
   reply_kind kind_ = reply_kind::answered;
   bool is_kept_;
   bool answered_ = false;
@@ -73695,6 +73952,32 @@ inline std::string header_complaint(const rpc_message& message, const field_look
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
 
+// ---- cofferdam/serve/mcp/detail/default_instructions.hpp ----
+
+
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// Returns the instructions for the model if the options set none. They say which of this library's tools to use for
+/// which task, and what lasts from call to call. Empty if the server has neither `code_exec` nor `run_python`.
+inline std::string default_instructions(const server_core& core) {
+  const bool has_commands = core.tool("code_exec") != nullptr;
+  const bool has_python = core.tool("run_python") != nullptr;
+  if (!has_commands && !has_python) return {};
+  std::string text = has_commands ? "All tools work in one workspace. Files persist between calls; shells do not."
+                                  : "These tools run Python code.";
+  if (has_python) text += " Use run_python for calculations and plots; its variables persist between calls.";
+  if (has_commands) text += has_python ? " Use code_exec for everything else." : " Use code_exec to run commands.";
+  if (core.tool("start_command") != nullptr)
+    text += " Use start_command for commands that keep running, such as servers.";
+  if (core.tool("view_image") != nullptr) text += " Use view_image to look at images that you have made.";
+  if (core.tool("download_file") != nullptr) text += " Hand results to the user with download_file.";
+  return text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
 // ---- cofferdam/serve/mcp/detail/results.hpp ----
 
 
@@ -73739,26 +74022,27 @@ inline boost::json::object tool_result(const answer& tool_answer, std::string_vi
 
 /// Returns one page of a list.
 /// \param params    the parameters of the request; they may contain a cursor.
+/// \param name      the name of the list in the result. A cursor is valid only for the list of this name.
 /// \param items     the whole list.
 /// \param size      the maximum number of items in a page.
 /// \param revision  a number that changes with the list, so that older cursors become invalid.
 /// \throws failure  for an invalid cursor.
 inline boost::json::object page_of(const boost::json::object& params, const char* name, boost::json::array items,
                                    std::size_t size, std::uint64_t revision) {
+  // The text of a cursor is the index of the next item, followed by this text.
+  const std::string list_version = ":" + std::to_string(revision) + ":" + name;
   std::size_t from = 0;
   if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
     const failure wrong(invalid_params, "Invalid cursor");
     if (!given->is_string()) throw wrong;
     const std::optional<bytes> raw =
         cofferdam::detail::base64_decode(view_of(given->get_string()), cofferdam::detail::base64_alphabet::url);
-    if (!raw) throw wrong;
-    const std::string_view text = as_text(*raw);
-    const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos || colon == 0 || text.size() > 40) throw wrong;
-    for (const char c : text)
-      if (c != ':' && (c < '0' || c > '9')) throw wrong;
-    if (text.substr(colon + 1) != std::to_string(revision) || colon > 9) throw wrong;
-    from = std::stoul(std::string(text.substr(0, colon)));
+    if (!raw || !as_text(*raw).ends_with(list_version)) throw wrong;
+    const std::string_view index = as_text(*raw).substr(0, raw->size() - list_version.size());
+    if (index.empty() || index.size() > 9) throw wrong;
+    for (const char c : index)
+      if (c < '0' || c > '9') throw wrong;
+    from = std::stoul(std::string(index));
     if (from == 0 || from >= items.size()) throw wrong;
   }
   boost::json::object result;
@@ -73771,8 +74055,8 @@ inline boost::json::object page_of(const boost::json::object& params, const char
                           items.begin() + static_cast<std::ptrdiff_t>(end));
   result[name] = std::move(part);
   if (end < items.size())
-    result["nextCursor"] = cofferdam::detail::base64_encode(
-        as_bytes(std::to_string(end) + ":" + std::to_string(revision)), cofferdam::detail::base64_alphabet::url);
+    result["nextCursor"] = cofferdam::detail::base64_encode(as_bytes(std::to_string(end) + list_version),
+                                                            cofferdam::detail::base64_alphabet::url);
   return result;
 }
 
@@ -73990,8 +74274,8 @@ inline boost::json::object tool_json(const tools::definition& what, std::string_
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
-/// The methods of MCP. They answer requests from any transport, and of both eras: protocol versions up to 2025-11-25
-/// (legacy) and 2026-07-28 (modern).
+/// The methods of MCP. They answer requests from any transport (a byte stream or HTTP), and of both eras: protocol
+/// versions up to 2025-11-25 (legacy) and 2026-07-28 (modern).
 class dispatch {
  public:
   /// Sets the protocol version and the client's capabilities in a request. Returns an error reply if they are invalid;
@@ -74108,7 +74392,8 @@ class dispatch {
     return std::nullopt;
   }
 
-  /// Adds the members to a result that every result of the client's era has.
+  /// Adds the members that every result has in the client's protocol version: in the modern era (2026-07-28), the type
+  /// of the result and the name of the server. In the legacy era there are none.
   /// \param seconds  the time for which a client may cache the result; no value for a result that cannot be cached.
   static boost::json::object finished(const session_state& of, const request& pending, boost::json::object result,
                                       std::optional<int> seconds = std::nullopt) {
@@ -74185,8 +74470,8 @@ class dispatch {
   }
 
   static std::string instructions(const session_state& of) {
-    if (of.core->options().instructions()) return *of.core->options().instructions();
-    return {};
+    const std::optional<std::string>& own = of.core->options().instructions();
+    return own ? *own : default_instructions(*of.core);
   }
 
   static boost::json::object discovered(const session_state& of) {
@@ -74207,7 +74492,7 @@ class dispatch {
     if (!requested_version) throw failure(invalid_params, "'protocolVersion' must be a string");
     if (capabilities == nullptr) throw failure(invalid_params, "'capabilities' must be an object");
     if (object_at(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
-    // The session keeps the client's capabilities, so their size is limited.
+    // The client's capabilities are kept as long as the client is connected, so their size is limited.
     if (pending.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
     of.version = std::string(negotiate(*requested_version));
     of.capabilities = *capabilities;
@@ -74220,7 +74505,8 @@ class dispatch {
   }
 
   // ---- the methods for tools ----
-  /// Returns the purpose of a sealed state: the client, the method, and the name, URI and arguments of the request.
+  /// Returns the purpose of a sealed state (a signed text that the client sends back, see `sealed_states`): the client,
+  /// the method, and the name, URI and arguments of the request.
   static std::string purpose(const session_state& of, const request& pending) {
     const boost::json::object& params = pending.message.params;
     std::string text = of.principal + '\0' + pending.message.method;
@@ -74531,8 +74817,8 @@ class dispatch {
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// The uniqueness of request ids in a session. They are unique if the session has one client. They are not unique if
-/// several clients share the session, as in HTTP of the modern era (2026-07-28), where all clients with one token do
-/// so.
+/// several clients share the session, as in HTTP of the modern era (2026-07-28), where clients with the same token and
+/// place name share a session.
 enum class request_ids { of_one_client, of_many_clients };
 
 /// A session with one client, or with several clients that share a token. It accepts messages, and runs each request in
@@ -74593,7 +74879,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
       pending->ended = true;
       self->running_.erase(key);
       self->bytes_ -= pending->message.size;
-      // The transport may keep the request until the answer is sent, so the memory of its parameters is released now.
+      // The connection may keep the request until the answer is sent, so the memory of its parameters is released now.
       boost::json::object().swap(pending->message.params);
       pending->out->finish(pending->cancelled ? std::nullopt : self->kept(*pending, std::move(last)));
       if (self->running_.empty()) self->none_left_.notify();
@@ -74716,7 +75002,8 @@ class session : public session_state, public std::enable_shared_from_this<sessio
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// A session over HTTP. In the legacy era (protocol versions up to 2025-11-25) it belongs to one client. In the modern
-/// era (2026-07-28) it belongs to a token and a place name, and several clients may share it.
+/// era (2026-07-28) it belongs to a token and a place name (a client's name for an environment), and several clients
+/// may share it.
 class http_session : public std::enable_shared_from_this<http_session> {
  public:
   http_session(std::shared_ptr<session> served, std::string session_id, std::size_t token)
@@ -74769,7 +75056,8 @@ class http_session : public std::enable_shared_from_this<http_session> {
   static constexpr std::size_t max_ended = 32;
   static constexpr std::size_t max_ended_bytes = std::size_t{4} * 1024 * 1024;
 
-  /// Removes the oldest streams that have ended and have no reader, until the others are within the limits.
+  /// Removes the oldest streams that have ended and are not being sent to a client, until the others are within the
+  /// limits.
   void forget_old() noexcept {
     std::size_t count = 0;
     std::size_t size = 0;
@@ -74821,15 +75109,303 @@ class in_use {
 /// detaches in the destructor.
 class attached {
  public:
-  explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}
+  explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), writer_(of_->attach()) {}
   attached(const attached&) = delete;
   attached& operator=(const attached&) = delete;
-  ~attached() { of_->detach(reader_); }
-  std::uint64_t reader() const noexcept { return reader_; }
+  ~attached() { of_->detach(writer_); }
+  std::uint64_t writer() const noexcept { return writer_; }
 
  private:
   std::shared_ptr<event_stream> of_;
-  std::uint64_t reader_;
+  std::uint64_t writer_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/http_replies.hpp ----
+
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// Replies to requests over streamable HTTP: one JSON text, or the events of a stream. MCP, "Transports".
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// Makes a reply with a JSON-RPC error that belongs to no request.
+inline http_reply refusal(int status, int code, std::string_view why) {
+  http_reply response(status);
+  response.content("application/json", rpc_error("null", code, why));
+  return response;
+}
+inline http_reply json_reply(int status, std::string_view text) {
+  http_reply response(status);
+  response.content("application/json", text);
+  return response;
+}
+
+/// The maximum size in bytes of a message that is copied as a whole for sending.
+inline constexpr std::size_t max_copied = std::size_t{64} * 1024;
+
+/// Writes a long text in pieces.
+inline awaitable<void> write_long(http_call& call, std::shared_ptr<const unread_text> text) {
+  for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), max_copied))) {
+    co_await call.write(rest.substr(0, max_copied));
+    text->took_part();
+  }
+}
+
+/// Replies with JSON. A long text is written in pieces, so that it is not copied as a whole.
+inline awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
+  if (text->size() <= max_copied) {
+    co_await call.reply(json_reply(status, text->view()));
+    co_return;
+  }
+  http_reply head(status);
+  head.field("Content-Type", "application/json");
+  co_await call.begin(std::move(head), text->size());
+  co_await write_long(call, text);
+  co_await call.end();
+}
+
+/// Sends the events of a stream, and waits for more, until the stream ends or the writer must leave.
+/// \param writer   the number of the caller as a writer of the stream.
+/// \param seen     the number of the last event that the client has received.
+/// \param has_ids  true if events have ids, so that the client may reconnect to get missed events.
+/// \param first    a text that is sent before the events.
+inline awaitable<void> write_events(http_call& call, std::shared_ptr<event_stream> stream, std::uint64_t writer,
+                                    std::uint64_t seen, bool has_ids, std::string first) {
+  constexpr std::chrono::seconds keep_alive{15};
+  http_reply head(200);
+  head.field("Content-Type", "text/event-stream");
+  head.field("Cache-Control", "no-cache, no-transform").field("X-Accel-Buffering", "no");
+  co_await call.begin(std::move(head));
+  if (!first.empty()) co_await call.write(std::string_view(first));
+  while (!stream->is_to_leave(writer)) {
+    const std::shared_ptr<const unread_text> text = stream->next(seen);
+    if (text) {
+      std::string piece = "event: message\n";
+      if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
+      piece += "data: ";
+      if (text->size() <= max_copied) {
+        piece += text->view();
+      } else {
+        co_await call.write(std::string_view(piece));
+        co_await write_long(call, text);
+        piece.clear();
+      }
+      piece += "\n\n";
+      co_await call.write(std::string_view(piece));
+      stream->delivered(seen);
+      continue;
+    }
+    if (stream->is_over(seen)) break;
+    const auto due = std::chrono::steady_clock::now() + keep_alive;
+    co_await stream->change(due);
+    if (std::chrono::steady_clock::now() >= due) co_await call.write(std::string_view(":\n\n"));
+  }
+  co_await call.end();
+}
+
+/// Sends the answer to one request: as JSON if `as_json` is true and no other message comes first, else as events.
+/// \param resumes       true if events have ids, so that the client may reconnect to get missed events.
+/// \param has_statuses  true if a refused request gets the HTTP status 400 or 404.
+inline awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
+                                   std::string version, bool has_statuses, bool as_json) {
+  constexpr std::chrono::seconds patience{2};
+  const attached mine(stream);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  std::uint64_t seen = 0;
+  std::uint64_t peeked = 0;
+  while (as_json && !stream->is_done() && stream->next(peeked) == nullptr && !stream->is_to_leave(mine.writer()) &&
+         std::chrono::steady_clock::now() < until)
+    co_await stream->change(until);
+  if (as_json && stream->is_one_answer() && stream->has_answer()) {
+    int status = 200;
+    if (has_statuses && stream->kind() == reply_kind::refused) status = 400;
+    if (has_statuses && stream->kind() == reply_kind::unknown_method) status = 404;
+    co_await reply_json(call, status, stream->last());
+    stream->delivered(1);
+    co_return;
+  }
+  std::string first;
+  if (resumes && version >= "2025-11-25") first = "id: " + stream->id() + "_0\nretry: 1000\ndata: \n\n";
+  co_await write_events(call, stream, mine.writer(), seen, resumes, std::move(first));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/http_sessions.hpp ----
+
+
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// The sessions of an HTTP endpoint: their limits, their idle time and their end.
+class http_sessions : public std::enable_shared_from_this<http_sessions> {
+ public:
+  explicit http_sessions(std::shared_ptr<server_core> core)
+      : core_(std::move(core)),
+        work_(std::make_shared<tasks>(core_->executor())),
+        closing_(std::make_shared<tasks>(core_->executor())) {}
+
+  /// Returns the number of sessions of both eras.
+  std::size_t size() const noexcept { return sessions_.size() + shared_.size(); }
+
+  // ---- the legacy era: versions up to 2025-11-25 ----
+  /// Makes a session for a token; null at the limit.
+  /// \param owner  the index of the token.
+  std::shared_ptr<http_session> add(std::size_t owner) {
+    if (closed_ || !has_room_for(owner)) return nullptr;
+    const std::string id = http_session::new_id();
+    const auto client_session =
+        std::make_shared<http_session>(session::make(core_, principal(owner) + " session " + id), id, owner);
+    client_session->side = std::make_shared<event_stream>(core_->executor(), client_session->inside->unread,
+                                                          http_session::new_id().substr(0, 16), true);
+    client_session->inside->side = client_session->side;
+    sessions_[id] = client_session;
+    return client_session;
+  }
+  /// Returns the session with this id; null if it does not exist, or if it belongs to another token.
+  std::shared_ptr<http_session> find(const std::string& id, std::size_t owner) const {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end() || found->second->owner != owner) return nullptr;
+    found->second->used = std::chrono::steady_clock::now();
+    return found->second;
+  }
+  /// Ends a session in the background. Requests do not find it any more.
+  void remove(const std::shared_ptr<http_session>& client_session) {
+    sessions_.erase(client_session->id);
+    drop(client_session);
+  }
+
+  // ---- the modern era: version 2026-07-28 ----
+  /// Returns the session of a token and a place name, which may be empty. Makes it if necessary; null at the limit.
+  std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
+    const auto found = shared_.find({owner, name});
+    std::shared_ptr<http_session> client_session;
+    if (found != shared_.end()) {
+      client_session = found->second;
+    } else {
+      if (closed_ || (!name.empty() && !has_room_for(owner))) return nullptr;
+      std::string who = principal(owner);
+      if (!name.empty()) who += " place " + name;
+      client_session = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
+      shared_.emplace(std::pair(owner, name), client_session);
+    }
+    client_session->used = std::chrono::steady_clock::now();
+    return client_session;
+  }
+
+  /// Ends idle sessions at regular intervals, until `close` is called.
+  void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
+
+  /// Ends all sessions and their requests. Cannot be cancelled.
+  static awaitable<void> close(std::shared_ptr<http_sessions> self) {
+    self->closed_ = true;
+    self->work_->cancel();
+    std::vector<std::shared_ptr<http_session>> open_sessions;
+    for (const auto& [id, client_session] : self->sessions_) open_sessions.push_back(client_session);
+    for (const auto& [key, client_session] : self->shared_) open_sessions.push_back(client_session);
+    self->sessions_.clear();
+    self->shared_.clear();
+    const auto closing = std::make_shared<tasks>(self->core_->executor());
+    for (const auto& client_session : open_sessions) closing->spawn(end(client_session));
+    co_await tasks::join(closing);
+    co_await tasks::join(self->closing_);
+    try {
+      co_await tasks::join(self->work_);
+    } catch (const std::exception&) {  // a failed sweep does not matter at the end
+    }
+  }
+
+ private:
+  /// Returns the name of a token, which binds sealed states to it.
+  static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
+
+  /// Returns true if a token may have one more session. Each token has its own share of the limit.
+  bool has_room_for(std::size_t owner) const {
+    const std::size_t limit = core_->options().sessions();
+    const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
+    std::size_t total = sessions_.size();
+    std::size_t mine = 0;
+    for (const auto& [id, client_session] : sessions_)
+      if (client_session->owner == owner) ++mine;
+    for (const auto& [key, client_session] : shared_) {
+      if (key.second.empty()) continue;
+      ++total;
+      if (client_session->owner == owner) ++mine;
+    }
+    return total < limit && mine < std::max<std::size_t>(limit / tokens, 1);
+  }
+
+  static awaitable<void> end(std::shared_ptr<http_session> client_session) {
+    if (client_session->side) client_session->side->finish(std::nullopt);
+    co_await session::close(client_session->inside);
+  }
+  /// Ends a session in the background. Failures are passed to the server's `on_error`.
+  static awaitable<void> end_beside(std::shared_ptr<http_sessions> self, std::shared_ptr<http_session> client_session) {
+    std::exception_ptr failure;
+    try {
+      co_await end(client_session);
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+    }
+    if (failure) self->core_->report("the end of a session", failure);
+  }
+  void drop(const std::shared_ptr<http_session>& client_session) {
+    closing_->spawn(end_beside(shared_from_this(), client_session));
+  }
+
+  static awaitable<void> sweep(std::shared_ptr<http_sessions> self) {
+    asio::steady_timer timer(self->core_->executor());
+    const auto period = std::chrono::milliseconds(self->core_->options().session_timeout()) / 4;
+    for (;;) {
+      timer.expires_after(std::max(period, std::chrono::milliseconds(250)));
+      co_await timer.async_wait(asio::use_awaitable);
+      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_timeout();
+      self->end_idle(self->sessions_, since);
+      self->end_idle(self->shared_, since);
+    }
+  }
+  template <class Sessions>
+  void end_idle(Sessions& sessions, std::chrono::steady_clock::time_point since) {
+    for (auto at = sessions.begin(); at != sessions.end();) {
+      if (at->second->is_idle(since)) {
+        drop(at->second);
+        at = sessions.erase(at);
+      } else {
+        ++at;
+      }
+    }
+  }
+
+  std::shared_ptr<server_core> core_;
+  std::shared_ptr<tasks> work_;
+  std::shared_ptr<tasks> closing_;
+  std::map<std::string, std::shared_ptr<http_session>> sessions_;  // legacy; the key is the id
+  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>>
+      shared_;  // modern; the key is a token's index and a place name
+  bool closed_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
@@ -74837,18 +75413,12 @@ class attached {
 // ---- cofferdam/serve/mcp/detail/http_endpoint.hpp ----
 
 
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-
 #include <boost/json/object.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74860,16 +75430,15 @@ class attached {
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// The endpoint of streamable HTTP: one path for all versions of the protocol. MCP, "Transports".
-class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
+class http_endpoint {
  public:
   explicit http_endpoint(std::shared_ptr<server_core> core)
       : core_(std::move(core)),
         memory_(core_->executor(), core_->options().memory(), core_->options().message(),
                 std::clamp<std::size_t>(core_->options().tokens().size(), 1, 4)),
-        work_(std::make_shared<tasks>(core_->executor())),
-        closing_(std::make_shared<tasks>(core_->executor())) {}
+        sessions_(std::make_shared<http_sessions>(core_)) {}
 
-  std::size_t sessions() const noexcept { return sessions_.size() + shared_.size(); }
+  http_sessions& sessions() const noexcept { return *sessions_; }
 
   static awaitable<void> handle(std::shared_ptr<http_endpoint> self, http_call& call) {
     const server_options& options = self->core_->options();
@@ -74915,111 +75484,12 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   /// Sets if the `Host` field of requests is checked.
   void check_hosts(bool looks) noexcept { checks_hosts_ = looks; }
 
-  /// Ends sessions that were unused for too long, at regular intervals until the coroutine is cancelled.
-  static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
-    asio::steady_timer timer(self->core_->executor());
-    const auto period = std::chrono::milliseconds(self->core_->options().session_timeout()) / 4;
-    for (;;) {
-      timer.expires_after(std::max(period, std::chrono::milliseconds(250)));
-      co_await timer.async_wait(asio::use_awaitable);
-      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_timeout();
-      self->end_idle(since);
-    }
-  }
-  void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
-
   /// Ends all sessions and their requests. Cannot be cancelled.
-  static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
-    self->closed_ = true;
-    self->work_->cancel();
-    std::vector<std::shared_ptr<http_session>> open_sessions;
-    for (const auto& [id, client_session] : self->sessions_) open_sessions.push_back(client_session);
-    for (const auto& [key, client_session] : self->shared_) open_sessions.push_back(client_session);
-    self->sessions_.clear();
-    self->shared_.clear();
-    const auto closing = std::make_shared<tasks>(self->core_->executor());
-    for (const auto& client_session : open_sessions) closing->spawn(end(client_session));
-    co_await tasks::join(closing);
-    co_await tasks::join(self->closing_);
-    try {
-      co_await tasks::join(self->work_);
-    } catch (const std::exception&) {  // a failed sweep does not matter at the end
-    }
-  }
+  static awaitable<void> close(std::shared_ptr<http_endpoint> self) { return http_sessions::close(self->sessions_); }
 
  private:
-  static http_reply refusal(int status, int code, std::string_view why) {
-    http_reply response(status);
-    response.content("application/json", rpc_error("null", code, why));
-    return response;
-  }
-  static http_reply json(int status, std::string_view text) {
-    http_reply response(status);
-    response.content("application/json", text);
-    return response;
-  }
-  static constexpr std::size_t max_copied = std::size_t{64} * 1024;
-  /// Replies with JSON. A long text is written in pieces, so that it is not copied as a whole.
-  static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
-    if (text->size() <= max_copied) {
-      co_await call.reply(json(status, text->view()));
-      co_return;
-    }
-    http_reply head(status);
-    head.field("Content-Type", "application/json");
-    co_await call.begin(std::move(head), text->size());
-    co_await write_long(call, text);
-    co_await call.end();
-  }
-  static awaitable<void> write_long(http_call& call, std::shared_ptr<const unread_text> text) {
-    for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), max_copied))) {
-      co_await call.write(rest.substr(0, max_copied));
-      text->took_part();
-    }
-  }
-
-  static awaitable<void> end(std::shared_ptr<http_session> client_session) {
-    if (client_session->side) client_session->side->finish(std::nullopt);
-    co_await session::close(client_session->inside);
-  }
-  /// Ends a session in the background. Failures are passed to the server's `on_error`.
-  static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> client_session) {
-    std::exception_ptr failure;
-    try {
-      co_await end(client_session);
-    } catch (const std::exception&) {
-      failure = std::current_exception();
-    }
-    if (failure) self->core_->report("the end of a session", failure);
-  }
-  void drop(const std::shared_ptr<http_session>& client_session) {
-    closing_->spawn(end_beside(shared_from_this(), client_session));
-  }
-
-  void end_idle(std::chrono::steady_clock::time_point since) {
-    for (auto at = sessions_.begin(); at != sessions_.end();) {
-      if (at->second->is_idle(since)) {
-        drop(at->second);
-        at = sessions_.erase(at);
-      } else {
-        ++at;
-      }
-    }
-    for (auto at = shared_.begin(); at != shared_.end();) {
-      if (at->second->is_idle(since)) {
-        drop(at->second);
-        at = shared_.erase(at);
-      } else {
-        ++at;
-      }
-    }
-  }
-
   std::shared_ptr<http_session> find(const http_call& call, std::size_t owner) const {
-    const auto found = sessions_.find(std::string(trimmed(call.field("Mcp-Session-Id").value_or(""))));
-    if (found == sessions_.end() || found->second->owner != owner) return nullptr;
-    found->second->used = std::chrono::steady_clock::now();
-    return found->second;
+    return sessions_->find(std::string(trimmed(call.field("Mcp-Session-Id").value_or(""))), owner);
   }
   static http_reply no_such_session() { return refusal(404, no_session, "Session not found"); }
 
@@ -75080,7 +75550,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     if (!input.faults.empty() && !input.is_batch) {
       const auto& [fault, id] = input.faults.front();
-      co_await call.reply(json(400, rpc_error(boost::json::serialize(id), fault.code(), fault.message())));
+      co_await call.reply(json_reply(400, rpc_error(boost::json::serialize(id), fault.code(), fault.message())));
     } else if (modern) {
       co_await post_modern(self, call, owner, std::move(input.messages.front()), version);
     } else {
@@ -75089,25 +75559,6 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
 
   // ---- requests of the modern era: version 2026-07-28, without sessions ----
-  static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
-
-  /// Returns the session of a token and a place name, which may be empty. Makes it if necessary; null at the limit.
-  std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
-    const auto found = shared_.find({owner, name});
-    std::shared_ptr<http_session> client_session;
-    if (found != shared_.end()) {
-      client_session = found->second;
-    } else {
-      if (closed_ || (!name.empty() && !has_place_for(owner))) return nullptr;
-      std::string who = principal(owner);
-      if (!name.empty()) who += " place " + name;
-      client_session = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
-      shared_.emplace(std::pair(owner, name), client_session);
-    }
-    client_session->used = std::chrono::steady_clock::now();
-    return client_session;
-  }
-
   /// Returns an error message if the field with the place name is invalid; otherwise an empty text.
   static std::string place_complaint(const http_call& call) {
     const std::size_t count = call.head().fields.count(place_field);
@@ -75118,7 +75569,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
            " field is no name: 1 to 64 letters, digits, dots, hyphens and underscores";
   }
 
-  /// Returns an error response if the envelope of a modern request (2026-07-28) is invalid; otherwise no value.
+  /// Returns an error reply if header fields or `_meta` of a modern request (2026-07-28) are wrong; else no value.
   std::optional<std::string> modern_complaint(session& of, const rpc_message& message, const http_call& call,
                                               const std::string& version) const {
     const std::string id = message.id_text();
@@ -75155,7 +75606,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_return;
     }
     const std::shared_ptr<http_session> client_session =
-        self->shared(owner, std::string(call.field(place_field).value_or("")));
+        self->sessions_->shared(owner, std::string(call.field(place_field).value_or("")));
     if (!client_session) {
       co_await call.reply(refusal(503, refused_by_transport,
                                   "too many places and sessions; use one that is there, or try again later"));
@@ -75163,7 +75614,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     if (const std::optional<std::string> wrong =
             self->modern_complaint(*client_session->inside, message, call, version)) {
-      co_await call.reply(json(400, *wrong));
+      co_await call.reply(json_reply(400, *wrong));
       co_return;
     }
     const auto stream =
@@ -75231,42 +75682,19 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, true, client_session->inside->version, false, as_json);
   }
 
-  /// Returns true if a token may have one more session. Each token has its own share of the limit.
-  bool has_place_for(std::size_t owner) const {
-    const std::size_t limit = core_->options().sessions();
-    const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
-    std::size_t total = sessions_.size();
-    std::size_t mine = 0;
-    for (const auto& [id, client_session] : sessions_)
-      if (client_session->owner == owner) ++mine;
-    for (const auto& [key, client_session] : shared_) {
-      if (key.second.empty()) continue;
-      ++total;
-      if (client_session->owner == owner) ++mine;
-    }
-    return total < limit && mine < std::max<std::size_t>(limit / tokens, 1);
-  }
-
   static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
                                     rpc_message message) {
-    if (self->closed_ || !self->has_place_for(owner)) {
+    const std::shared_ptr<http_session> client_session = self->sessions_->add(owner);
+    if (!client_session) {
       co_await call.reply(refusal(503, refused_by_transport, "too many sessions; end one, or try again later"));
       co_return;
     }
-    const std::string id = http_session::new_id();
-    const auto client_session =
-        std::make_shared<http_session>(session::make(self->core_, principal(owner) + " session " + id), id, owner);
-    client_session->side = std::make_shared<event_stream>(self->core_->executor(), client_session->inside->unread,
-                                                          http_session::new_id().substr(0, 16), true);
-    client_session->inside->side = client_session->side;
-    self->sessions_[client_session->id] = client_session;
     const std::shared_ptr<event_stream> stream = client_session->open_stream();
     client_session->inside->receive(std::move(message), stream);
     while (!stream->is_done()) co_await stream->change();
-    http_reply answered = json(200, stream->last()->view());
+    http_reply answered = json_reply(200, stream->last()->view());
     if (client_session->inside->version.empty()) {
-      self->sessions_.erase(client_session->id);
-      self->drop(client_session);
+      self->sessions_->remove(client_session);
     } else {
       answered.field("Mcp-Session-Id", client_session->id);
     }
@@ -75306,66 +75734,6 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await reply_json(call, 200, whole);
   }
 
-  /// Sends the answer to one request: as JSON if `as_json` is true and no other message comes first, else as events.
-  /// \param resumes       true if events have ids, so that the client may reconnect to get missed events.
-  /// \param has_statuses  true if a refused request gets the HTTP status 400 or 404.
-  static awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
-                                     std::string version, bool has_statuses, bool as_json) {
-    constexpr std::chrono::seconds patience{2};
-    const attached mine(stream);
-    const auto until = std::chrono::steady_clock::now() + patience;
-    std::uint64_t seen = 0;
-    std::uint64_t peeked = 0;
-    while (as_json && !stream->is_done() && stream->next(peeked) == nullptr && !stream->is_to_leave(mine.reader()) &&
-           std::chrono::steady_clock::now() < until)
-      co_await stream->change(until);
-    if (as_json && stream->is_one_answer() && stream->has_answer()) {
-      int status = 200;
-      if (has_statuses && stream->kind() == reply_kind::refused) status = 400;
-      if (has_statuses && stream->kind() == reply_kind::unknown_method) status = 404;
-      co_await reply_json(call, status, stream->last());
-      stream->delivered(1);
-      co_return;
-    }
-    std::string first;
-    if (resumes && version >= "2025-11-25") first = "id: " + stream->id() + "_0\nretry: 1000\ndata: \n\n";
-    co_await write_events(call, stream, mine.reader(), seen, resumes, std::move(first));
-  }
-
-  static awaitable<void> write_events(http_call& call, std::shared_ptr<event_stream> stream, std::uint64_t reader,
-                                      std::uint64_t seen, bool has_ids, std::string first) {
-    constexpr std::chrono::seconds keep_alive{15};
-    http_reply head(200);
-    head.field("Content-Type", "text/event-stream");
-    head.field("Cache-Control", "no-cache, no-transform").field("X-Accel-Buffering", "no");
-    co_await call.begin(std::move(head));
-    if (!first.empty()) co_await call.write(std::string_view(first));
-    while (!stream->is_to_leave(reader)) {
-      const std::shared_ptr<const unread_text> text = stream->next(seen);
-      if (text) {
-        std::string piece = "event: message\n";
-        if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
-        piece += "data: ";
-        if (text->size() <= max_copied) {
-          piece += text->view();
-        } else {
-          co_await call.write(std::string_view(piece));
-          co_await write_long(call, text);
-          piece.clear();
-        }
-        piece += "\n\n";
-        co_await call.write(std::string_view(piece));
-        stream->delivered(seen);
-        continue;
-      }
-      if (stream->is_over(seen)) break;
-      const auto due = std::chrono::steady_clock::now() + keep_alive;
-      co_await stream->change(due);
-      if (std::chrono::steady_clock::now() >= due) co_await call.write(std::string_view(":\n\n"));
-    }
-    co_await call.end();
-  }
-
   // ---- the methods GET and DELETE ----
   static awaitable<void> get(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
     const std::shared_ptr<http_session> client_session = self->find(call, owner);
@@ -75395,7 +75763,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     std::string first;
     if (client_session->inside->version >= "2025-11-25")
       first = "id: " + stream->id() + "_" + std::to_string(seen) + "\nretry: 1000\ndata: \n\n";
-    co_await write_events(call, stream, mine.reader(), seen, true, std::move(first));
+    co_await write_events(call, stream, mine.writer(), seen, true, std::move(first));
   }
 
   static awaitable<void> remove(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
@@ -75404,20 +75772,14 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_await call.reply(no_such_session());
       co_return;
     }
-    self->sessions_.erase(client_session->id);
-    self->drop(client_session);
+    self->sessions_->remove(client_session);
     co_await call.reply(http_reply(200));
   }
 
   std::shared_ptr<server_core> core_;
   cofferdam::detail::request_memory<std::size_t> memory_;
-  std::shared_ptr<tasks> work_;
-  std::shared_ptr<tasks> closing_;
-  std::map<std::string, std::shared_ptr<http_session>> sessions_;
-  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>>
-      shared_;  // the key is a token's index and a place name
+  std::shared_ptr<http_sessions> sessions_;
   bool checks_hosts_ = true;
-  bool closed_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
@@ -76270,7 +76632,8 @@ class standard_streams {
     ::dup2(out_.get(), STDOUT_FILENO);
   }
 
-  /// Begins the redirection. Call it once, after the stream to the client has copied both descriptors.
+  /// Redirects descriptors 0 and 1. Call it once, after the `stdio_stream` was made: that stream has its own duplicates
+  /// of the original descriptors.
   void move_away() {
     const unique_fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
     const bool has_errors = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
@@ -76450,7 +76813,7 @@ class transfer_tools {
     any_environment* inside_;
     std::string path_;
   };
-  /// The recipe for a temporary folder, as `with_opened` needs it.
+  /// A recipe (an object with `open`) for a temporary folder. `with_opened` opens the folder, and closes it at the end.
   class aside {
    public:
     explicit aside(any_environment& inside) : inside_(&inside) {}
@@ -76609,7 +76972,7 @@ inline awaitable<void> serve_standard_streams(std::shared_ptr<server_core> core)
 
 inline awaitable<void> serve_http(std::shared_ptr<cofferdam::detail::http_server> server,
                                   std::shared_ptr<http_endpoint> endpoint) {
-  endpoint->start_sweeping();
+  endpoint->sessions().start_sweeping();
   const auto runs = [&server] { return server->run(); };
   const auto closes = [&endpoint] { return http_endpoint::close(endpoint); };
   co_await cofferdam::detail::with_cleanup(runs, closes, cofferdam::detail::failure_to_report);
@@ -76743,7 +77106,7 @@ COFFERDAM_DECL awaitable<void> server::stop() {
   return http_->stop();
 }
 
-COFFERDAM_DECL std::size_t server::sessions() const noexcept { return endpoint_ ? endpoint_->sessions() : 0; }
+COFFERDAM_DECL std::size_t server::sessions() const noexcept { return endpoint_ ? endpoint_->sessions().size() : 0; }
 
 COFFERDAM_DECL void server::require_new(const std::string& name) const {
   if (core_->tool(name)) throw error(exec_errc::invalid_argument, "mcp: there is a tool '" + name + "' already");

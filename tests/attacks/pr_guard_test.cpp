@@ -495,11 +495,11 @@ TEST(Attack, PR_06e_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
   const std::string program = attacker::instance().path();
   const std::string leaves =
       "; (setsid sh -c 'trap \"\" TERM; (setsid sleep M &); sleep M; sleep M' &); echo > UP; sleep M";
-  struct command_transport {
+  struct hostile_line {
     bool filter;
     std::string line;
   };
-  const command_transport ways[] = {
+  const hostile_line ways[] = {
       {true, program + " limit 64 0 15 0 0 $PPID WARDEN HOST" + leaves},
       {true, program + " limit 64 7 7 5 5 $PPID WARDEN HOST" + leaves},
       {true, program + " starve $PPID WARDEN HOST; " + program + " spin 3 M &" + leaves.substr(1)},
@@ -509,7 +509,7 @@ TEST(Attack, PR_06e_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
   for (const bool as_root : {true, false}) {
     if (as_root ? ::geteuid() != 0 : ::geteuid() == 0 && !spare_user::instance().is_there()) continue;
     for (const unsigned level : levels) {
-      for (const command_transport& way : ways) {
+      for (const hostile_line& way : ways) {
         SCOPED_TRACE((as_root ? "root, " : "user, ") + level_name(level) + ", " + way.line);
         const temporary_folder base;
         if (!as_root) spare_user::instance().own(base);

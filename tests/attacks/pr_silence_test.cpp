@@ -314,11 +314,11 @@ std::string against_the_warden(const std::string& line, const std::string& marke
 
 TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_in_time) {
   const std::string marker = new_marker();
-  struct command_transport {
+  struct hostile_line {
     std::string line;
     bool in_a_loop;
   };
-  const command_transport ways[] = {
+  const hostile_line ways[] = {
       {"kill -STOP $W; sleep M", false},
       {"kill -STOP $W $P; (setsid sh -c 'trap \"\" TERM; sleep M' &); trap '' TERM; sleep M; sleep M", false},
       {"while kill -STOP $W; do :; done", true},
@@ -327,7 +327,7 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_in_time) {
        "sleep M; sleep M",
        true},
   };
-  for (const command_transport& way : ways) {
+  for (const hostile_line& way : ways) {
     const temporary_folder base;
     const std::string line = against_the_warden(way.line, marker);
     const std::string report = in_spare_host(base, [&] {

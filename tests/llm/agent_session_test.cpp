@@ -742,6 +742,26 @@ TEST(Session, functions_and_makers_of_an_agent_are_its_tools) {
   EXPECT_EQ(result.tools.at("double").failures, 1U);
 }
 
+TEST(Session, a_tool_with_a_name_that_models_cannot_call_is_refused) {
+  const auto answer = []() -> awaitable<int> { co_return 1; };
+  for (const std::string& name : {std::string("tide.height"), std::string(65, 'n')}) {
+    scripted_model model;
+    memory_environment env;
+    std::string message;
+    try {
+      run([&]() -> awaitable<void> {
+        agent_session work(agent(model, tools::function(name, "For MCP only.", answer)), env);
+        co_await work.run("x");
+      });
+    } catch (const error& failure) {
+      EXPECT_EQ(failure.code(), exec_errc::invalid_argument);
+      message = failure.what();
+    }
+    EXPECT_NE(message.find(name), std::string::npos) << message;
+    EXPECT_EQ(model.asked().size(), 0U);
+  }
+}
+
 TEST(Session, a_lost_environment_ends_the_run_and_the_history_is_whole) {
   scripted_model model;
   memory_environment env;

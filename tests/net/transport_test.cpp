@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/detail/socket_stream.hpp>
+#include <cofferdam/net/make_byte_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include "net/real_server.hpp"
@@ -297,8 +298,8 @@ TEST(MakeByteStream, two_pipes_make_one_stream_that_keeps_its_owner) {
     int in[2];
     EXPECT_EQ(::pipe2(out, O_CLOEXEC) + ::pipe2(in, O_CLOEXEC), 0);
     byte_stream stream =
-        cofferdam::detail::make_byte_stream(asio::posix::stream_descriptor(executor, in[0]),
-                                            asio::posix::stream_descriptor(executor, out[1]), "the child", owner);
+        cofferdam::make_byte_stream(asio::posix::stream_descriptor(executor, in[0]),
+                                    asio::posix::stream_descriptor(executor, out[1]), "the child", owner);
     EXPECT_EQ(owner.use_count(), 2);
     const bytes text = cofferdam::to_bytes("there");
     co_await stream.write(text);
@@ -325,8 +326,8 @@ TEST(MakeByteStream, a_reader_that_is_gone_is_an_error_and_no_signal) {
     int out[2];
     int in[2];
     EXPECT_EQ(::pipe2(out, O_CLOEXEC) + ::pipe2(in, O_CLOEXEC), 0);
-    byte_stream stream = cofferdam::detail::make_byte_stream(
-        asio::posix::stream_descriptor(executor, in[0]), asio::posix::stream_descriptor(executor, out[1]), "the child");
+    byte_stream stream = cofferdam::make_byte_stream(asio::posix::stream_descriptor(executor, in[0]),
+                                                     asio::posix::stream_descriptor(executor, out[1]), "the child");
     ::close(out[0]);
     ::close(in[1]);
     const bytes text = cofferdam::to_bytes("there");
@@ -344,8 +345,8 @@ TEST(MakeByteStream, a_full_pipe_is_waited_for_and_that_can_be_cancelled) {
   ASSERT_EQ(::pipe2(out, O_CLOEXEC) + ::pipe2(in, O_CLOEXEC), 0);
   const std::exception_ptr failure = cancel_when_idle([&]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    byte_stream stream = cofferdam::detail::make_byte_stream(
-        asio::posix::stream_descriptor(executor, in[0]), asio::posix::stream_descriptor(executor, out[1]), "the child");
+    byte_stream stream = cofferdam::make_byte_stream(asio::posix::stream_descriptor(executor, in[0]),
+                                                     asio::posix::stream_descriptor(executor, out[1]), "the child");
     const bytes much(1'000'000);
     co_await stream.write(much);
   });

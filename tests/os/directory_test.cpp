@@ -138,7 +138,7 @@ TEST_P(Directory, reads_in_pieces_to_the_end) {
   std::string content;
   for (int i = 0; i < 300000; ++i) content += static_cast<char>(i * 31 % 251);
   folder_.write("in/big", content);
-  cofferdam::detail::file_reader reader = in_.open_file("big");
+  cofferdam::file_reader reader = in_.open_file("big");
   EXPECT_EQ(reader.size(), content.size());
   std::string got;
   for (cofferdam::bytes piece = reader.read(70001); !piece.empty(); piece = reader.read(70001)) {
@@ -159,21 +159,21 @@ TEST_P(Directory, a_file_of_exactly_the_limit_is_read_and_one_byte_more_is_too_l
 
 TEST_P(Directory, too_large_is_said_before_anything_is_read) {
   folder_.write("in/a", std::string(1000, 'x'));
-  cofferdam::detail::file_reader reader = in_.open_file("a");
+  cofferdam::file_reader reader = in_.open_file("a");
   EXPECT_EQ(failure_of([&] { reader.read_rest(999); }), exec_errc::too_large);
   EXPECT_EQ(reader.read_rest(1000).size(), 1000U);
 }
 
 TEST_P(Directory, a_file_that_grows_past_the_limit_while_it_is_read_is_too_large) {
   folder_.write("in/a", "12345");
-  cofferdam::detail::file_reader reader = in_.open_file("a");
+  cofferdam::file_reader reader = in_.open_file("a");
   folder_.write("in/a", std::string(100, 'x'));
   EXPECT_EQ(failure_of([&] { reader.read_rest(50); }), exec_errc::too_large);
 }
 
 TEST_P(Directory, a_file_that_grew_is_read_to_its_new_end) {
   folder_.write("in/a", "12345");
-  cofferdam::detail::file_reader reader = in_.open_file("a");
+  cofferdam::file_reader reader = in_.open_file("a");
   folder_.write("in/a", std::string(100000, 'x'));
   EXPECT_EQ(reader.read_rest(200000).size(), 100000U);
 }
@@ -308,14 +308,12 @@ TEST_P(Directory, links_can_be_refused_wherever_they_stand) {
 TEST_P(Directory, a_host_file_is_opened_by_any_path_and_only_a_regular_one) {
   folder_.make_link("in/l", "../canary");
   folder_.make_fifo("in/fifo");
-  EXPECT_EQ(cofferdam::detail::file_reader::open_host((folder_ / "in/l").string()).size(), 9U);
-  EXPECT_EQ(failure_of([&] { cofferdam::detail::file_reader::open_host((folder_ / "in/fifo").string()); }),
+  EXPECT_EQ(cofferdam::file_reader::open_host((folder_ / "in/l").string()).size(), 9U);
+  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host((folder_ / "in/fifo").string()); }),
             exec_errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { cofferdam::detail::file_reader::open_host((folder_ / "in").string()); }),
-            exec_errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { cofferdam::detail::file_reader::open_host("/dev/zero"); }), exec_errc::not_a_file);
-  EXPECT_EQ(failure_of([&] { cofferdam::detail::file_reader::open_host((folder_ / "no").string()); }),
-            exec_errc::not_found);
+  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host((folder_ / "in").string()); }), exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host("/dev/zero"); }), exec_errc::not_a_file);
+  EXPECT_EQ(failure_of([&] { cofferdam::file_reader::open_host((folder_ / "no").string()); }), exec_errc::not_found);
 }
 
 TEST_P(Directory, magic_links_are_refused) {
@@ -366,9 +364,9 @@ TEST_P(Directory, a_replaced_file_loses_its_special_bits) {
 TEST_P(Directory, nothing_is_seen_before_commit_and_nothing_is_left_without) {
   folder_.write("in/old", "old");
   {
-    cofferdam::detail::atomic_file file = in_.create_file("old");
+    cofferdam::atomic_file file = in_.create_file("old");
     file.write(as_bytes("half"));
-    cofferdam::detail::atomic_file other = in_.create_file("new");
+    cofferdam::atomic_file other = in_.create_file("new");
     other.write(as_bytes("half"));
     EXPECT_EQ(folder_.read("in/old"), "old");
     EXPECT_FALSE(folder_.has("in/new"));
@@ -387,7 +385,7 @@ TEST_P(Directory, a_staging_directory_holds_nothing_afterwards) {
   folder_.make_folder("staging");
   const directory staging = directory::open(folder_ / "staging", GetParam());
   for (const char* text : {"first", "second"}) {
-    cofferdam::detail::atomic_file file = in_.create_file("d/a", staging);
+    cofferdam::atomic_file file = in_.create_file("d/a", staging);
     file.write(as_bytes(text));
     file.commit();
     EXPECT_EQ(folder_.read("in/d/a"), text);
@@ -396,7 +394,7 @@ TEST_P(Directory, a_staging_directory_holds_nothing_afterwards) {
 }
 
 TEST_P(Directory, a_file_that_appeared_meanwhile_is_replaced) {
-  cofferdam::detail::atomic_file file = in_.create_file("a");
+  cofferdam::atomic_file file = in_.create_file("a");
   folder_.write("in/a", "in between");
   file.write(as_bytes("new"));
   file.commit();
@@ -405,7 +403,7 @@ TEST_P(Directory, a_file_that_appeared_meanwhile_is_replaced) {
 }
 
 TEST_P(Directory, a_directory_that_appeared_meanwhile_is_not_replaced) {
-  cofferdam::detail::atomic_file file = in_.create_file("a");
+  cofferdam::atomic_file file = in_.create_file("a");
   folder_.make_folder("in/a");
   EXPECT_EQ(failure_of([&] { file.commit(); }), exec_errc::not_a_file);
   EXPECT_EQ(in_.list(".").size(), 1U);
@@ -482,11 +480,11 @@ TEST_P(Directory, a_file_size_limit_is_a_typed_error_and_leaves_the_old_file) {
 }
 
 TEST_P(Directory, moving_an_unfinished_file_moves_the_duty_to_discard_it) {
-  cofferdam::detail::atomic_file file = in_.create_file("a");
+  cofferdam::atomic_file file = in_.create_file("a");
   file.write(as_bytes("1"));
-  cofferdam::detail::atomic_file two = std::move(file);
+  cofferdam::atomic_file two = std::move(file);
   two.write(as_bytes("2"));
-  cofferdam::detail::atomic_file three;
+  cofferdam::atomic_file three;
   three = std::move(two);
   three.commit();
   EXPECT_EQ(folder_.read("in/a"), "12");
@@ -584,7 +582,7 @@ TEST_P(Directory, the_paths_of_a_list_have_a_limit_of_their_own) {
 TEST_P(Directory, a_walk_can_leave_a_directory_out) {
   folder_.write("in/skip/a", "");
   folder_.write("in/enter/b", "");
-  cofferdam::detail::tree_walk walk = in_.walk(".");
+  cofferdam::tree_walk walk = in_.walk(".");
   std::vector<std::string> paths;
   while (std::optional<directory_entry> found = walk.next()) {
     paths.push_back(found->path());
@@ -602,7 +600,7 @@ TEST_P(Directory, a_walk_goes_on_behind_a_directory_that_cannot_be_read) {
   ::chmod((folder_ / "in/locked").c_str(), 0700);
   COFFERDAM_NEEDS("root", ::getuid() == 0, "that what another user owns is refused");
   EXPECT_TRUE(unprivileged([&] {
-    cofferdam::detail::tree_walk walk = in_.walk(".");
+    cofferdam::tree_walk walk = in_.walk(".");
     std::vector<std::string> paths;
     std::string failed;
     for (;;) {
@@ -655,7 +653,7 @@ TEST_P(Directory, a_tree_moved_away_while_it_is_removed_takes_the_removal_nowher
     folder_.write(at(middle + "v" + std::to_string(i)), "");
     folder_.write("elsewhere/v" + std::to_string(i), "");
   }
-  cofferdam::detail::tree_removal work = in_.removal("d");
+  cofferdam::tree_removal work = in_.removal("d");
   while (folder_.has(at(bottom + "bottom"))) work.step(1);
   std::filesystem::rename(folder_ / at(middle + "d"), folder_ / "elsewhere/d");
   EXPECT_EQ(failure_of([&] {
@@ -736,7 +734,7 @@ TEST_P(Directory, remove_does_not_reach_through_a_link) {
 
 TEST_P(Directory, remove_goes_in_steps) {
   for (int i = 0; i < 10; ++i) folder_.write(at("d/" + std::to_string(i)), "");
-  cofferdam::detail::tree_removal work = in_.removal("d");
+  cofferdam::tree_removal work = in_.removal("d");
   int steps = 1;
   while (!work.step(3)) ++steps;
   EXPECT_GE(steps, 4);
@@ -746,7 +744,7 @@ TEST_P(Directory, remove_goes_in_steps) {
 TEST_P(Directory, removal_of_all_leaves_the_directory) {
   folder_.write("in/a/b", "");
   folder_.write("in/c", "");
-  cofferdam::detail::tree_removal work = in_.removal_of_all();
+  cofferdam::tree_removal work = in_.removal_of_all();
   while (!work.step()) continue;
   EXPECT_TRUE(folder_.has("in"));
   EXPECT_TRUE(in_.list(".").empty());
@@ -776,7 +774,7 @@ TEST_P(Directory, removal_of_all_takes_back_its_own_locked_root) {
     const directory own = directory::open(folder_ / "own", GetParam());
     own.write_file("a/b", as_bytes("x"));
     ::chmod((folder_ / "own").c_str(), 0);
-    cofferdam::detail::tree_removal work = own.removal_of_all();
+    cofferdam::tree_removal work = own.removal_of_all();
     while (!work.step()) continue;
     ::chmod((folder_ / "own").c_str(), 0700);
     return own.list(".").empty();

@@ -419,4 +419,31 @@ TEST(McpServer, calls_beyond_those_at_once_wait_and_beyond_those_are_refused) {
   });
 }
 
+/// Returns the instructions that a client receives in the handshake; "(none)" if there are none.
+std::string instructions_of(const setup& with) {
+  std::string text;
+  run_with_mcp(with, [&](mcp_client& client) -> awaitable<void> {
+    const value reply = co_await client.ask(
+        "initialize", R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test"}})");
+    text = member(result_in(reply), "instructions");
+  });
+  return text;
+}
+
+TEST(McpServer, the_default_instructions_name_the_tools_of_the_server) {
+  setup with;
+  std::string text = instructions_of(with);
+  EXPECT_NE(text.find("code_exec"), std::string::npos) << text;
+  EXPECT_NE(text.find("start_command"), std::string::npos) << text;
+  EXPECT_EQ(text.find("run_python"), std::string::npos) << text;
+  with.with_python = true;
+  text = instructions_of(with);
+  EXPECT_NE(text.find("code_exec"), std::string::npos) << text;
+  EXPECT_NE(text.find("run_python"), std::string::npos) << text;
+  with.options.instructions("Be brief.");
+  EXPECT_EQ(instructions_of(with), "Be brief.");
+  with.options.instructions("");
+  EXPECT_EQ(instructions_of(with), "(none)");
+}
+
 }  // namespace mcp_server_tests

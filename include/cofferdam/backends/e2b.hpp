@@ -220,15 +220,15 @@ class provider {
   provider& ca_file(std::string path);
   /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   provider& allow_plain_http();
-  /// Sets the form of the HTTP calls that create a sandbox or connect to one. Default: `dialect::automatic`.
-  provider& form(dialect which);
+  /// Sets the form of the calls that create and connect. Default: `dialect::automatic`.
+  provider& api_dialect(dialect which);
   /// Sets the time limit of one call to the service, including its retries. More than zero. Default: 60 seconds.
   provider& request_timeout(std::chrono::milliseconds limit);
   /// Sets the pause before the first retry of a call. It is doubled for each further retry. More than zero. Default:
   /// 250 ms.
   provider& first_pause(std::chrono::milliseconds time);
   /// Limits how often sandboxes are created. All copies of the rate limiter share this limit.
-  provider& gate(rate_limiter limiter);
+  provider& rate_limit(rate_limiter limiter);
 
   /// Sets the template of the sandbox: its id or name, or the name of a snapshot. Default: `base`.
   provider& template_id(std::string name);

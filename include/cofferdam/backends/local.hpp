@@ -84,7 +84,7 @@ class basic_local_environment {
   /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
 
-  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
   awaitable<void> write_file(std::string path, bytes_view content);
   /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
   template <std::same_as<bytes> Bytes>

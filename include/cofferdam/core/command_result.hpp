@@ -177,7 +177,8 @@ enum class error_kind {
   none,
   timeout,                 ///< the command was ended at its time limit
   command_not_allowed,     ///< an allowlist refused the command before it started
-  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace
+  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace, such as
+                           ///< `/etc`, `..` or `~name`; Stirrup's name, which models and prompts may know
   invalid_argument,        ///< the command is invalid: it is empty or contains a NUL byte
   execution_error,         ///< the command could not be started; `cause()` returns the system's error code
   out_of_memory,           ///< a memory limit ended the command

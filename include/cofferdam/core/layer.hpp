@@ -38,8 +38,8 @@ template <class D, class Base>
 concept inherits_write_file =
     requires(awaitable<void> (Base::*inherited)(std::string, bytes_view)) { inherited = &D::write_file; };
 
-inline awaitable<command_result> ready(command_result result) { co_return result; }
-inline awaitable<process> ready_process(command_result result) { co_return process::finished(std::move(result)); }
+inline awaitable<command_result> immediate(command_result result) { co_return result; }
+inline awaitable<process> finished_process(command_result result) { co_return process::finished(std::move(result)); }
 
 }  // namespace detail
 
@@ -72,14 +72,15 @@ class layer : public detail::layer_tag {
   std::optional<command_result> admit(command&) { return std::nullopt; }
 
   awaitable<command_result> run_command(command c) {
-    if (std::optional<command_result> refusal = derived().admit(c)) return detail::ready(std::move(*refusal));
+    if (std::optional<command_result> refusal = derived().admit(c)) return detail::immediate(std::move(*refusal));
     return inner_.run_command(std::move(c));
   }
 
   template <class D = Derived>
     requires(streaming_environment<Inner> && detail::inherits_run_command<D, layer>)
   awaitable<process> start(command c) {
-    if (std::optional<command_result> refusal = derived().admit(c)) return detail::ready_process(std::move(*refusal));
+    if (std::optional<command_result> refusal = derived().admit(c))
+      return detail::finished_process(std::move(*refusal));
     return inner_.start(std::move(c));
   }
 

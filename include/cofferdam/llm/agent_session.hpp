@@ -87,8 +87,8 @@ class agent_session {
   /// conversation. After an exception the history is consistent and can be saved.
   /// \param task  the text of the task for the model. It may be empty if the session has been resumed or has run
   ///              before.
-  /// \throws error{exec_errc::invalid_argument} if a run is already under way, two tools have the same name, or there
-  ///     is no task.
+  /// \throws error{exec_errc::invalid_argument} if a run is already under way, two tools have the same name, the name
+  ///     of a tool does not match `[A-Za-z0-9_-]{1,64}`, or there is no task.
   /// \throws error{exec_errc::io_error} if an input file could not be copied.
   /// \throws error{exec_errc::provider_lost} or error{exec_errc::environment_closed} if the environment can no longer
   ///     be used.

@@ -131,7 +131,7 @@ inline std::string refuse_before_review(const std::string& code, std::size_t lon
 /// A cache of code that was allowed in the last hour. If it is full, the oldest entry is removed.
 class review_cache {
  public:
-  static constexpr std::size_t most = 256;
+  static constexpr std::size_t max_entries = 256;
   bool knows(const std::string& key) {
     const auto limit = std::chrono::steady_clock::now() - std::chrono::hours(1);
     while (!kept_.empty() && kept_.front().second < limit) kept_.pop_front();
@@ -141,7 +141,7 @@ class review_cache {
   }
   void keep(std::string key) {
     kept_.emplace_back(std::move(key), std::chrono::steady_clock::now());
-    if (kept_.size() > most) kept_.pop_front();
+    if (kept_.size() > max_entries) kept_.pop_front();
   }
   std::size_t size() const noexcept { return kept_.size(); }
 

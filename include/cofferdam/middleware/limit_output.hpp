@@ -20,15 +20,15 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
     requires std::default_initializable<Inner>
   = default;
   limit_output_layer(Inner inner, std::size_t max_bytes)
-      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), most_(max_bytes) {}
+      : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), max_bytes_(max_bytes) {}
 
   std::optional<command_result> admit(command& c) {
-    c.reduce_kept_output(most_);
+    c.reduce_kept_output(max_bytes_);
     return std::nullopt;
   }
 
  private:
-  std::size_t most_ = 0;
+  std::size_t max_bytes_ = 0;
 };
 
 /// Limits the bytes that a result keeps of each output stream: `provider | limit_output(64 * 1024)`.
@@ -40,15 +40,15 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
 /// \par Cost          0 allocations, 1 comparison.
 class limit_output : public pipeable {
  public:
-  explicit limit_output(std::size_t max_bytes) : most_(max_bytes) {}
+  explicit limit_output(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   template <code_exec_environment Inner>
   limit_output_layer<Inner> attach(Inner inner) const {
-    return limit_output_layer<Inner>(std::move(inner), most_);
+    return limit_output_layer<Inner>(std::move(inner), max_bytes_);
   }
 
  private:
-  std::size_t most_;
+  std::size_t max_bytes_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -103,8 +103,8 @@ class http_server_settings {
     return *this;
   }
   /// Sets the function that receives exceptions from request handlers. Default: none, and the exceptions are dropped.
-  http_server_settings& on_error(error_handler told) {
-    on_error_ = std::move(told);
+  http_server_settings& on_error(error_handler handler) {
+    on_error_ = std::move(handler);
     return *this;
   }
 

@@ -29,6 +29,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
+// The types of the objects that `directory` returns.
+using detail::atomic_file;
+using detail::file_reader;
+using detail::tree_removal;
+using detail::tree_walk;
+
 /// An open directory, and access to the files beneath it. No path leads out of the directory: not by `..`, not by a
 /// symbolic link, not through /proc, and not if another process replaces a directory by a link between a check and a
 /// use.
@@ -123,7 +129,7 @@ class directory {
   /// \throws error{exec_errc::too_large} if a limit of `options` is exceeded, because the list is never cut; and the
   ///     errors of the class.
   std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
-    detail::tree_walk walker = walk(path, options);
+    tree_walk walker = walk(path, options);
     std::vector<directory_entry> entries;
     while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
     sort_entries(entries);
@@ -137,9 +143,9 @@ class directory {
   }
 
   /// Returns an object that lists one entry at a time, in no particular order.
-  detail::tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
+  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
     const std::string clean = workspace_path_or_root(path);
-    return detail::tree_walk(open_directory_fd(clean), clean, options);
+    return tree_walk(open_directory_fd(clean), clean, options);
   }
 
   /// Makes a directory and its missing parents. Does nothing if the directory exists.
@@ -155,19 +161,19 @@ class directory {
   /// \throws error{exec_errc::not_found} if the entry does not exist; error{exec_errc::invalid_argument} for "."; and
   ///     the errors of the class.
   void remove(std::string_view path) const {
-    detail::tree_removal work = removal(path);
+    tree_removal work = removal(path);
     while (!work.step()) continue;
   }
 
   /// Returns an object that removes the entry at `path` in steps.
-  detail::tree_removal removal(std::string_view path) const {
+  tree_removal removal(std::string_view path) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return detail::tree_removal(parent_fd(above, "remove", clean), name, clean);
+    return tree_removal(parent_fd(above, "remove", clean), name, clean);
   }
 
   /// Returns an object that removes everything in this directory in steps, but not the directory.
-  detail::tree_removal removal_of_all() const { return detail::tree_removal(open_directory_fd("."), "."); }
+  tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
 
   /// Renames `from` to `to`. An existing file at `to` is replaced. If `from` is a symbolic link, the link is renamed,
   /// not its target.
@@ -201,35 +207,34 @@ class directory {
   }
 
   /// Opens a regular file for reading.
-  /// \throws error{exec_errc::not_a_file} for a FIFO, device, socket or directory, without blocking, and for a symbolic
-  ///     link if `links` is `refuse`; and the errors of the class.
-  detail::file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
-    return detail::file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
+  /// \throws also error{exec_errc::not_a_file} for a FIFO, device, socket or directory, without blocking, and for a
+  ///     symbolic link if `links` is `refuse`.
+  file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
+    return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
   }
 
   /// Reads a whole file.
   /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t max_bytes) const {
-    detail::file_reader reader = open_file(path);
+    file_reader reader = open_file(path);
     return reader.read_rest(max_bytes);
   }
 
   /// Begins a file, which becomes visible under its name when `atomic_file::commit` is called. Makes missing parents at
   /// once.
-  /// \throws error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name; and the errors of the
-  ///     class.
-  detail::atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
+  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name.
+  atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
 
   /// Begins a file whose unfinished content is stored in `staging`, a directory outside this tree on the same file
   /// system. If the program is killed, no unfinished file stays in this tree.
-  detail::atomic_file create_file(std::string_view path, const directory& staging) const {
+  atomic_file create_file(std::string_view path, const directory& staging) const {
     return create_in(path, staging.open_directory_fd("."));
   }
 
   /// Writes a file, whole or not at all.
   /// \param mode  the permission bits; by default those of the file that is replaced, or 0644 for a new file.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
-    detail::atomic_file file = create_file(path);
+    atomic_file file = create_file(path);
     file.write(content);
     file.commit(mode);
   }
@@ -249,10 +254,10 @@ class directory {
     return parent;
   }
 
-  detail::atomic_file create_in(std::string_view path, unique_fd staging) const {
+  atomic_file create_in(std::string_view path, unique_fd staging) const {
     const std::string clean = workspace_path(path);
     const auto [above, name] = detail::split_path(clean);
-    return detail::atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
+    return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
   }
 
   // Finds the deepest existing directory of the path, and then makes the missing directories below it.

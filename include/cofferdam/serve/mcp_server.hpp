@@ -167,7 +167,8 @@ class server {
   /// \par Cancellation  terminal: ends all work of the client, and then throws error{exec_errc::cancelled}.
   awaitable<void> serve_stdio();
 
-  /// Serves one client over any stream, with one message per line, until the stream ends.
+  /// Serves one client over any stream, with one message per line, until the stream ends. `make_byte_stream` makes a
+  /// stream from two pipes.
   /// \par Cancellation  terminal, as for `serve_stdio`.
   awaitable<void> serve(byte_stream client);
 

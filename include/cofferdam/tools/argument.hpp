@@ -139,8 +139,8 @@ class argument {
   /// Sets the range of an integer or a number, or the range of a text's length in bytes. Both bounds are allowed
   /// values.
   argument& between(double minimum, double maximum) {
-    rules_.least = minimum;
-    rules_.most = maximum;
+    rules_.minimum = minimum;
+    rules_.maximum = maximum;
     return *this;
   }
   /// Sets the allowed values of a text.

@@ -71,8 +71,8 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// \par Example       examples/10_python.cpp, examples/12_mcp_server.cpp
 class function : public detail::basic_definition<function> {
  public:
-  /// \param name         1 to 128 letters, digits, dots, dashes and underscores. Models need `[A-Za-z0-9_-]{1,64}`.
-  ///                     Python needs an identifier of 1 to 100 characters that is no keyword.
+  /// \param name         matches `[A-Za-z0-9_.-]{1,128}`, the rule of MCP. An agent accepts only `[A-Za-z0-9_-]{1,64}`.
+  ///                     Python accepts only an identifier of 1 to 100 characters that is no keyword.
   /// \param description  for the model, and for `help()` in Python.
   /// \param parts        the arguments (`argument`), and the handler as the last one. If the handler is a lambda that
   ///                     captures by value, it must be a named object: g++ before 13 would destroy the captures of a

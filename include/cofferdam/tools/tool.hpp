@@ -98,7 +98,8 @@ using tool_output_argument = cofferdam::detail::callable_argument<void(output_st
 
 /// A function that a model can call: a name, a description, a JSON schema of its arguments, and a coroutine.
 ///
-/// * `name()` matches `[A-Za-z0-9_-]{1,64}`. `description()` is written for the model.
+/// * `name()` matches `[A-Za-z0-9_-]{1,64}`; an agent refuses other names. An `mcp::server` also serves tools with dots
+///   in their names, and names of up to 128 characters. `description()` is written for the model.
 /// * `parameters()` is a JSON schema object of type "object".
 /// * `call(arguments)` reports wrong arguments and failed work in its result. It throws only if it is cancelled, or if
 ///   the environment is lost or closed.

@@ -368,8 +368,8 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   }
 
   void link_lost(const error& reason) override {
-    if (settings_.place.empty()) return lose(reason);
-    lose(error(exec_errc::provider_lost, "lost " + settings_.place + ": " + reason.what(), reason.cause()));
+    if (settings_.peer_name.empty()) return lose(reason);
+    lose(error(exec_errc::provider_lost, "lost " + settings_.peer_name + ": " + reason.what(), reason.cause()));
   }
 
   void fail_all(const error& reason) noexcept {

@@ -63,9 +63,9 @@ class warden_settings {
   std::chrono::milliseconds heartbeat{0};
   /// The name of the sandbox for error messages, for example `the container x`. Leave it empty if the errors of the
   /// stream already name the sandbox.
-  std::string place;
-  /// A function that is called on the session's executor if nothing has arrived from the warden since the last ping.
-  /// The function may call `warden_session::lose` to end the session. Otherwise the pings continue.
+  std::string peer_name;
+  /// A function that is called if the warden does not answer pings, on the session's executor. It may call
+  /// `warden_session::lose` to end the session. If it does not, pings continue.
   std::function<void()> silent;
   /// The time in which the warden must report the end of a command after the command's time limit, grace period and
   /// linger time. Default 2 s; zero means no limit.

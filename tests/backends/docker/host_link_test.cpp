@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/docker/detail/host_link.hpp>
 #include <cofferdam/detail/net/transport.hpp>
+#include <cofferdam/net/make_byte_stream.hpp>
 
 #include "support/pause.hpp"
 #include "support/run.hpp"
@@ -71,8 +72,8 @@ class attachment {
     asio::local::connect_pair(ours, daemon_);
     const int in = ours.release();
     const int out = ::fcntl(in, F_DUPFD_CLOEXEC, 3);
-    stream_.emplace(cofferdam::detail::make_byte_stream(asio::posix::stream_descriptor(executor, in),
-                                                        asio::posix::stream_descriptor(executor, out), "the daemon"),
+    stream_.emplace(cofferdam::make_byte_stream(asio::posix::stream_descriptor(executor, in),
+                                                asio::posix::stream_descriptor(executor, out), "the daemon"),
                     "the container x");
   }
   attached_stream& stream() { return *stream_; }

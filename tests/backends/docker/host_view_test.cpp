@@ -27,7 +27,7 @@ TEST(HostView, it_sees_variables_and_files_of_this_process) {
   ::unsetenv("COFFERDAM_TEST_SEEN");
   EXPECT_EQ(host.variable("COFFERDAM_TEST_SEEN"), "a=b");
   EXPECT_EQ(host.variable("COFFERDAM_TEST_NOT_SEEN"), std::nullopt);
-  EXPECT_EQ(host.said("COFFERDAM_TEST_NOT_SEEN"), "");
+  EXPECT_EQ(host.value("COFFERDAM_TEST_NOT_SEEN"), "");
   EXPECT_EQ(host.read((folder / "f").string()), "content");
   EXPECT_EQ(host.read((folder / "g").string()), std::nullopt);
   EXPECT_EQ(host.read((folder / "f/g").string()), std::nullopt);

@@ -121,6 +121,22 @@ TEST(E2bCodeInterpreter, code_is_run_with_its_tokens_and_its_outputs_are_kept) {
   EXPECT_FALSE(asked.fields.find("X-API-KEY").has_value());
 }
 
+TEST(E2bCodeInterpreter, code_with_a_context_and_a_language_is_refused_before_it_is_sent) {
+  scripted_service service;
+  service.run([&]() -> awaitable<void> {
+    e2b::environment env = co_await service.provider().open();
+    e2b::code_interpreter python(env);
+    const std::size_t sent = service.seen.size();
+    const e2b::code_context context("c1", "python", "/home/user");
+    EXPECT_EQ(code_of([&] { static_cast<void>(python.run(e2b::code("1").in(context).language("r"))); }),
+              exec_errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { static_cast<void>(python.run(e2b::code("1").language("r").in(context))); }),
+              exec_errc::invalid_argument);
+    EXPECT_EQ(service.seen.size(), sent);
+    co_await env.close();
+  });
+}
+
 TEST(E2bCodeInterpreter, an_answer_that_ends_before_the_code_does_is_a_lost_provider) {
   scripted_service service;
   service.instead["POST /execute"] = {prints(lines.substr(0, 100)), [](http_call& call, const boost::json::object&) {

@@ -50,7 +50,7 @@ TEST(E2bFiles, come_back_as_they_went) {
     EXPECT_EQ(answer.status(), 200);
     EXPECT_TRUE(answer.text() == content);
     EXPECT_EQ(answer.field("Content-Length"), "3000000");
-    EXPECT_EQ(answer.field("Content-Disposition"), "inline; filename=\"c d.bin\"");
+    EXPECT_EQ(answer.field("Content-Disposition"), "attachment; filename=\"c d.bin\"");
     EXPECT_EQ(answer.field("Content-Type"), "application/octet-stream");
     answer = co_await client.put(box, "/files?path=empty", "");
     EXPECT_EQ(answer.status(), 200);
@@ -283,7 +283,21 @@ TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
       e2b_gateway::options().watchers(2).watch_interval(10ms));
 }
 
-// ---- services on further ports ----
+TEST(E2bFiles, a_page_that_a_guest_has_written_is_not_shown_by_a_browser) {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name one = co_await client.create();
+    for (const char* const name : {"page.html", "picture.svg", "page"}) {
+      const std::string target = std::string("/files?path=") + name;
+      co_await client.put(one, target, "<script>alert(1)</script>");
+      const http_response answer = co_await client.get(one, target);
+      EXPECT_EQ(answer.status(), 200);
+      EXPECT_EQ(answer.field("Content-Disposition"), "attachment; filename=\"" + std::string(name) + "\"");
+      EXPECT_EQ(answer.field("X-Content-Type-Options"), "nosniff");
+    }
+  });
+}
+
+// ---- further ports ----
 
 /// A service on a port that replies with the facts about its sandbox, and records its end.
 class echo_service final : public e2b_gateway::port_service {
@@ -349,6 +363,90 @@ TEST(E2bPorts, a_service_answers_on_its_port_and_ends_with_the_sandbox) {
         EXPECT_EQ(status, 502);
       },
       e2b_gateway::options().port(49999, factory));
+}
+
+/// A local environment that records when it is closed.
+class recording_environment {
+ public:
+  recording_environment(local_environment inner, std::string* noted) : inner_(std::move(inner)), noted_(noted) {}
+  awaitable<command_result> run_command(command c) { return inner_.run_command(std::move(c)); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return inner_.read_file(std::move(path), max_bytes);
+  }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return inner_.write_file(std::move(path), content);
+  }
+  awaitable<void> close() {
+    *noted_ += "environment ";
+    return inner_.close();
+  }
+
+ private:
+  local_environment inner_;
+  std::string* noted_;
+};
+
+class recording_provider {
+ public:
+  explicit recording_provider(std::string* noted) : noted_(noted) {}
+  awaitable<recording_environment> open() const { return open_one(noted_); }
+
+ private:
+  static awaitable<recording_environment> open_one(std::string* noted) {
+    const local recipe = local().without_warning();
+    local_environment opened = co_await recipe.open();
+    co_return recording_environment(std::move(opened), noted);
+  }
+  std::string* noted_;
+};
+
+/// Answers at once. Its `close` takes an hour unless it is cancelled, and records when it ends.
+class slow_service final : public e2b_gateway::port_service {
+ public:
+  explicit slow_service(std::string* noted) : noted_(noted) {}
+  awaitable<void> serve(http_call& call) override { return call.reply(http_reply(200)); }
+  awaitable<void> close() override {
+    const end_note at_end(noted_);
+    asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+
+ private:
+  class end_note {
+   public:
+    explicit end_note(std::string* noted) : noted_(noted) {}
+    end_note(const end_note&) = delete;
+    end_note& operator=(const end_note&) = delete;
+    ~end_note() { *noted_ += "slow "; }
+
+   private:
+    std::string* noted_;
+  };
+  std::string* noted_;
+};
+
+TEST(E2bPorts, all_services_are_closed_before_the_environment_although_one_is_slow) {
+  std::string noted;
+  const e2b_gateway::port_factory slow = [&](any_environment&, const e2b_gateway::sandbox_facts&) {
+    return std::make_unique<slow_service>(&noted);
+  };
+  const e2b_gateway::port_factory quick = [&](any_environment& environment, const e2b_gateway::sandbox_facts& facts) {
+    return std::make_unique<echo_service>(environment, facts, &noted);
+  };
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name one = co_await client.create();
+        co_await client.put(one, "/files?path=a.txt", "");
+        for (const char* const port : {"5000", "6000"}) {
+          http_request request("GET", "/");
+          request.field("E2b-Sandbox-Id", one.id).field("E2b-Sandbox-Port", port).field("X-Access-Token", one.token);
+          const http_response answer = co_await client.http.request(std::move(request));
+          EXPECT_EQ(answer.status(), 200);
+        }
+        co_await client.api("DELETE", "/sandboxes/" + one.id);
+        EXPECT_EQ(noted, "closed slow environment ");
+      },
+      e2b_gateway::options().port(5000, slow).port(6000, quick), any_provider(recording_provider(&noted)));
 }
 
 }  // namespace

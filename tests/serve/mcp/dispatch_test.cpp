@@ -469,6 +469,35 @@ TEST(McpDispatch, lists_have_pages_and_wrong_cursors_are_refused) {
   });
 }
 
+awaitable<std::vector<mcp::prompt_message>> no_messages(call&) { co_return std::vector<mcp::prompt_message>(); }
+
+TEST(McpDispatch, a_cursor_of_another_list_is_refused) {
+  setup with;
+  with.options.page(1);
+  const auto serve = [&](const asio::any_io_executor& executor) {
+    std::unique_ptr<mcp::server> server = with(executor);
+    for (const char* const name : {"first", "second", "third"})
+      server->prompt(mcp::prompt_definition(name, ""), no_messages);
+    return server;
+  };
+  run_with_mcp(serve, [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value tools = co_await client.ask("tools/list");
+    const std::string params = R"({"cursor":")" + member(result_in(tools), "nextCursor") + "\"}";
+    const value prompts = co_await client.ask("prompts/list", params);
+    EXPECT_EQ(error_code_in(prompts), "-32602") << boost::json::serialize(prompts);
+    const value more_tools = co_await client.ask("tools/list", params);
+    EXPECT_EQ(member(result_in(more_tools).at("tools").at(0), "name"), "wait");
+  });
+}
+
+TEST(McpDispatch, a_server_without_tools_of_this_library_has_no_instructions) {
+  run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
+    const value reply = co_await client.ask("server/discover", with_meta());
+    EXPECT_EQ(member(result_in(reply), "instructions"), "(none)");
+  });
+}
+
 TEST(McpDispatch, a_legacy_client_can_be_asked_and_may_refuse) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize("2025-11-25", R"({"roots":{}})");

@@ -301,14 +301,14 @@ class exec_order {
   /// Returns true if the arguments and environment variables are longer than Linux accepts for a program. This is
   /// checked before the start, because the daemon would not report this error.
   bool is_too_long() const {
-    constexpr std::size_t most = std::size_t{2} * 1024 * 1024 - 64 * 1024;
+    constexpr std::size_t max_bytes = std::size_t{2} * 1024 * 1024 - 64 * 1024;
     std::size_t all = 0;
     for (const std::vector<std::string>* list : {&words_, &variables_})
       for (const std::string& each : *list) {
         all += each.size() + 1;
         if (each.size() >= command::max_string) return true;
       }
-    return all >= most;
+    return all >= max_bytes;
   }
 
   /// Returns true if the script can set all those environment variables that are not UTF-8 and that the daemon

@@ -82,7 +82,8 @@ class account_options {
   std::string sandbox_url;
   /// A PEM file of certificates that are trusted instead of the system's; empty means that the system's are trusted.
   std::string ca_file;
-  dialect form = dialect::automatic;
+  /// The form of the calls that create and connect.
+  dialect api_dialect = dialect::automatic;
   /// The time limit of one call, from its beginning to the end of the response, including all retries. Default: 60
   /// seconds.
   std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
@@ -91,8 +92,8 @@ class account_options {
   std::chrono::milliseconds first_pause{250};
   /// Permits `http://` URLs to other machines. An attacker on the network can then read the key and all data.
   bool allow_plain_http = false;
-  /// A limit on how often sandboxes are created. Absent: no limit.
-  std::optional<rate_limiter> gate;
+  /// A limit on how often sandboxes are created; absent for no limit.
+  std::optional<rate_limiter> rate_limit;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -241,9 +241,10 @@ class code {
 
   /// Sets the context in which the code runs. Default: the default context of the service, which all clients of the
   /// sandbox share.
+  /// \throws error{exec_errc::invalid_argument} if a language is set, because the context has one.
   code& in(const code_context& where);
-  /// Runs the code in the default context of this language: python, javascript, typescript, r, java or bash. Cannot be
-  /// combined with `in`.
+  /// Runs the code in the default context of this language: python, javascript, typescript, r, java or bash.
+  /// \throws error{exec_errc::invalid_argument} if a context is set.
   code& language(std::string name);
   /// Sets an environment variable for the run.
   code& variable(std::string name, std::string value);
@@ -261,6 +262,8 @@ class code {
   boost::json::object body() const;
 
  private:
+  void require_one_place() const;
+
   std::string source_;
   std::string context_;
   std::string language_;

@@ -43,7 +43,7 @@ class folder_event {
 class folder_watch {
  public:
   folder_watch() = default;
-  folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
+  folder_watch(std::shared_ptr<detail::envd> daemon, cofferdam::detail::connect_stream stream);
 
   /// Waits for the next change.
   /// \return no value if the service has ended the stream.
@@ -56,10 +56,10 @@ class folder_watch {
   static std::optional<folder_event> parse(std::string_view text);
 
  private:
-  static awaitable<std::optional<folder_event>> next_of(std::shared_ptr<detail::envd> place,
+  static awaitable<std::optional<folder_event>> next_of(std::shared_ptr<detail::envd> daemon,
                                                         std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
-  std::shared_ptr<detail::envd> place_;
+  std::shared_ptr<detail::envd> daemon_;
   std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and destroyed on the environment's strand
 };
 

@@ -25,7 +25,7 @@ class envd;
 class process_follower {
  public:
   process_follower() = default;
-  process_follower(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream);
+  process_follower(std::shared_ptr<detail::envd> daemon, cofferdam::detail::connect_stream stream);
 
   /// Returns the next piece of the process's output, or the event of its end. After the end it returns no value.
   /// \throws error{exec_errc::not_found} if there is no such process.
@@ -34,10 +34,10 @@ class process_follower {
   awaitable<std::optional<process_event>> next();
 
  private:
-  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> place,
+  static awaitable<std::optional<process_event>> next_of(std::shared_ptr<detail::envd> daemon,
                                                          std::shared_ptr<cofferdam::detail::connect_stream> stream);
 
-  std::shared_ptr<detail::envd> place_;
+  std::shared_ptr<detail::envd> daemon_;
   std::shared_ptr<cofferdam::detail::connect_stream> stream_;  // used and destroyed on the environment's strand
 };
 

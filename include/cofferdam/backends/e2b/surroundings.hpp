@@ -57,17 +57,17 @@ class surroundings {
   /// \throws error{exec_errc::invalid_argument} if the address of a proxy is invalid.
   proxy_rules proxies() const {
     const auto either = [this](std::string_view small, std::string_view large) {
-      const std::string value = said(small);
-      return value.empty() ? said(large) : value;
+      const std::string lower_case = value(small);
+      return lower_case.empty() ? value(large) : lower_case;
     };
     return proxy_rules(either("https_proxy", "HTTPS_PROXY"), either("no_proxy", "NO_PROXY"));
   }
 
   /// Returns the value of E2B_API_KEY; empty if the variable is not set.
   const secret_string& key() const noexcept { return key_; }
-  /// Returns the value of an environment variable; empty if the variable is not set. E2B treats an empty variable as
-  /// not set. The API key is not among these variables; see `key()`.
-  std::string said(std::string_view name) const {
+  /// Returns the value of any variable except the key; empty if the variable is not set. E2B treats an empty variable
+  /// as not set.
+  std::string value(std::string_view name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? std::string() : found->second;
   }

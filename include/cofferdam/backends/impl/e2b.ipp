@@ -150,8 +150,8 @@ COFFERDAM_DECL std::string environment::url(const std::string& path, file_access
   return get()->home().look([&] {
     get()->require_open();
     const std::string clean = workspace_path(path, get()->where().root);
-    const detail::envd& place = *get()->place();
-    return file_url(place.base(), get()->where().from_home + "/" + clean, access, place.user(), place.token(),
+    const detail::envd& daemon = *get()->daemon();
+    return file_url(daemon.base(), get()->where().from_home + "/" + clean, access, daemon.user(), daemon.token(),
                     expiration);
   });
 }
@@ -159,7 +159,7 @@ COFFERDAM_DECL std::string environment::url(const std::string& path, file_access
 COFFERDAM_DECL awaitable<std::vector<running_process>> environment::list_processes(shared inside) {
   co_await inside->until_running();
   boost::json::object nothing;
-  const boost::json::object response = co_await detail::envd::ask(inside->place(), "/process.Process/List",
+  const boost::json::object response = co_await detail::envd::ask(inside->daemon(), "/process.Process/List",
                                                                   std::move(nothing), "list the processes", true);
   std::vector<running_process> result;
   if (const boost::json::array* const found = cofferdam::detail::array_at(response, "processes"))
@@ -177,10 +177,10 @@ COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int
   message["process"] = std::move(process);
   message["signal"] = "SIGNAL_SIGKILL";
   cofferdam::detail::connect_answer answer =
-      co_await detail::envd::call(inside->place(), "/process.Process/SendSignal", std::move(message), doing,
-                                  inside->place()->request_timeout(), true);
+      co_await detail::envd::call(inside->daemon(), "/process.Process/SendSignal", std::move(message), doing,
+                                  inside->daemon()->request_timeout(), true);
   if (!answer.ok() && answer.failure()->code() == cofferdam::detail::connect_code::not_found) co_return false;
-  inside->place()->require_ok(answer, doing);
+  inside->daemon()->require_ok(answer, doing);
   co_return true;
 }
 
@@ -190,9 +190,10 @@ COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared i
   process["pid"] = pid;
   boost::json::object message;
   message["process"] = std::move(process);
-  cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
-      inside->place(), "/process.Process/Connect", std::move(message), "follow a process", std::string(), std::nullopt);
-  co_return process_follower(inside->place(), std::move(stream));
+  cofferdam::detail::connect_stream stream =
+      co_await detail::envd::stream(inside->daemon(), "/process.Process/Connect", std::move(message),
+                                    "follow a process", std::string(), std::nullopt);
+  co_return process_follower(inside->daemon(), std::move(stream));
 }
 
 COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, std::string path, watch_depth depth) {
@@ -201,21 +202,21 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   detail::sandbox_files files = inside->files();
   const std::string there = co_await files.directory_path(std::move(path));
   const bool below = depth == watch_depth::tree;
-  if (below && !inside->place()->can().watches_below())
+  if (below && !inside->daemon()->can().watches_below())
     throw error(exec_errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
   cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
-      inside->place(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
-  // The first message confirms that the watch has begun. If the stream ends before this message, the failure of the
-  // stream contains the reason.
+      inside->daemon(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
+  // The first message confirms that the watch has begun. If the stream ends before that message, its failure is the
+  // reason.
   const std::optional<std::string_view> first = co_await stream.next();
   if (!first && stream.failure()) {
-    const error why = co_await detail::envd::ended_by(inside->place(), *stream.failure(), doing);
+    const error why = co_await detail::envd::ended_by(inside->daemon(), *stream.failure(), doing);
     throw why;
   }
-  co_return folder_watch(inside->place(), std::move(stream));
+  co_return folder_watch(inside->daemon(), std::move(stream));
 }
 
 template <class Change>
@@ -254,8 +255,8 @@ COFFERDAM_DECL provider& provider::allow_plain_http() {
   return with([](detail::sandbox_settings& to) { to.who.allow_plain_http = true; });
 }
 
-COFFERDAM_DECL provider& provider::form(dialect which) {
-  return with([&](detail::sandbox_settings& to) { to.who.form = which; });
+COFFERDAM_DECL provider& provider::api_dialect(dialect which) {
+  return with([&](detail::sandbox_settings& to) { to.who.api_dialect = which; });
 }
 
 COFFERDAM_DECL provider& provider::request_timeout(std::chrono::milliseconds limit) {
@@ -268,8 +269,8 @@ COFFERDAM_DECL provider& provider::first_pause(std::chrono::milliseconds time) {
   return with([&](detail::sandbox_settings& to) { to.who.first_pause = time; });
 }
 
-COFFERDAM_DECL provider& provider::gate(rate_limiter limiter) {
-  return with([&](detail::sandbox_settings& to) { to.who.gate = std::move(limiter); });
+COFFERDAM_DECL provider& provider::rate_limit(rate_limiter limiter) {
+  return with([&](detail::sandbox_settings& to) { to.who.rate_limit = std::move(limiter); });
 }
 
 COFFERDAM_DECL provider& provider::template_id(std::string name) {

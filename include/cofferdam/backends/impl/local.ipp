@@ -69,8 +69,8 @@ awaitable<void> basic_local_environment<Unused>::end_background(std::uint32_t nu
 }
 
 template <class Unused>
-awaitable<bytes> basic_local_environment<Unused>::read_file(std::string path, std::size_t most) {
-  return handle_.read_file(std::move(path), most);
+awaitable<bytes> basic_local_environment<Unused>::read_file(std::string path, std::size_t max_bytes) {
+  return handle_.read_file(std::move(path), max_bytes);
 }
 
 template <class Unused>

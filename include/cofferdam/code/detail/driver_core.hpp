@@ -197,7 +197,7 @@ class driver_core {
     const auto finishes = [&]() -> awaitable<void> {
       if (!begun) return {};  // the driver has not received the run
       current_run->cancelled = cancelled || current_run->listener_failure;
-      if (current_run->result && !current_run->calling && !current_run->told) return {};
+      if (current_run->result && !current_run->calling && !current_run->has_posted) return {};
       return finish(link, current_run, silent, settings.interrupt_grace);
     };
     co_await with_cleanup(runs, finishes);
@@ -315,7 +315,7 @@ class driver_core {
     }
     if (!current_run->result) link->abandon();
     while (!current_run->result || current_run->calling) co_await current_run->changed.wait();
-    if (current_run->told) co_await driven_run::until_told(current_run);
+    if (current_run->has_posted) co_await driven_run::until_listeners_done(current_run);
   }
 
   void explain_loss(const driver_link& link, bool silent, code_result& result) const {
@@ -360,8 +360,8 @@ class driver_core {
     const std::optional<command_result>& ended = link.ended_as();
     if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
     if (ended) {
-      std::string stderr_note = "; it said: '" + one_line(link.said(), 2000) + "'";
-      if (link.said().empty()) stderr_note = "; it said nothing";
+      std::string stderr_note = "; it said: '" + one_line(link.stderr_text(), 2000) + "'";
+      if (link.stderr_text().empty()) stderr_note = "; it said nothing";
       return name + " ended with exit code " + std::to_string(ended->exit_code()) + stderr_note;
     }
     return name + " was lost while it started";

@@ -73,15 +73,15 @@ class driven_run {
       : request(std::move(what)), listens(std::move(where)), keep(keeps), changed(executor) {}
 
   /// Waits until the request's listeners have received everything that was posted to them.
-  static awaitable<void> until_told(std::shared_ptr<driven_run> self) {
+  static awaitable<void> until_listeners_done(std::shared_ptr<driven_run> self) {
     const auto nothing = []() -> awaitable<void> { co_return; };
     co_await run_on(self->listens, nothing);
   }
 
   code_request request;
   const asio::any_io_executor listens;
-  bool is_deaf = false;  // a listener has thrown, so no listener is called any more; used only on `listens`
-  bool told = false;     // at least one call of a listener was posted
+  bool listener_failed = false;  // no listener is called any more after an exception; used on the listeners' strand
+  bool has_posted = false;       // at least one call of a listener was posted
   std::uint64_t number = 0;
   std::size_t keep;
   async_event changed;
@@ -154,7 +154,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Returns the driver's message about the reason why it cannot work; empty if there is none.
   const std::string& complaint() const noexcept { return complaint_; }
   /// Returns the last part of the driver's standard error.
-  const std::string& said() const noexcept { return said_; }
+  const std::string& stderr_text() const noexcept { return stderr_text_; }
   /// Returns the version of the interpreter, for example "3.12.1".
   const std::string& version() const noexcept { return version_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
@@ -292,13 +292,13 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   /// Processes a piece of output. Returns false if the output does not come from a driver.
   bool take(const output_chunk& piece) {
     if (piece.stream() == output_stream::err) {
-      said_ += as_text(piece.data());
-      if (said_.size() > 8192) said_.erase(0, said_.size() - 4096);
+      stderr_text_ += as_text(piece.data());
+      if (stderr_text_.size() > 8192) stderr_text_.erase(0, stderr_text_.size() - 4096);
       return true;
     }
     try {
       frames_.append(piece.data());
-      while (std::optional<driver_frame> frame = frames_.next()) hear(*frame);
+      while (std::optional<driver_frame> frame = frames_.next()) receive(*frame);
     } catch (const error& reason) {
       complaint_ = reason.what();
       return false;
@@ -306,7 +306,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     return true;
   }
 
-  void hear(driver_frame& frame) {
+  void receive(driver_frame& frame) {
     const std::string what(text_at(frame.header, "t"));
     if (what == "ready" || what == "failed") {
       ready_ = what == "ready";
@@ -390,9 +390,9 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       }
       return;
     }
-    run->told = true;
+    run->has_posted = true;
     post_callback(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
-      if (run->is_deaf) return;
+      if (run->listener_failed) return;
       std::exception_ptr failure;
       try {
         told();
@@ -400,7 +400,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
         failure = std::current_exception();
       }
       if (!failure) return;
-      run->is_deaf = true;
+      run->listener_failed = true;
       post_callback(back, [run, failure] { fail_listener(*run, failure); });
     });
   }
@@ -549,7 +549,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   std::exception_ptr failure_;
   std::optional<command_result> ended_as_;
   std::string complaint_;
-  std::string said_;
+  std::string stderr_text_;
   std::string version_;
   bool reading_ = false;
   bool writing_ = false;

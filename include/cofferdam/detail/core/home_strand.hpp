@@ -24,11 +24,11 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The work that a caller's coroutine passes to another executor. The object is in the frame of the caller's coroutine,
 /// which exists until the work has ended.
-class errand {
+class remote_job {
  public:
-  errand() = default;
-  errand(const errand&) = delete;
-  errand& operator=(const errand&) = delete;
+  remote_job() = default;
+  remote_job(const remote_job&) = delete;
+  remote_job& operator=(const remote_job&) = delete;
 
   /// Runs the work and stores its result. Called on the other executor.
   virtual awaitable<void> work() = 0;
@@ -36,13 +36,13 @@ class errand {
   virtual void end_work() noexcept = 0;
 
  protected:
-  ~errand() = default;
+  ~remote_job() = default;
 };
 
 /// Runs `job` on the executor `to` and waits for its end. Called by a coroutine that runs on the executor `from`. This
 /// function does not depend on the type of the work, so it is compiled once.
 template <class = void>
-awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, errand& job);
+awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job);
 
 /// Awaits a coroutine and stores its result in `kept`.
 template <class T>
@@ -51,11 +51,11 @@ awaitable<void> keep_result(awaitable<T> work, std::optional<T>& kept) {
   kept.emplace(std::move(value));
 }
 
-/// An errand whose work is a function that returns `awaitable<T>`.
+/// A job whose work is a function that returns `awaitable<T>`.
 template <class T, class Work>
-class errand_for final : public errand {
+class remote_job_for final : public remote_job {
  public:
-  explicit errand_for(Work work) : work_(std::move(work)) {}
+  explicit remote_job_for(Work work) : work_(std::move(work)) {}
 
   awaitable<void> work() override {
     if constexpr (std::is_void_v<T>) {
@@ -93,8 +93,8 @@ auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> 
       co_return std::move(value);
     }
   }
-  errand_for<result, Work> job(std::move(work));
-  co_await travel(std::move(from), std::move(to), job);
+  remote_job_for<result, Work> job(std::move(work));
+  co_await run_remotely(std::move(from), std::move(to), job);
   if constexpr (!std::is_void_v<result>) co_return std::move(*job.value);
 }
 

@@ -50,7 +50,7 @@ class connect_envelope {
 class connect_envelope_reader {
  public:
   /// \param max_bytes  the maximum size of a payload, in bytes.
-  explicit connect_envelope_reader(std::size_t max_bytes) noexcept : most_(max_bytes) {}
+  explicit connect_envelope_reader(std::size_t max_bytes) noexcept : max_bytes_(max_bytes) {}
 
   /// Takes the next envelope from the front of `input`.
   /// \param input   received bytes, cut anywhere. The function removes the bytes that it has used. Pass the remaining
@@ -150,9 +150,9 @@ class connect_envelope_reader {
       throw error(exec_errc::io_error, "Connect: an envelope is compressed, which nobody had offered",
                   net_errc::malformed);
     length_ = byte(1) << 24U | byte(2) << 16U | byte(3) << 8U | byte(4);
-    if (length_ > most_)
+    if (length_ > max_bytes_)
       throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(length_) + " bytes; the limit is " +
-                                            std::to_string(most_) + " bytes");
+                                            std::to_string(max_bytes_) + " bytes");
     is_end_ = (flags & 2U) != 0;
   }
 
@@ -163,7 +163,7 @@ class connect_envelope_reader {
     return {is_end_, payload};
   }
 
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::array<char, 5> head_{};
   std::size_t have_ = 0;
   std::uint32_t length_ = 0;

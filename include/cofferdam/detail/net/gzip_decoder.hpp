@@ -78,7 +78,7 @@ class huffman_code {
   /// \param taken  receives the length of the code in bits.
   /// \return the symbol, `incomplete` or `invalid`.
   int decode(std::uint64_t bits, unsigned size, unsigned& taken) const noexcept {
-    const directory_entry quick = table_[bits & (table_size - 1)];
+    const table_row quick = table_[bits & (table_size - 1)];
     if (quick.length != 0 && quick.length <= size) {
       taken = quick.length;
       return quick.symbol;
@@ -105,13 +105,13 @@ class huffman_code {
  private:
   static constexpr unsigned table_bits = 9;
   static constexpr std::size_t table_size = std::size_t{1} << table_bits;
-  struct directory_entry {
+  struct table_row {
     std::uint16_t symbol = 0;
     std::uint8_t length = 0;  // 0 means that the code has more than `table_bits` bits
   };
 
   void fill_table() noexcept {
-    table_.fill(directory_entry());
+    table_.fill(table_row());
     unsigned code = 0;
     std::size_t index = 0;
     for (unsigned length = 1; length <= table_bits; ++length, code <<= 1U) {
@@ -119,14 +119,14 @@ class huffman_code {
         std::size_t reversed = 0;  // the stream has the first bit of a code in the lowest position
         for (unsigned bit = 0; bit < length; ++bit) reversed |= std::size_t{(code >> bit) & 1U} << (length - 1 - bit);
         for (std::size_t at = reversed; at < table_size; at += std::size_t{1} << length)
-          table_[at] = directory_entry{symbols_[index], static_cast<std::uint8_t>(length)};
+          table_[at] = table_row{symbols_[index], static_cast<std::uint8_t>(length)};
       }
     }
   }
 
   std::array<std::uint16_t, longest + 1> counts_{};
   std::array<std::uint16_t, 288> symbols_{};
-  std::array<directory_entry, table_size> table_{};
+  std::array<table_row, table_size> table_{};
 };
 
 /// A decoder for gzip. It does no I/O: the input is pieces of the compressed stream, cut anywhere, and the output is
@@ -148,7 +148,7 @@ class gzip_decoder {
 
   /// \param max_bytes  the maximum size of the content in bytes. It protects against a small stream with a very large
   ///                   content.
-  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), most_(max_bytes) {}
+  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), max_bytes_(max_bytes) {}
 
   /// Sets the next piece of the compressed stream.
   /// \param piece  kept by the caller until `next` returns `need_input`.
@@ -232,8 +232,8 @@ class gzip_decoder {
   // ---- output ----
   bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
   void write(std::byte value) {
-    if (total_ == most_)
-      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(most_) + " bytes");
+    if (total_ == max_bytes_)
+      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(max_bytes_) + " bytes");
     ++total_;
     window_[written_++ % window_size] = value;
   }
@@ -500,7 +500,7 @@ class gzip_decoder {
   }
 
   std::vector<std::byte> window_;
-  std::uint64_t most_;
+  std::uint64_t max_bytes_;
   bytes_view input_;
   bytes_view output_;
   std::uint64_t bits_ = 0;

@@ -40,7 +40,7 @@ class sse_event {
 class sse_reader {
  public:
   /// \param max_bytes  the maximum size of one event in bytes. Default 16 MiB.
-  explicit sse_reader(std::size_t max_bytes = std::size_t{16} * 1024 * 1024) : most_(max_bytes) {}
+  explicit sse_reader(std::size_t max_bytes = std::size_t{16} * 1024 * 1024) : max_bytes_(max_bytes) {}
 
   /// Parses a piece of the stream, and calls `each(sse_event)` for every event that it completes.
   /// \throws error{exec_errc::too_large} if an event is longer than the limit. After that, the reader cannot be used.
@@ -67,9 +67,9 @@ class sse_reader {
 
  private:
   void keep(std::string_view part) {
-    if (part.size() > most_ - line_.size() || line_.size() + part.size() > most_ - data_.size())
+    if (part.size() > max_bytes_ - line_.size() || line_.size() + part.size() > max_bytes_ - data_.size())
       throw error(exec_errc::too_large,
-                  "an event of the stream is longer than the limit of " + std::to_string(most_) + " bytes");
+                  "an event of the stream is longer than the limit of " + std::to_string(max_bytes_) + " bytes");
     line_ += part;
   }
 
@@ -111,7 +111,7 @@ class sse_reader {
     has_data_ = false;
   }
 
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::string line_;
   std::string type_;
   std::string data_;

@@ -5,7 +5,6 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/detail/pair_stream.hpp>
 
 #include <asio/any_io_executor.hpp>
 
@@ -16,7 +15,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -82,20 +80,6 @@ connector unix_connector(std::string path, std::string host = "localhost");
 /// \par Cancellation  terminal. If a name is being looked up, the caller does not wait for the end of the lookup, which
 ///                    the system cannot cancel.
 connector tcp_connector(std::string host, std::uint16_t port);
-
-/// Makes a stream from a readable and a writable object, for example a child's standard output and input.
-/// \param readable  models Asio's AsyncReadStream and has `close()`. The stream takes it over.
-/// \param writable  models Asio's AsyncWriteStream and has `close()`. The stream takes it over. If it is an
-///                  `asio::posix::stream_descriptor`, it becomes non-blocking, and writing raises no SIGPIPE.
-/// \param peer      the name of the other side, for error messages.
-/// \param owner     an object that must live as long as both, for example the child process. The owner is destroyed
-///                  after both.
-template <class Readable, class Writable, class Owner = std::nullptr_t>
-  requires(std::is_object_v<Readable> && std::is_object_v<Writable> && std::is_object_v<Owner>)
-byte_stream make_byte_stream(Readable readable, Writable writable, std::string peer, Owner owner = Owner()) {
-  return byte_stream(std::make_unique<detail::pair_stream<Readable, Writable, Owner>>(
-      std::move(readable), std::move(writable), std::move(peer), std::move(owner)));
-}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 

@@ -52,7 +52,7 @@ class basic_running_command final : public end_listener {
       : registry_(std::move(registry)),
         limits_(limits),
         started_(started),
-        life_(pace),
+        lifecycle_(pace),
         sources_{source(limits.kept_output), source(limits.kept_output)},
         changed_(executor) {
     registry_->add(this);
@@ -64,7 +64,7 @@ class basic_running_command final : public end_listener {
   /// Completes the construction. Must be called first.
   /// \param whole      a pointer to this object that shares ownership of the `command_with_transport` that contains it.
   /// \param transport  must live as long as this object.
-  void live_in(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
+  void attach(std::weak_ptr<basic_running_command> whole, command_transport& transport) noexcept {
     self_ = std::move(whole);
     transport_ = &transport;
   }
@@ -80,18 +80,18 @@ class basic_running_command final : public end_listener {
 
   /// Ends the command: sends SIGTERM, and after the grace period SIGKILL. Only the first reason counts.
   void end(end_reason reason) {
-    life_.end_asked(reason);
+    lifecycle_.end_asked(reason);
     proceed();
   }
 
   /// Sends SIGKILL now.
   void kill() noexcept {
-    if (life_.kill_asked()) transport_->kill();
+    if (lifecycle_.kill_asked()) transport_->kill();
   }
 
   /// From now on, reads all output as it arrives, and keeps it for the result.
   void drain() {
-    life_.drain();
+    lifecycle_.drain();
     proceed();
   }
 
@@ -104,7 +104,7 @@ class basic_running_command final : public end_listener {
   /// destructors.
   void abandon() noexcept {
     if (settled()) return;
-    life_.note_end(end_reason::closed);
+    lifecycle_.note_end(end_reason::closed);
     try {
       kill();
       close_input();
@@ -117,12 +117,12 @@ class basic_running_command final : public end_listener {
   }
 
   /// Returns true if the result exists.
-  bool finished() const noexcept { return life_.is_finished(); }
+  bool finished() const noexcept { return lifecycle_.is_finished(); }
   /// Returns true if the result exists and no process of the command is left.
-  bool settled() const noexcept { return life_.is_settled(); }
+  bool settled() const noexcept { return lifecycle_.is_settled(); }
   /// Returns true if no process of the command is left, or if this cannot be found out any more.
-  bool over() const noexcept { return life_.is_over(); }
-  end_reason ended_by() const noexcept { return life_.ended_by(); }
+  bool over() const noexcept { return lifecycle_.is_over(); }
+  end_reason ended_by() const noexcept { return lifecycle_.ended_by(); }
   const command_result& result() const noexcept { return result_; }
   command_result take_result() { return std::move(result_); }
 
@@ -197,7 +197,7 @@ class basic_running_command final : public end_listener {
         co_return output_chunk(index == 0 ? output_stream::out : output_stream::err, std::move(data));
       }
       proceed();
-      if (life_.has_all_output()) co_return output_chunk();
+      if (lifecycle_.has_all_output()) co_return output_chunk();
       arm(0);
       arm(1);
       const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
@@ -257,7 +257,7 @@ class basic_running_command final : public end_listener {
       cannot_watch(failure);
       lose_output(index);
     }
-    if (life_.takes_output()) {
+    if (lifecycle_.takes_output()) {
       pump(index);
       proceed();
     } else {
@@ -290,7 +290,7 @@ class basic_running_command final : public end_listener {
     sources_[0].end = std::move(output);
     sources_[1].end = std::move(error);
     for (std::size_t index = 0; index < 2; ++index)
-      if (!sources_[index].end) life_.lost(index);
+      if (!sources_[index].end) lifecycle_.lost(index);
   }
 
   /// Writes the content that was given with the command, and then closes the input, unless `limits().open_input` is
@@ -306,29 +306,29 @@ class basic_running_command final : public end_listener {
   /// Returns the result before it is complete. The transport may set everything except the output and the duration.
   command_result& mutable_result() noexcept { return result_; }
   /// Called when the transport has stored the exit status in the result.
-  void status_known() noexcept { life_.status_known(); }
-  /// Called when the transport ends the command by itself, for this reason.
-  void note_end(end_reason reason) noexcept { life_.note_end(reason); }
+  void status_known() noexcept { lifecycle_.status_known(); }
+  /// Called when something else has ended the command, for this reason.
+  void note_end(end_reason reason) noexcept { lifecycle_.note_end(reason); }
 
   /// Called when the command itself has ended.
   void exited() {
-    life_.exited();
+    lifecycle_.exited();
     proceed();
   }
 
   /// Called when the command itself has ended, while other processes of it continue. The result gets the output that is
   /// in the pipes now. Later output is read and discarded, so that these processes do not block.
   void left_running() {
-    life_.left_running(std::chrono::steady_clock::now(), standing());
+    lifecycle_.left_running(std::chrono::steady_clock::now(), standing());
     proceed();
   }
 
   void grace_over() {
-    life_.grace_over();
+    lifecycle_.grace_over();
     proceed();
   }
   void linger_over() {
-    life_.linger_over();
+    lifecycle_.linger_over();
     proceed();
   }
 
@@ -337,7 +337,7 @@ class basic_running_command final : public end_listener {
   void conclude() {
     if (over()) return;
     transport_->conclude();
-    life_.nothing_left(std::chrono::steady_clock::now(), standing());
+    lifecycle_.nothing_left(std::chrono::steady_clock::now(), standing());
     proceed();
   }
 
@@ -368,7 +368,7 @@ class basic_running_command final : public end_listener {
   }
 
   void take_what_is_there() {
-    if (!life_.takes_output()) return;
+    if (!lifecycle_.takes_output()) return;
     for (std::size_t index = 0; index < 2; ++index) pump(index);
   }
 
@@ -387,7 +387,7 @@ class basic_running_command final : public end_listener {
 
   /// Performs the actions that the state machine returns.
   void proceed() {
-    for (action due = life_.next(); due != action::none; due = life_.next()) perform(due);
+    for (action due = lifecycle_.next(); due != action::none; due = lifecycle_.next()) perform(due);
   }
 
   void proceed_quietly() noexcept {
@@ -400,7 +400,7 @@ class basic_running_command final : public end_listener {
   void perform(action due) {
     switch (due) {
       case action::none: break;
-      case action::ask_to_end: transport_->end(life_.asked_for()); break;
+      case action::ask_to_end: transport_->end(lifecycle_.asked_for()); break;
       case action::kill: transport_->kill(); break;
       case action::wait_grace: transport_->wait_grace(); break;
       case action::wait_linger: transport_->wait_linger(); break;
@@ -415,7 +415,7 @@ class basic_running_command final : public end_listener {
 
   void wake() noexcept { changed_.notify(); }
 
-  bool has_ended(std::size_t index) const noexcept { return life_.output_state(index) == output_state::ended; }
+  bool has_ended(std::size_t index) const noexcept { return lifecycle_.output_state(index) == output_state::ended; }
 
   command_lifecycle::amounts standing() noexcept {
     command_lifecycle::amounts unread{};
@@ -435,7 +435,7 @@ class basic_running_command final : public end_listener {
 
   void arm(std::size_t index) {
     source& from = sources_[index];
-    const output_state its = life_.output_state(index);
+    const output_state its = lifecycle_.output_state(index);
     if (from.armed || its == output_state::ended || (its == output_state::complete && !finished())) return;
     from.armed = true;
     from.end->wait(kept(), index);
@@ -451,17 +451,17 @@ class basic_running_command final : public end_listener {
   /// output belongs to the result; -1 if nothing is available now.
   ssize_t read_once(std::size_t index) {
     source& from = sources_[index];
-    const std::size_t max_bytes = life_.allowance(index, command_registry::scratch_size);
+    const std::size_t max_bytes = lifecycle_.allowance(index, command_registry::scratch_size);
     const ssize_t got = max_bytes == 0 ? 0 : from.end->read(registry_->scratch(), max_bytes);
     if (got > 0 && !finished()) from.collected.append(bytes_view(registry_->scratch(), static_cast<std::size_t>(got)));
-    life_.took(index, got);
+    lifecycle_.took(index, got);
     if (got > 0) return got;
     if (has_ended(index)) from.end->close();
-    return life_.output_state(index) == output_state::open ? -1 : 0;
+    return lifecycle_.output_state(index) == output_state::open ? -1 : 0;
   }
 
   bytes take_piece(std::size_t index) {
-    if (life_.output_state(index) != output_state::open) return {};
+    if (lifecycle_.output_state(index) != output_state::open) return {};
     const ssize_t got = read_once(index);
     if (got <= 0) return {};
     return {registry_->scratch(), registry_->scratch() + got};
@@ -483,7 +483,7 @@ class basic_running_command final : public end_listener {
 
   /// Stops reading from an output.
   void lose_output(std::size_t index) noexcept {
-    life_.lost(index);
+    lifecycle_.lost(index);
     if (sources_[index].end) sources_[index].end->close();
   }
 
@@ -526,13 +526,13 @@ class basic_running_command final : public end_listener {
 
   void fill_result() {
     result_.out(sources_[0].collected.take()).err(sources_[1].collected.take());
-    result_.duration(life_.ended_at() - started_);
+    result_.duration(lifecycle_.ended_at() - started_);
     advise_without_sudo(result_);
     if (result_.kind() != error_kind::none) return;  // the command never ran, and the reason is already set
     if (ended_by() == end_reason::timeout) {
       result_.kind(error_kind::timeout);
       result_.reason(timeout_reason(*limits_.timeout));
-    } else if (!life_.has_status()) {
+    } else if (!lifecycle_.has_status()) {
       transport_->describe_unknown_status(result_);
     }
   }
@@ -542,7 +542,7 @@ class basic_running_command final : public end_listener {
   std::chrono::steady_clock::time_point started_;
   command_transport* transport_ = nullptr;
   std::weak_ptr<basic_running_command> self_;
-  command_lifecycle life_;
+  command_lifecycle lifecycle_;
   std::unique_ptr<input_end> input_;
   std::array<source, 2> sources_;
   unique_fd terminal_;
@@ -578,7 +578,7 @@ std::shared_ptr<Transport> make_command(const asio::any_io_executor& executor,
                                         std::chrono::steady_clock::time_point started, Arguments&&... arguments) {
   const auto both = std::make_shared<command_with_transport<Transport>>(executor, std::move(registry), limits, started,
                                                                         std::forward<Arguments>(arguments)...);
-  both->command.live_in(std::shared_ptr<running_command>(both, &both->command), both->transport);
+  both->command.attach(std::shared_ptr<running_command>(both, &both->command), both->transport);
   return std::shared_ptr<Transport>(both, &both->transport);
 }
 

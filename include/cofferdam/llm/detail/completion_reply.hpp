@@ -47,7 +47,7 @@ inline std::string made_up_id() { return "call_" + random_digits(); }
 class completion_assembly {
  public:
   /// \param max_bytes  the maximum total size of all texts of the answer, in bytes.
-  explicit completion_assembly(std::size_t max_bytes) : most_(max_bytes) {}
+  explicit completion_assembly(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   /// Adds a `chat.completion.chunk` or a `chat.completion` object. Every member of the object may be missing.
   /// \param hears  a callable that receives the new pieces; may be empty.
@@ -110,9 +110,9 @@ class completion_assembly {
   };
 
   void keep(std::string& where, std::string_view what) {
-    if (what.size() > most_ - kept_)
+    if (what.size() > max_bytes_ - kept_)
       throw chat_failure(chat_errc::bad_answer,
-                         "the model's answer is longer than the limit of " + std::to_string(most_) + " bytes");
+                         "the model's answer is longer than the limit of " + std::to_string(max_bytes_) + " bytes");
     kept_ += what.size();
     where += what;
   }
@@ -185,7 +185,7 @@ class completion_assembly {
     return calls_.back();
   }
 
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t kept_ = 0;
   bool has_choice_ = false;
   bool whole_ = false;  // the answer is one whole message, in which each element of `tool_calls` is a separate call

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,8 @@ class session_tools {
   /// Makes the descriptions of all tools. Adds the tool `finish` before, if the agent needs it. A later call does
   /// nothing unless a tool was added since.
   /// \param environment  the environment in which `finish` works. It must outlive this object.
-  /// \throws error{exec_errc::invalid_argument} if two tools have the same name.
+  /// \throws error{exec_errc::invalid_argument} if two tools have the same name, or if a name does not match
+  ///     `[A-Za-z0-9_-]{1,64}`.
   void prepare(const agent& who, any_environment& environment) {
     if (descriptions_ && descriptions_->size() == tools_.size()) return;
     const bool has_end =
@@ -36,6 +38,9 @@ class session_tools {
     if (!has_end && !who.is_text_finish()) tools_.emplace_back(tools::finish(environment));
     std::vector<chat_tool> list;
     for (const tools::any_tool& each : tools_) {
+      if (!is_name_for_models(each.name()))
+        throw error(exec_errc::invalid_argument, "session: models cannot call a tool named \"" + one_line(each.name()) +
+                                                     "\"; use 1 to 64 letters, digits, underscores and dashes");
       for (const chat_tool& other : list)
         if (other.name() == each.name())
           throw error(exec_errc::invalid_argument, "session: two tools are called \"" + one_line(each.name()) + "\"");
@@ -49,6 +54,13 @@ class session_tools {
   const std::shared_ptr<const std::vector<chat_tool>>& descriptions() const noexcept { return descriptions_; }
 
  private:
+  /// Returns true if the chat completions API accepts the name of a tool.
+  static bool is_name_for_models(std::string_view name) {
+    return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    });
+  }
+
   std::vector<tools::any_tool> tools_;
   std::shared_ptr<const std::vector<chat_tool>> descriptions_;
 };

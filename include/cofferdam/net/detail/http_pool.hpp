@@ -110,7 +110,7 @@ class http_pool {
     waiter& operator=(const waiter&) = delete;
     ~waiter() {
       std::erase(pool_.waiters_, this);
-      if (granted_) pool_.free_place();
+      if (granted_) pool_.free_slot();
     }
     void grant() noexcept {
       granted_ = true;
@@ -128,17 +128,17 @@ class http_pool {
     bool granted_ = false;
   };
 
-  void free_place() noexcept {
-    --places_;
+  void free_slot() noexcept {
+    --slots_;
     if (closed_ || waiters_.empty()) return;
     const auto next =
         std::find_if(waiters_.begin(), waiters_.end(), [](const waiter* entry) { return !entry->granted(); });
     if (next == waiters_.end()) return;
-    ++places_;
+    ++slots_;
     (*next)->grant();
   }
 
-  static awaitable<void> wait_for_place(std::shared_ptr<http_pool> self) {
+  static awaitable<void> wait_for_slot(std::shared_ptr<http_pool> self) {
     waiter mine(*self);
     while (!mine.granted() && !self->closed_) {
       co_await mine.changed().wait();
@@ -174,7 +174,7 @@ class http_pool {
   std::vector<std::unique_ptr<http_connection>> idle_;
   std::vector<http_connection*> lent_;
   std::vector<waiter*> waiters_;
-  std::size_t places_ = 0;
+  std::size_t slots_ = 0;
   bool closed_ = false;
 };
 
@@ -231,7 +231,7 @@ class http_lease {
     return std::move(connection_);
   }
   void leave() noexcept {
-    if (pool_) std::exchange(pool_, nullptr)->free_place();
+    if (pool_) std::exchange(pool_, nullptr)->free_slot();
   }
 
   std::shared_ptr<http_pool> pool_;
@@ -242,17 +242,17 @@ class http_lease {
 inline awaitable<http_lease> http_pool::lease(std::shared_ptr<http_pool> self, std::chrono::milliseconds limit,
                                               bool fresh) {
   if (self->closed_) throw self->closed_error();
-  if (self->places_ < self->settings_.connections()) {
-    ++self->places_;
+  if (self->slots_ < self->settings_.connections()) {
+    ++self->slots_;
   } else {
-    co_await wait_for_place(self);
+    co_await wait_for_slot(self);
   }
   http_lease lent(self);
   if (self->closed_) throw self->closed_error();
   if (!fresh) lent.connection_ = self->take_idle();
   lent.reused_ = lent.connection_ != nullptr;
   if (!lent.connection_) {
-    while (!self->idle_.empty() && self->idle_.size() + self->places_ > self->settings_.connections())
+    while (!self->idle_.empty() && self->idle_.size() + self->slots_ > self->settings_.connections())
       self->idle_.erase(self->idle_.begin());
     byte_stream stream = co_await self->peer_.connect(self->executor_, limit);
     if (self->closed_) throw self->closed_error();

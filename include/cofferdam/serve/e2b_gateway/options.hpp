@@ -68,8 +68,12 @@ class port_service {
 
   /// Handles one request, like a handler of `http_server`. Several requests may be handled concurrently.
   virtual awaitable<void> serve(http_call& call) = 0;
-  /// Ends the service's processes in the environment. The gateway calls it after the last `serve` has ended or was
-  /// cancelled, and does not cancel it.
+  /// Ends the service's processes in the environment. When the sandbox ends, the gateway cancels all `serve`
+  /// (terminal). It calls `close` of all services when the last `serve` has ended, and closes the environment
+  /// afterwards.
+  /// \par Cancellation  terminal, if the services have not ended one second after the end of the sandbox. One second
+  ///                    later the gateway closes the environment, even if a service has ignored the cancellation. If
+  ///                    a `serve` still runs after the first second, `close` is not called.
   virtual awaitable<void> close() = 0;
 };
 

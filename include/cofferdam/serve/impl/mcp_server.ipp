@@ -77,7 +77,7 @@ inline awaitable<void> serve_standard_streams(std::shared_ptr<server_core> core)
 
 inline awaitable<void> serve_http(std::shared_ptr<cofferdam::detail::http_server> server,
                                   std::shared_ptr<http_endpoint> endpoint) {
-  endpoint->start_sweeping();
+  endpoint->sessions().start_sweeping();
   const auto runs = [&server] { return server->run(); };
   const auto closes = [&endpoint] { return http_endpoint::close(endpoint); };
   co_await cofferdam::detail::with_cleanup(runs, closes, cofferdam::detail::failure_to_report);
@@ -211,7 +211,7 @@ COFFERDAM_DECL awaitable<void> server::stop() {
   return http_->stop();
 }
 
-COFFERDAM_DECL std::size_t server::sessions() const noexcept { return endpoint_ ? endpoint_->sessions() : 0; }
+COFFERDAM_DECL std::size_t server::sessions() const noexcept { return endpoint_ ? endpoint_->sessions().size() : 0; }
 
 COFFERDAM_DECL void server::require_new(const std::string& name) const {
   if (core_->tool(name)) throw error(exec_errc::invalid_argument, "mcp: there is a tool '" + name + "' already");

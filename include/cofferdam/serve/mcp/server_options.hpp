@@ -35,7 +35,8 @@ class server_options {
     version_ = std::move(text);
     return *this;
   }
-  /// Sets a paragraph of instructions for the model. Default: none.
+  /// Sets a paragraph of instructions for the model; an empty text is left out. Default: a few sentences that say which
+  /// of the server's tools to use for which task; none if the server has neither `code_exec` nor `run_python`.
   server_options& instructions(std::string text) {
     instructions_ = std::move(text);
     return *this;
@@ -199,9 +200,9 @@ class server_options {
     return *this;
   }
   /// Sets a callable that receives failures which are not reported to clients. It must not throw. Default: none.
-  /// \param told  receives the name of the failed operation and the exception.
-  server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> told) {
-    on_error_ = std::move(told);
+  /// \param handler  receives the name of the failed operation and the exception.
+  server_options& on_error(std::function<void(const std::string& doing, std::exception_ptr)> handler) {
+    on_error_ = std::move(handler);
     return *this;
   }
 

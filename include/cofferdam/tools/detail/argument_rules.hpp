@@ -28,8 +28,8 @@ class argument_rules {
   std::string description;
   value_type type = value_type(value_kind::any);
   bool required = true;
-  std::optional<double> least;
-  std::optional<double> most;
+  std::optional<double> minimum;
+  std::optional<double> maximum;
   std::vector<std::string> choices;
   std::optional<boost::json::value> fallback;
 
@@ -37,8 +37,8 @@ class argument_rules {
     boost::json::object result = type.schema();
     if (!description.empty()) result["description"] = description;
     const bool is_text = type.kind() == value_kind::text;
-    if (least) limit(result, is_text ? "minLength" : "minimum", *least);
-    if (most) limit(result, is_text ? "maxLength" : "maximum", *most);
+    if (minimum) limit(result, is_text ? "minLength" : "minimum", *minimum);
+    if (maximum) limit(result, is_text ? "maxLength" : "maximum", *maximum);
     if (!choices.empty()) {
       boost::json::array values;
       for (const std::string& each : choices) values.emplace_back(each);
@@ -55,9 +55,9 @@ class argument_rules {
     if (!misfit.empty()) return requirement + ", not " + misfit;
     if (value.is_string() && type.kind() == value_kind::text)
       return text_complaint(cofferdam::detail::view_of(value.get_string()));
-    if (!value.is_number() || (!least && !most)) return {};
+    if (!value.is_number() || (!minimum && !maximum)) return {};
     const auto number = value.to_number<double>();
-    const bool is_within = (!least || number >= *least) && (!most || number <= *most);
+    const bool is_within = (!minimum || number >= *minimum) && (!maximum || number <= *maximum);
     return is_within ? std::string() : requirement + limits() + ", not " + shown_value(value);
   }
 
@@ -82,18 +82,19 @@ class argument_rules {
   }
   std::string limits() const {
     std::string words;
-    if (least) words += " of at least " + shown(*least);
-    if (most) words += std::string(least ? " and" : " of") + " at most " + shown(*most);
+    if (minimum) words += " of at least " + shown(*minimum);
+    if (maximum) words += std::string(minimum ? " and" : " of") + " at most " + shown(*maximum);
     return words;
   }
   std::string text_complaint(std::string_view given) const {
     const std::string requirement = "'" + name + "' must be ";
     const std::string size = " bytes long, not " + std::to_string(given.size());
-    if (least && static_cast<double>(given.size()) < *least) {
-      if (*least == 1) return "'" + name + "' must not be empty";
-      return requirement + "at least " + shown(*least) + size;
+    if (minimum && static_cast<double>(given.size()) < *minimum) {
+      if (*minimum == 1) return "'" + name + "' must not be empty";
+      return requirement + "at least " + shown(*minimum) + size;
     }
-    if (most && static_cast<double>(given.size()) > *most) return requirement + "at most " + shown(*most) + size;
+    if (maximum && static_cast<double>(given.size()) > *maximum)
+      return requirement + "at most " + shown(*maximum) + size;
     if (choices.empty()) return {};
     std::string list;
     for (const std::string& each : choices) {

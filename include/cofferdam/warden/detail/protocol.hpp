@@ -46,7 +46,7 @@ inline error violation(const std::string& what) {
 class frame_decoder {
  public:
   /// \param max_bytes  the maximum size of a payload in bytes.
-  explicit frame_decoder(std::size_t max_bytes = max_payload) : most_(max_bytes) {}
+  explicit frame_decoder(std::size_t max_bytes = max_payload) : max_bytes_(max_bytes) {}
 
   /// Returns the memory for the next bytes of the stream; never empty. Invalidates the last frame.
   std::span<std::byte> room() {
@@ -73,7 +73,7 @@ class frame_decoder {
     std::uint32_t job = 0;
     std::memcpy(&size, at, sizeof size);
     std::memcpy(&job, at + 5, sizeof job);
-    if (size > most_) throw violation("a frame of " + std::to_string(size) + " bytes");
+    if (size > max_bytes_) throw violation("a frame of " + std::to_string(size) + " bytes");
     needed_ = header_size + size;
     if (end_ - begin_ < needed_) return std::nullopt;
     begin_ += needed_;
@@ -86,7 +86,7 @@ class frame_decoder {
 
  private:
   bytes buffer_;
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t needed_ = 0;

@@ -17,7 +17,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 // Returns the folder of the docker command's configuration: DOCKER_CONFIG if it is set, otherwise ~/.docker. Returns an
 // empty text if DOCKER_CONFIG is not set and the user has no home directory.
 inline std::string config_folder(const host_view& host) {
-  std::string folder = host.said("DOCKER_CONFIG");
+  std::string folder = host.value("DOCKER_CONFIG");
   if (folder.empty() && !host.home().empty()) folder = host.home() + "/.docker";
   return folder;
 }

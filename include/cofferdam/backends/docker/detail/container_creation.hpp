@@ -215,7 +215,7 @@ class container_creation {
     unique_fd socket;
     if (link_) socket = co_await host_link::meet(std::move(link_), stream, settings.greeting_timeout);
     if (socket) {
-      settings.place = api_->container(container_->name());
+      settings.peer_name = api_->container(container_->name());
       warden_session session = co_await warden_session::open(api_->executor(), std::move(socket), std::move(settings));
       begin_session(*into_, std::move(session), std::move(variables));
     } else {

@@ -66,7 +66,7 @@ class engine {
     for (const daemon_location& where : search.candidates()) {
       try {
         auto candidate = std::make_shared<engine>(executor, where, host);
-        co_await candidate->meet(host.said("DOCKER_API_VERSION"));
+        co_await candidate->meet(host.value("DOCKER_API_VERSION"));
         co_return candidate;
       } catch (const error& reason) {
         if (reason.code() == exec_errc::cancelled) throw;

@@ -148,7 +148,7 @@ mv -f -T "$f" "$1" || { rm -f "$f"; exit 1; })sh";
 
   /// A shell script that checks that a path is an accessible directory of the workspace. The argument $1 is the path.
   static constexpr std::string_view enter_script = R"sh(r=$(pwd -P); r=${r%/}
-[ -e "$1" ] || { [ -L "$1" ] && [ ! -e "$1" ] && exit 41; exit 41; }
+[ -e "$1" ] || exit 41
 [ -d "$1" ] || exit 46
 t=$(cd "$1" && pwd -P) || exit 45
 case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";

@@ -53,10 +53,10 @@ class daemon_finder {
     config_ = read_config(host_);
     if (!choice_.address().empty()) return one(with_tls(parse_daemon_address(choice_.address()), "the options"));
     if (!choice_.context().empty()) return named_context(choice_.context(), "the options");
-    if (const std::string address = host_.said("DOCKER_HOST"); !address.empty())
+    if (const std::string address = host_.value("DOCKER_HOST"); !address.empty())
       return one(with_tls(parse_daemon_address(address, "DOCKER_HOST"), "DOCKER_HOST"));
     tried_.push_back("DOCKER_HOST is not set");
-    if (const std::string context_name = host_.said("DOCKER_CONTEXT"); !context_name.empty())
+    if (const std::string context_name = host_.value("DOCKER_CONTEXT"); !context_name.empty())
       return named_context(context_name, "DOCKER_CONTEXT");
     tried_.push_back("DOCKER_CONTEXT is not set");
     if (config_)
@@ -93,7 +93,7 @@ class daemon_finder {
   }
 
   std::vector<std::string> usual_paths() const {
-    std::string runtime = host_.said("XDG_RUNTIME_DIR");
+    std::string runtime = host_.value("XDG_RUNTIME_DIR");
     if (runtime.empty()) runtime = "/run/user/" + std::to_string(host_.user_id());
     std::vector<std::string> paths;
     paths.emplace_back(default_socket);
@@ -143,10 +143,10 @@ class daemon_finder {
   daemon_location with_tls(daemon_location location, const std::string& said_by) const {
     const bool is_tls = location.transport() == daemon_transport::tls;
     if (!is_tls && location.transport() != daemon_transport::tcp) return location;
-    const std::string cert_path = host_.said("DOCKER_CERT_PATH");
+    const std::string cert_path = host_.value("DOCKER_CERT_PATH");
     const bool named = !choice_.tls_folder().empty() || !cert_path.empty();
-    if (!is_tls && !named && choice_.verifies() && host_.said("DOCKER_TLS_VERIFY").empty() &&
-        host_.said("DOCKER_TLS").empty())
+    if (!is_tls && !named && choice_.verifies() && host_.value("DOCKER_TLS_VERIFY").empty() &&
+        host_.value("DOCKER_TLS").empty())
       return location;
     const std::string folder = !choice_.tls_folder().empty() ? choice_.tls_folder()
                                : cert_path.empty()           ? folder_

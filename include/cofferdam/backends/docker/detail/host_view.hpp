@@ -77,13 +77,13 @@ class host_view {
     return found->second;
   }
 
-  /// Returns the value of an environment variable, or an empty text if it is not set.
-  std::string said(std::string_view name) const { return variable(name).value_or(std::string()); }
+  /// Returns the value of a variable, or an empty text if it is not set.
+  std::string value(std::string_view name) const { return variable(name).value_or(std::string()); }
 
   /// Returns the user's home: the value of HOME, otherwise the home in the system's user database. Empty if both are
   /// missing.
   std::string home() const {
-    const std::string home = said("HOME");
+    const std::string home = value("HOME");
     return home.empty() ? home_ : home;
   }
 

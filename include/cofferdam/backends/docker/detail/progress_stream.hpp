@@ -36,7 +36,7 @@ class progress_stream {
  public:
   /// Makes a parser.
   /// \param max_object  maximum size of one object in bytes. Default: 1 MiB.
-  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : most_(max_object) {}
+  explicit progress_stream(std::size_t max_object = std::size_t{1024} * 1024) : max_object_(max_object) {}
 
   /// Parses the next piece of the response.
   /// \throws error{exec_errc::provider_failed} if the response contains something that is not valid JSON, is not an
@@ -50,9 +50,9 @@ class progress_stream {
         piece.remove_prefix(begin);
         if (piece.front() != '{') throw bad("is not a JSON object");
       }
-      // Parses at most as many bytes as the current object may still have.
-      const std::string_view part = piece.substr(0, most_ - size_);
-      if (part.empty()) throw bad("is longer than the " + std::to_string(most_) + " bytes that are read");
+      // Parses at most the number of bytes that the object may still have.
+      const std::string_view part = piece.substr(0, max_object_ - size_);
+      if (part.empty()) throw bad("is longer than the " + std::to_string(max_object_) + " bytes that are read");
       std::error_code failure;
       const std::size_t used = parser_.write_some(part.data(), part.size(), failure);
       if (failure) throw bad("is not valid JSON");
@@ -131,7 +131,7 @@ class progress_stream {
   }
 
   boost::json::stream_parser parser_;
-  std::size_t most_;
+  std::size_t max_object_;
   std::size_t size_ = 0;  // size in bytes of the part of the current object that was parsed
   bool failed_ = false;
   std::deque<progress_event> events_;

@@ -12,6 +12,7 @@
 #include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/net/make_byte_stream.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -70,7 +71,7 @@ class ssh_process {
   }
 
   /// Returns the process's error output so far, as one line.
-  std::string said() const {
+  std::string stderr_text() const {
     char text[2048];
     ssize_t got = 0;
     do {
@@ -104,7 +105,7 @@ class ssh_stream final : public byte_stream::implementation {
 
  private:
   error ended() const {
-    const std::string stderr_text = process_.said();
+    const std::string stderr_text = process_.stderr_text();
     return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ + " said a word: " +
                                           (stderr_text.empty() ? std::string("it gives no reason") : stderr_text) +
                                           "; try: ssh HOST docker system dial-stdio");
@@ -129,7 +130,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   // ssh gets all environment variables of this process, because it needs HOME, the address of the ssh agent, and PATH
   // for programs that its configuration names.
   request.variables = host.settings();
-  const std::string path = host.said("PATH");
+  const std::string path = host.value("PATH");
   request.candidates = program_candidates("ssh", path.empty() ? default_path : std::string_view(path));
   request.input = in.read_end.get();
   request.output = out.write_end.get();
@@ -147,8 +148,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   out.read_end.release();
   writable.assign(in.write_end.get());
   in.write_end.release();
-  byte_stream inner =
-      cofferdam::detail::make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
+  byte_stream inner = make_byte_stream(std::move(readable), std::move(writable), "ssh to " + where.host());
   return byte_stream(std::make_unique<ssh_stream>(std::move(inner), std::move(process), where.address()));
 }
 

@@ -28,11 +28,11 @@ class account {
     account result;
     const auto chosen = [&](const std::string& option, std::string_view variable, std::string_view otherwise) {
       if (!option.empty()) return option;
-      const std::string value = from.said(variable);
+      const std::string value = from.value(variable);
       return value.empty() ? std::string(otherwise) : value;
     };
     result.key_ = options.api_key.empty() ? from.key() : options.api_key;
-    const bool debug = from.said("E2B_DEBUG") == "true";
+    const bool debug = from.value("E2B_DEBUG") == "true";
     if (result.key_.empty() && !debug)
       throw error(exec_errc::invalid_argument,
                   "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "

@@ -212,24 +212,24 @@ class api {
   ///               the variable until the awaitable completes.
   awaitable<sandbox_info> create(create_options options, std::string tag, bool* doubt) {
     constexpr const char* doing = "create a sandbox";
-    if (who_.options().gate) {
-      const auto when = who_.options().gate->reserve();
+    if (who_.options().rate_limit) {
+      const auto when = who_.options().rate_limit->reserve();
       co_await rest(when, doing);
     }
     // All attempts have the same `Idempotency-Key`, so that a service that supports this field creates only one
     // sandbox.
     const std::string key = "cofferdam-" + tag;
     options.metadata["cofferdam"] = std::move(tag);
-    dialect form = who_.options().form == dialect::v2 ? dialect::v2 : dialect::v1;
+    dialect chosen = who_.options().api_dialect == dialect::v2 ? dialect::v2 : dialect::v1;
     for (;;) {
-      const std::string path = form == dialect::v2 ? "/v2/sandboxes" : "/sandboxes";
-      const bool may_fall_back = form == dialect::v1 && who_.options().form == dialect::automatic;
+      const std::string path = chosen == dialect::v2 ? "/v2/sandboxes" : "/sandboxes";
+      const bool may_fall_back = chosen == dialect::v1 && who_.options().api_dialect == dialect::automatic;
       std::vector<int> fine;
       if (may_fall_back) fine = {400, 404, 405, 410};
-      http_response answer = co_await ask("POST", path, options.body(form), doing, fine, key, doubt);
+      http_response answer = co_await ask("POST", path, options.body(chosen), doing, fine, key, doubt);
       if (answer.ok()) co_return info_of(answer, doing);
       if (!is_no_route(answer)) refuse(answer, doing);
-      form = dialect::v2;
+      chosen = dialect::v2;
     }
   }
 
@@ -240,11 +240,11 @@ class api {
     check_sandbox_id(id);
     boost::json::object body;
     body["timeout"] = seconds;
-    const dialect form = who_.options().form;
+    const dialect chosen = who_.options().api_dialect;
     std::vector<int> fine;
-    if (form == dialect::automatic) fine = {400, 404, 405, 410};
+    if (chosen == dialect::automatic) fine = {400, 404, 405, 410};
     const std::string path = "/sandboxes/" + id + "/connect";
-    const std::string first = form == dialect::v2 ? "/v2" + path : path;
+    const std::string first = chosen == dialect::v2 ? "/v2" + path : path;
     http_response answer = co_await ask("POST", first, body, doing, fine);
     if (!answer.ok()) {
       if (!is_no_route(answer)) refuse(answer, doing);

@@ -91,7 +91,7 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
         code = exec_errc::unsupported;
         advice = "the service does not offer that";
         break;
-      case 429: advice = "fewer calls at a time: a rate_limiter in gate() spreads them"; break;
+      case 429: advice = "fewer calls at a time: a rate_limiter in rate_limit() spreads them"; break;
       case 507:
         code = exec_errc::io_error;
         advice = "the sandbox's disk is full";

@@ -51,10 +51,10 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// \param tag      `NAME=value`: an environment variable that identifies the processes of the command.
   /// \param program  the name of the program, for error messages.
   envd_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
-               std::shared_ptr<envd> place, boost::json::object message, const std::string& mark, std::string tag,
+               std::shared_ptr<envd> daemon, boost::json::object message, const std::string& mark, std::string tag,
                std::string program, bool has_input)
       : tracked_command(command, executor, mark, std::move(program), has_input),
-        place_(std::move(place)),
+        daemon_(std::move(daemon)),
         message_(std::move(message)),
         tag_(std::move(tag)),
         tail_(executor) {}
@@ -113,7 +113,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// Starts the command, and reads its output. Pauses while `window` bytes are buffered that the reader of the output
   /// has not consumed.
   static awaitable<void> carry(std::shared_ptr<envd_command> self) {
-    const ends guard(self->carrying_);
+    const running_mark guard(self->carrying_);
     std::optional<std::chrono::milliseconds> enforce;
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24);
     if (self->limits().timeout && *self->limits().timeout < longest)
@@ -121,7 +121,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     self->may_run_ = true;
     cofferdam::detail::connect_stream stream;
     try {
-      stream = co_await envd::stream(self->place_, "/process.Process/Start", std::move(self->message_),
+      stream = co_await envd::stream(self->daemon_, "/process.Process/Start", std::move(self->message_),
                                      "start a command", std::string(), enforce);
     } catch (const error& reason) {
       self->may_run_ = leaves_in_doubt(reason);
@@ -145,13 +145,13 @@ class envd_command final : public cofferdam::detail::tracked_command {
       self->take_event(process_event::parse(*message));
     }
     if (self->broken_ && !self->has_ended() && !self->process_ended_) {
-      const error why = co_await self->place_->explain(*self->broken_, "read the output of a command");
+      const error why = co_await self->daemon_->explain(*self->broken_, "read the output of a command");
       throw why;
     }
     if (stream.failure() && !self->has_ended() && !self->process_ended_) {
       const cofferdam::detail::connect_failure failure = *stream.failure();
       if (!self->has_begun() && failure.code() != cofferdam::detail::connect_code::unavailable) self->may_run_ = false;
-      const error why = co_await envd::ended_by(self->place_, failure, "run a command");
+      const error why = co_await envd::ended_by(self->daemon_, failure, "run a command");
       throw why;
     }
   }
@@ -172,14 +172,13 @@ class envd_command final : public cofferdam::detail::tracked_command {
     });
   }
 
-  /// An object that keeps a flag true while a coroutine runs, so that no cancellation signal is emitted to a coroutine
-  /// that has ended.
-  class ends {
+  /// An object that keeps a flag true while a coroutine runs, so that a coroutine that has ended is not signalled.
+  class running_mark {
    public:
-    explicit ends(bool& running) noexcept : running_(running) { running_ = true; }
-    ends(const ends&) = delete;
-    ends& operator=(const ends&) = delete;
-    ~ends() { running_ = false; }
+    explicit running_mark(bool& running) noexcept : running_(running) { running_ = true; }
+    running_mark(const running_mark&) = delete;
+    running_mark& operator=(const running_mark&) = delete;
+    ~running_mark() { running_ = false; }
 
    private:
     bool& running_;
@@ -216,7 +215,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     if (!process_ended_) return;
     if (!has_begun()) {
       if (said().find("rgument list too long") != std::string::npos) return unstarted("l");
-      const std::string why = said().empty() ? "it says nothing" : one_line(place_->redact().clean(said()), 400);
+      const std::string why = said().empty() ? "it says nothing" : one_line(daemon_->redact().clean(said()), 400);
       return unstarted_by("The sandbox could not run " + program() + ": " + why,
                           "Commands need a /bin/sh in the sandbox.");
     }
@@ -229,14 +228,14 @@ class envd_command final : public cofferdam::detail::tracked_command {
   }
 
   static awaitable<void> give_input(std::shared_ptr<envd_command> self) {
-    const ends guard(self->feeding_);
+    const running_mark guard(self->feeding_);
     co_await feed(self);
   }
 
   awaitable<void> end_input() override {
-    cofferdam::detail::connect_answer answer = co_await envd::call(place_, "/process.Process/CloseStdin", selected(),
+    cofferdam::detail::connect_answer answer = co_await envd::call(daemon_, "/process.Process/CloseStdin", selected(),
                                                                    "end the input of a command", std::nullopt, true);
-    place_->require_ok(answer, "end the input of a command");
+    daemon_->require_ok(answer, "end the input of a command");
   }
 
   /// Writes a piece of the input. Waits while the command does not read its input, but at most until the command has
@@ -248,8 +247,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     boost::json::object message = selected();
     message["input"] = std::move(input);
     cofferdam::detail::connect_answer answer = co_await envd::call(
-        place_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
-    place_->require_ok(answer, "write the input of a command");
+        daemon_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
+    daemon_->require_ok(answer, "write the input of a command");
   }
 
   boost::json::object selected() const {
@@ -275,7 +274,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     words.push_back(std::move(process));
     words.emplace_back(1, scope);
     words.push_back(self->tag_);
-    const bool done = co_await envd::run_script(self->place_, std::move(words), number == SIGKILL, "signal a command");
+    const bool done = co_await envd::run_script(self->daemon_, std::move(words), number == SIGKILL, "signal a command");
     if (!done && (number == SIGTERM || number == SIGKILL)) co_await send_by_daemon(self, number);
   }
 
@@ -283,8 +282,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     if (self->pid_ == 0 || self->stream_over()) co_return;
     boost::json::object message = self->selected();
     message["signal"] = number == SIGTERM ? "SIGNAL_SIGTERM" : "SIGNAL_SIGKILL";
-    co_await envd::call(self->place_, "/process.Process/SendSignal", std::move(message), "signal a command",
-                        self->place_->request_timeout(), true);
+    co_await envd::call(self->daemon_, "/process.Process/SendSignal", std::move(message), "signal a command",
+                        self->daemon_->request_timeout(), true);
   }
 
   static awaitable<void> end_all(std::shared_ptr<envd_command> self) {
@@ -329,12 +328,12 @@ class envd_command final : public cofferdam::detail::tracked_command {
     auto resized = [self](std::exception_ptr, cofferdam::detail::connect_answer) {
     };  // a failure is ignored: the command has probably ended already
     asio::co_spawn(executor(),
-                   envd::call(place_, "/process.Process/Update", std::move(message), "resize a terminal",
-                              place_->request_timeout(), true),
+                   envd::call(daemon_, "/process.Process/Update", std::move(message), "resize a terminal",
+                              daemon_->request_timeout(), true),
                    std::move(resized));
   }
 
-  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd> daemon_;
   boost::json::object message_;
   std::string tag_;
   asio::steady_timer tail_;

@@ -46,18 +46,18 @@ then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
 class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
   /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
-  /// \param used       a function that is called before each command is started. May be empty.
-  envd_launcher(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+  /// \param used       a function that is called before each command.
+  envd_launcher(std::shared_ptr<envd> daemon, command_settings settings, std::string workspace,
                 std::function<void()> used)
-      : cofferdam::detail::command_launcher(place->executor(), std::move(settings)),
-        place_(std::move(place)),
+      : cofferdam::detail::command_launcher(daemon->executor(), std::move(settings)),
+        daemon_(std::move(daemon)),
         workspace_(std::move(workspace)),
         used_(std::move(used)) {}
 
   /// Registers for the loss of the sandbox, after which all commands end with an error. It must be called once, before
   /// any other function.
   void watch() {
-    place_->on_lost([weak = weak_from_this()](const error& reason) {
+    daemon_->on_lost([weak = weak_from_this()](const error& reason) {
       const auto self = std::static_pointer_cast<envd_launcher>(weak.lock());
       if (self) self->lose_commands(reason);
     });
@@ -68,11 +68,11 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
     abandon();
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  const std::shared_ptr<envd>& daemon() const noexcept { return daemon_; }
   bool is_busy() const { return !living().empty(); }
   void check_open() const {
     require_open();
-    place_->require();
+    daemon_->require();
   }
 
  private:
@@ -87,7 +87,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
       throw error(exec_errc::invalid_argument,
                   "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
     const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
-    if (has_input && !c.terminal() && !place_->can().closes_input())
+    if (has_input && !c.terminal() && !daemon_->can().closes_input())
       throw error(
           exec_errc::unsupported,
           "e2b: the sandbox's daemon is older than 0.5.2 and cannot end a command's input; rebuild its template");
@@ -107,7 +107,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
       return outcome;
     }
     const auto new_command = cofferdam::detail::make_command<envd_command>(
-        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), place_,
+        executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), daemon_,
         message_for(order, c, has_input), mark, tag, shown_program(c), has_input);
     new_command->begin(c.take_input());
     outcome.running = new_command->command().kept();
@@ -139,7 +139,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
     return message;
   }
 
-  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd> daemon_;
   std::string workspace_;
   std::function<void()> used_;
 };

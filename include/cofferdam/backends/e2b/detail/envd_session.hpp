@@ -22,10 +22,10 @@ class envd_session : public command_session {
  public:
   envd_session() = default;
   /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
-  /// \param used       a function that is called before each command is started. May be empty.
-  envd_session(std::shared_ptr<envd> place, command_settings settings, std::string workspace,
+  /// \param used       a function that is called before each command.
+  envd_session(std::shared_ptr<envd> daemon, command_settings settings, std::string workspace,
                std::function<void()> used)
-      : command_session(std::make_shared<envd_launcher>(std::move(place), std::move(settings), std::move(workspace),
+      : command_session(std::make_shared<envd_launcher>(std::move(daemon), std::move(settings), std::move(workspace),
                                                         std::move(used))) {
     commands()->watch();
   }

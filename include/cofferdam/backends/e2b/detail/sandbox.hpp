@@ -98,7 +98,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   const std::string& id() const noexcept { return info_.id(); }
   const sandbox_info& info() const noexcept { return info_; }
   const std::shared_ptr<api>& service() const noexcept { return service_; }
-  const std::shared_ptr<envd>& place() const noexcept { return place_; }
+  const std::shared_ptr<envd>& daemon() const noexcept { return daemon_; }
   const workspace_place& where() const noexcept { return where_; }
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   /// Returns the strand on which this object is used. Only data that `open` sets once may be read elsewhere.
@@ -107,7 +107,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void require_open() const {
     if (closing_ || !session_)
       throw error(exec_errc::environment_closed, "e2b: the environment is closed; open another one");
-    place_->require();
+    daemon_->require();
   }
 
   static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
@@ -172,7 +172,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const clock::time_point now = clock::now();
     sandbox_info info = co_await self->service_->connect(self->id(), self->settings_->create.seconds());
     self->service_->hide(info);
-    self->place_->renew(info);
+    self->daemon_->renew(info);
     self->end_at_ = now + self->life();
     self->paused_ = false;
     self->changed_.notify();
@@ -234,7 +234,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       failure = std::make_exception_ptr(lost);
     }
     while (self->prolonging_) co_await self->changed_.wait();
-    co_await self->place_->close_connections();
+    co_await self->daemon_->close_connections();
     co_await self->service_->close();
     self->closed_ = true;
     self->changed_.notify();
@@ -293,11 +293,11 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   awaitable<void> prepare() {
-    auto place = std::make_shared<envd>(executor_, service_, info_, settings_->user);
-    if (!place->can().is_usable())
+    auto daemon = std::make_shared<envd>(executor_, service_, info_, settings_->user);
+    if (!daemon->can().is_usable())
       throw error(exec_errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
                                               ", is older than 0.1.0: build the template anew");
-    place_ = place;
+    daemon_ = daemon;
     where_.from_home = settings_->workspace;
     const std::string output = co_await ask_shell();
     const std::size_t first = output.find('\0');
@@ -314,7 +314,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       std::erase_if(variables_, [&](const std::string& variable) { return variable.starts_with(name + "="); });
       variables_.push_back(name + "=" + value);
     }
-    session_ = envd_session(place_, commands(), where_.from_home, [weak = weak_from_this()] {
+    session_ = envd_session(daemon_, commands(), where_.from_home, [weak = weak_from_this()] {
       if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
     });
     watch_life();
@@ -329,7 +329,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     constexpr const char* doing = "make the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
     cofferdam::detail::connect_stream stream = co_await envd::stream(
-        place_, "/process.Process/Start", std::move(message), doing, std::string(), place_->request_timeout());
+        daemon_, "/process.Process/Start", std::move(message), doing, std::string(), daemon_->request_timeout());
     std::string out;
     std::string err;
     for (;;) {
@@ -340,10 +340,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       if (to.size() + event.data.size() <= max_said) to += as_text(event.data);
     }
     if (stream.failure()) {
-      const error why = co_await envd::ended_by(place_, *stream.failure(), doing);
+      const error why = co_await envd::ended_by(daemon_, *stream.failure(), doing);
       throw why;
     }
-    if (out.empty()) co_return place_->redact().clean(err);
+    if (out.empty()) co_return daemon_->redact().clean(err);
     co_return out;
   }
 
@@ -428,9 +428,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       if (failure) std::rethrow_exception(failure);
     } catch (const error& reason) {
       if (reason.code() == exec_errc::not_found) {
-        place_->lose(error(exec_errc::provider_lost,
-                           "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
-                           reason.cause()));
+        daemon_->lose(error(exec_errc::provider_lost,
+                            "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
+                            reason.cause()));
         return;
       }
       retry_at_ = clock::now() +
@@ -445,15 +445,15 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   // ---- end ----
 
   void let_go() {
-    if (!place_) return;
-    place_->close();
+    if (!daemon_) return;
+    daemon_->close();
     session_.lose(error(exec_errc::environment_closed, "e2b: the environment was closed; the command was ended"));
   }
 
   static awaitable<void> discard_sandbox(std::shared_ptr<sandbox> self) {
     co_await self->service_->kill(self->id());
     co_await self->service_->close();
-    co_await self->place_->close_connections();
+    co_await self->daemon_->close_connections();
     self->closed_ = true;
     self->changed_.notify();
   }
@@ -468,7 +468,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         co_await service_->kill(id());
       else if (in_doubt_)
         co_await service_->end_strays(tag_);
-      if (place_) co_await place_->close_connections();
+      if (daemon_) co_await daemon_->close_connections();
       co_await service_->close();
     } catch (const error&) {  // `open` reports its own failure; a remaining sandbox ends at the end of its lifetime
     }
@@ -482,7 +482,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   std::shared_ptr<const sandbox_settings> settings_;
   asio::steady_timer prolongs_;
   sandbox_info info_;
-  std::shared_ptr<envd> place_;
+  std::shared_ptr<envd> daemon_;
   envd_session session_;
   workspace_place where_;
   std::vector<std::string> variables_;

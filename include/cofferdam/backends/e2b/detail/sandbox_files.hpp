@@ -95,7 +95,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
       broken = failure;
     }
     if (broken) {
-      const error why = co_await place()->explain(*broken, "read a file");
+      const error why = co_await daemon()->explain(*broken, "read a file");
       throw why;
     }
     co_return content;
@@ -179,14 +179,15 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
 
   /// Sends the request to read the file, and returns the response, whose body is the content.
   awaitable<cofferdam::detail::http_exchange> open(file_head head, std::string clean) {
-    http_request what = place()->file_request("GET", where_.from_home + "/" + head.path);
-    cofferdam::detail::http_exchange answer = co_await envd::exchange(place(), std::move(what), "read a file", nullptr);
+    http_request what = daemon()->file_request("GET", where_.from_home + "/" + head.path);
+    cofferdam::detail::http_exchange answer =
+        co_await envd::exchange(daemon(), std::move(what), "read a file", nullptr);
     if (answer.status() == 200) co_return answer;
     co_await refuse(std::move(answer), "read", clean);
     throw unreadable(clean);
   }
 
-  const std::shared_ptr<envd>& place() const noexcept { return launcher_->place(); }
+  const std::shared_ptr<envd>& daemon() const noexcept { return launcher_->daemon(); }
 
   awaitable<void> close() { co_return; }
 
@@ -313,13 +314,13 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       command_result result = co_await run_command(std::move(move));
       check(result, "write", clean, 0);
     };
-    const auto clears = [&] { return clear(place(), name); };
+    const auto clears = [&] { return clear(daemon(), name); };
     co_await cofferdam::detail::with_cleanup_after_failure(uploads_and_moves, clears);
   }
 
   awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
-    http_request what = place()->file_request("POST", name);
-    if (place()->can().takes_raw_uploads()) {
+    http_request what = daemon()->file_request("POST", name);
+    if (daemon()->can().takes_raw_uploads()) {
       what.field("Content-Type", "application/octet-stream");
     } else {
       const std::string boundary = "cofferdam-" + cofferdam::detail::random_digits(32);
@@ -331,7 +332,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     }
     what.body(pieces.body());
     cofferdam::detail::http_exchange answer =
-        co_await envd::exchange(place(), std::move(what), "write a file", &pieces.failure());
+        co_await envd::exchange(daemon(), std::move(what), "write a file", &pieces.failure());
     if (answer.status() == 200) {
       co_await answer.read_all(max_answer);
       co_return;
@@ -353,8 +354,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   awaitable<void> refuse(cofferdam::detail::http_exchange answer, const char* doing, std::string clean) {
     const int status = answer.status();
     bytes body = co_await answer.read_all(max_answer);
-    const std::string message = place()->redact().clean(said_message(place()->redact().clean(as_text(body))));
-    co_await envd::check_proxy(place(), status, message, doing);
+    const std::string message = daemon()->redact().clean(said_message(daemon()->redact().clean(as_text(body))));
+    co_await envd::check_proxy(daemon(), status, message, doing);
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
     if (status == 404) throw cofferdam::detail::path_error(ENOENT, doing, clean);
     if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
@@ -435,7 +436,7 @@ class sandbox_file_source final : public file_source {
     }
     if (failure) {
       current_.reset();
-      const error why = co_await files_.place()->explain(*failure, "read a file");
+      const error why = co_await files_.daemon()->explain(*failure, "read a file");
       throw why;
     }
     piece.resize(have);

@@ -51,12 +51,21 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
 COFFERDAM_DECL code& code::in(const code_context& where) {
   context_ = where.id();
+  require_one_place();
   return *this;
 }
 
 COFFERDAM_DECL code& code::language(std::string name) {
   language_ = std::move(name);
+  require_one_place();
   return *this;
+}
+
+COFFERDAM_DECL void code::require_one_place() const {
+  if (!context_.empty() && !language_.empty())
+    throw error(
+        exec_errc::invalid_argument,
+        "e2b: code with a context cannot have a language, because the context has one; call in() or language()");
 }
 
 COFFERDAM_DECL code& code::variable(std::string name, std::string value) {
@@ -100,7 +109,7 @@ COFFERDAM_DECL code_interpreter::code_interpreter(environment& in) : inside_(in.
              [home = inside_->home()](cofferdam::detail::http_client* dropped) {
                home.run_soon([dropped] { delete dropped; });
              }};
-  redact_ = inside_->place()->redact();
+  redact_ = inside_->daemon()->redact();
 }
 
 COFFERDAM_DECL awaitable<execution> code_interpreter::run(code what) {
@@ -144,7 +153,7 @@ COFFERDAM_DECL http_request code_interpreter::request(std::string method, std::s
   http_request result(std::move(method), prefix_ + std::string(path));
   result.field("User-Agent", std::string(detail::user_agent));
   result.field("E2b-Sandbox-Id", inside_->id()).field("E2b-Sandbox-Port", std::to_string(port));
-  const secret_string& token = inside_->place()->token();
+  const secret_string& token = inside_->daemon()->token();
   if (!token.empty()) result.secret_field("X-Access-Token", token);
   if (!inside_->info().traffic_token().empty())
     result.secret_field("E2B-Traffic-Access-Token", inside_->info().traffic_token());
@@ -164,7 +173,7 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
     failure = reason;
   }
   if (failure) {
-    const error why = co_await inside->place()->explain(*failure, doing);
+    const error why = co_await inside->daemon()->explain(*failure, doing);
     throw why;
   }
   if (answer.status() == 200) co_return answer;
@@ -174,13 +183,13 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
   if (status == 502 && message.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
-  co_await detail::envd::check_proxy(inside->place(), status, message, doing);
+  co_await detail::envd::check_proxy(inside->daemon(), status, message, doing);
   throw detail::refused_error(doing, status, message);
 }
 
 COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {
   cofferdam::detail::http_limits limits;
-  limits.head(inside->place()->request_timeout()).idle(inside->place()->request_timeout());
+  limits.head(inside->daemon()->request_timeout()).idle(inside->daemon()->request_timeout());
   return limits;
 }
 
@@ -252,7 +261,7 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
     failure = reason;
   }
   if (failure) {
-    const error why = co_await inside->place()->explain(*failure, doing);
+    const error why = co_await inside->daemon()->explain(*failure, doing);
     current_run->has_read = true;
     throw why;
   }

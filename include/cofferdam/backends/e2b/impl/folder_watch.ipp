@@ -21,23 +21,24 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, cofferdam::detail::connect_stream stream)
-    : place_(std::move(place)),
+COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> daemon,
+                                          cofferdam::detail::connect_stream stream)
+    : daemon_(std::move(daemon)),
       stream_(new cofferdam::detail::connect_stream(std::move(stream)),
-              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+              [home = daemon_->home()](cofferdam::detail::connect_stream* dropped) {
                 home.run_soon([dropped] { delete dropped; });
               }) {}
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next() {
-  if (!place_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
-  return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
+  if (!daemon_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
+  return daemon_->home().run([daemon = daemon_, stream = stream_] { return next_of(daemon, stream); });
 }
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next_of(
-    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
+    std::shared_ptr<detail::envd> daemon, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "watch a folder";
   for (;;) {
-    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(daemon, *stream, doing);
     if (!message) co_return std::nullopt;
     std::optional<folder_event> event = parse(*message);
     if (event) co_return event;

@@ -17,25 +17,25 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> place,
+COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> daemon,
                                                   cofferdam::detail::connect_stream stream)
-    : place_(std::move(place)),
+    : daemon_(std::move(daemon)),
       stream_(new cofferdam::detail::connect_stream(std::move(stream)),
-              [home = place_->home()](cofferdam::detail::connect_stream* dropped) {
+              [home = daemon_->home()](cofferdam::detail::connect_stream* dropped) {
                 home.run_soon([dropped] { delete dropped; });
               }) {}
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
-  if (!place_)
+  if (!daemon_)
     throw error(exec_errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
-  return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
+  return daemon_->home().run([daemon = daemon_, stream = stream_] { return next_of(daemon, stream); });
 }
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next_of(
-    std::shared_ptr<detail::envd> place, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
+    std::shared_ptr<detail::envd> daemon, std::shared_ptr<cofferdam::detail::connect_stream> stream) {
   constexpr const char* doing = "follow a process";
   for (;;) {
-    const std::optional<std::string_view> message = co_await detail::envd::next_message(place, *stream, doing);
+    const std::optional<std::string_view> message = co_await detail::envd::next_message(daemon, *stream, doing);
     if (!message) co_return std::nullopt;
     std::optional<process_event> event = process_event::parse(*message);
     const bool is_news = event->what != process_event::kind::start && event->what != process_event::kind::other;

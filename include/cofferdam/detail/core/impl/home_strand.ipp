@@ -38,9 +38,10 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// The state of one piece of work on another executor, shared by the caller and that executor. It is created with all
 /// the memory that it needs before the caller's coroutine is suspended. Allocating later would be unsafe: Asio
 /// terminates the program if an exception is thrown while an operation is initiated.
-class trip {
+class remote_run {
  public:
-  trip(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled, errand& what)
+  remote_run(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled,
+             remote_job& what)
       : to(std::move(where)),
         back(asio::prefer(asio::require(from, asio::execution::blocking.never),
                           asio::execution::relationship.continuation, asio::execution::outstanding_work.tracked)),
@@ -60,7 +61,7 @@ class trip {
   const asio::any_io_executor back;  // the caller's executor; keeps its context from running out of work
   asio::cancellation_signal signal;
   std::atomic<unsigned> asked;  // the requested types of cancellation
-  errand& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
+  remote_job& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
   bool begun = false;
   bool over = false;  // true if the work has ended, so that nothing can be cancelled
   std::exception_ptr failure;
@@ -69,20 +70,20 @@ class trip {
 /// Destroys the work at the end of a scope.
 class end_of_work {
  public:
-  explicit end_of_work(errand& job) noexcept : job_(job) {}
+  explicit end_of_work(remote_job& job) noexcept : job_(job) {}
   end_of_work(const end_of_work&) = delete;
   end_of_work& operator=(const end_of_work&) = delete;
   ~end_of_work() { job_.end_work(); }
 
  private:
-  errand& job_;
+  remote_job& job_;
 };
 
 /// The coroutine that runs the work on the other executor.
 /// \param throws  true if the caller's coroutine throws when it is cancelled.
 /// \param back    the handler that continues the caller's coroutine.
 template <class Handler>
-awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler back) {
+awaitable<void> work_there(std::shared_ptr<remote_run> shared, bool throws, Handler back) {
   shared->begun = true;
   // All types of cancellation are enabled, because only types that the caller's own settings allow arrive in this
   // coroutine.
@@ -107,24 +108,24 @@ awaitable<void> work_there(std::shared_ptr<trip> shared, bool throws, Handler ba
 /// The function that is spawned on the other executor. It owns the caller's coroutine through the handler `back_`. So
 /// if the other context ends before the work, the caller's coroutine is destroyed.
 template <class Back>
-class arrival {
+class spawned_function {
  public:
   template <class Handler>
-  arrival(std::shared_ptr<trip> shared, bool throws, Handler&& back)
+  spawned_function(std::shared_ptr<remote_run> shared, bool throws, Handler&& back)
       : shared_(std::move(shared)), throws_(throws), back_(std::forward<Handler>(back)) {}
   awaitable<void> operator()() { return work_there(std::move(shared_), throws_, std::move(back_)); }
 
  private:
-  std::shared_ptr<trip> shared_;
+  std::shared_ptr<remote_run> shared_;
   bool throws_;
   Back back_;
 };
 
 /// The initiation function of the asynchronous operation. Asio calls it after it suspended the caller's coroutine; it
 /// spawns the work on the other executor.
-class departure {
+class remote_initiation {
  public:
-  departure(std::shared_ptr<trip> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
+  remote_initiation(std::shared_ptr<remote_run> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
 
   template <class Handler>
   void operator()(Handler&& handler) {
@@ -133,9 +134,9 @@ class departure {
     if (slot.is_connected()) slot.assign(forwarded_cancellation(shared_));
     // The caller's coroutine may continue and destroy this object before co_spawn returns, so the state is kept in a
     // local variable.
-    const std::shared_ptr<trip> shared = shared_;
-    asio::co_spawn(shared->to, arrival<back>(shared, throws_, std::forward<Handler>(handler)),
-                   asio::bind_cancellation_slot(shared->signal.slot(), last_words(shared)));
+    const std::shared_ptr<remote_run> shared = shared_;
+    asio::co_spawn(shared->to, spawned_function<back>(shared, throws_, std::forward<Handler>(handler)),
+                   asio::bind_cancellation_slot(shared->signal.slot(), completion(shared)));
   }
 
  private:
@@ -145,44 +146,44 @@ class departure {
   /// caller's slot may outlive both contexts.
   class forwarded_cancellation {
    public:
-    explicit forwarded_cancellation(const std::shared_ptr<trip>& shared) : shared_(shared) {}
+    explicit forwarded_cancellation(const std::shared_ptr<remote_run>& shared) : shared_(shared) {}
     void operator()(asio::cancellation_type type) {
-      const std::shared_ptr<trip> shared = shared_.lock();
+      const std::shared_ptr<remote_run> shared = shared_.lock();
       if (!shared) return;
       shared->ask_to_cancel(type);
       asio::dispatch(shared->to, [shared, type] { shared->cancel(type); });
     }
 
    private:
-    std::weak_ptr<trip> shared_;
+    std::weak_ptr<remote_run> shared_;
   };
 
   /// The completion handler of the spawned coroutine. It keeps the signal alive as long as Asio may use its slot. It
   /// rethrows an exception that does not come from the work, for example a lack of memory when the caller is continued.
   /// The exception then leaves run() of the event loop.
-  class last_words {
+  class completion {
    public:
-    explicit last_words(std::shared_ptr<trip> shared) : shared_(std::move(shared)) {}
+    explicit completion(std::shared_ptr<remote_run> shared) : shared_(std::move(shared)) {}
     void operator()(const std::exception_ptr& failure) const {
       if (failure) std::rethrow_exception(failure);
     }
 
    private:
-    std::shared_ptr<trip> shared_;
+    std::shared_ptr<remote_run> shared_;
   };
 
-  std::shared_ptr<trip> shared_;
+  std::shared_ptr<remote_run> shared_;
   bool throws_;
 };
 
 template <class>
-awaitable<void> travel(asio::any_io_executor from, asio::any_io_executor to, errand& job) {
+awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job) {
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  const auto shared = std::make_shared<trip>(std::move(to), from, state.cancelled(), job);
-  departure leave(shared, throws);
+  const auto shared = std::make_shared<remote_run>(std::move(to), from, state.cancelled(), job);
+  remote_initiation initiation(shared, throws);
   asio::use_awaitable_t<> token;
-  co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(leave), token);
+  co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(initiation), token);
   if (shared->failure) std::rethrow_exception(std::exchange(shared->failure, nullptr));
 }
 
@@ -228,6 +229,6 @@ COFFERDAM_DECL asio::any_io_executor strand_of(asio::any_io_executor caller) {
   return gated_executor(std::make_shared<strand_gate>(std::move(caller)));
 }
 
-COFFERDAM_INSTANTIATE(awaitable<void> travel<void>(asio::any_io_executor, asio::any_io_executor, errand&))
+COFFERDAM_INSTANTIATE(awaitable<void> run_remotely<void>(asio::any_io_executor, asio::any_io_executor, remote_job&))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -96,7 +96,7 @@ class api_fields {
     return pairs;
   }
   /// Returns true if the member exists and is not null, `false`, or an empty object or list.
-  bool says_something(std::string_view name) const noexcept {
+  bool has_value(std::string_view name) const noexcept {
     const boost::json::value* const found = find(name);
     if (found == nullptr) return false;
     if (found->is_bool()) return found->get_bool();
@@ -190,14 +190,14 @@ class list_filter {
     }
     if (is_old) {
       paused_ = false;
-      most_ = SIZE_MAX;
+      limit_ = SIZE_MAX;
       return;
     }
     if (const auto limit = query.find("limit")) {
       const auto number = number_from<std::size_t>(*limit);
       if (!number || *number < 1 || *number > 100)
         throw http_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
-      most_ = *number;
+      limit_ = *number;
     }
     if (const auto token = query.find("nextToken"); token && !token->empty()) {
       const auto number = number_from<std::uint64_t>(*token);
@@ -221,7 +221,7 @@ class list_filter {
     if (!behind_) return true;
     return is_ascending_ ? sandbox.settings().number > *behind_ : sandbox.settings().number < *behind_;
   }
-  std::size_t most() const noexcept { return most_; }
+  std::size_t limit() const noexcept { return limit_; }
   bool is_ascending() const noexcept { return is_ascending_; }
 
  private:
@@ -235,7 +235,7 @@ class list_filter {
   }
   string_pairs metadata_;
   std::string template_;
-  std::size_t most_ = 100;
+  std::size_t limit_ = 100;
   std::optional<std::uint64_t> behind_;
   bool running_ = true;
   bool paused_ = true;

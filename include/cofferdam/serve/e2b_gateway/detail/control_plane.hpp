@@ -149,7 +149,7 @@ class control_plane {
       if (resume->is_object() && api_fields(resume->get_object()).boolean("enabled").value_or(false))
         throw http_refusal(400, "autoResume: this gateway does not offer it");
     for (const std::string_view name : {"network", "volumeMounts", "mcp", "iam"})
-      if (fields.says_something(name))
+      if (fields.has_value(name))
         throw http_refusal(400, std::string(name) + ": this gateway does not offer it; leave it out");
   }
 
@@ -167,11 +167,11 @@ class control_plane {
       return a->settings().number > b->settings().number;
     });
     boost::json::array listed;
-    for (std::size_t i = 0; i < matching.size() && i < filter.most(); ++i)
+    for (std::size_t i = 0; i < matching.size() && i < filter.limit(); ++i)
       listed.push_back(listed_object(*matching[i]));
     http_reply reply = json_reply(200, listed);
-    if (matching.size() > filter.most())
-      reply.field("X-Next-Token", std::to_string(matching[filter.most() - 1]->settings().number));
+    if (matching.size() > filter.limit())
+      reply.field("X-Next-Token", std::to_string(matching[filter.limit() - 1]->settings().number));
     if (!is_old) reply.field("X-Total-Running", std::to_string(running));
     return reply;
   }

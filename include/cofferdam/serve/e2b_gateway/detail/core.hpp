@@ -44,7 +44,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
         opener_(std::move(opener)),
         options_(std::move(options)),
         router_(options_.domain(), hosts_of(options_)),
-        places_(std::make_shared<cofferdam::detail::async_semaphore>(executor, options_.sandboxes())),
+        slots_(std::make_shared<cofferdam::detail::async_semaphore>(executor, options_.sandboxes())),
         memory_(executor, options_.memory(), options_.message()),
         watches_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
         closings_(std::make_shared<cofferdam::detail::joined_tasks>(executor)) {
@@ -100,15 +100,15 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     const std::shared_ptr<cofferdam::detail::async_semaphore> part = self->share_of(settings.owner, share);
     if (!part->try_acquire(1)) throw too_many(share);
     cofferdam::detail::held_permits of_owner(*part, 1);
-    if (!self->places_->try_acquire(1)) throw too_many(max_sandboxes);
-    auto place = std::make_unique<owner_place>(self->places_, part, std::move(of_owner),
-                                               cofferdam::detail::held_permits(*self->places_, 1));
+    if (!self->slots_->try_acquire(1)) throw too_many(max_sandboxes);
+    auto slots = std::make_unique<owner_slots>(self->slots_, part, std::move(of_owner),
+                                               cofferdam::detail::held_permits(*self->slots_, 1));
     opened_environment opened = co_await self->opener_();
     settings.id = sandbox_id_text();
     settings.number = ++self->made_;
     const bool cannot_pause = settings.pauses_at_end && !opened.environment().can_suspend();
     auto sandbox = std::make_shared<served_sandbox>(self->executor_, self->options_, std::move(settings),
-                                                    std::move(opened), std::move(place));
+                                                    std::move(opened), std::move(slots));
     if (self->is_over_ || cannot_pause) {
       self->close(sandbox);
       if (cannot_pause)
@@ -214,7 +214,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   e2b_gateway::options options_;
   request_router router_;
   std::shared_ptr<cofferdam::detail::async_semaphore>
-      places_;  // permits for sandboxes; shared, because a sandbox may outlive this object and returns its permit
+      slots_;  // shared, because a sandbox returns its slot and may outlive this object
   std::map<cofferdam::detail::sha256_digest, std::weak_ptr<cofferdam::detail::async_semaphore>>
       shares_;  // one semaphore for each owner that has sandboxes
   memory_budget memory_;

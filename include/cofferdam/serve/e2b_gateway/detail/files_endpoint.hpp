@@ -166,8 +166,9 @@ class files_endpoint {
     name = one_line(name.substr(name.rfind('/') + 1));
     for (char& c : name)
       if (c == '"' || c == '\\') c = '_';
-    head.field("Content-Disposition", "inline; filename=\"" + name + "\"");
-    // The content is untrusted, so a browser must not guess another type from it.
+    // The content is untrusted. A browser must not show it, because a script in it would run in the gateway's origin,
+    // and must not guess another type. envd sends `inline`; E2B's SDKs do not read the field.
+    head.field("Content-Disposition", "attachment; filename=\"" + name + "\"");
     head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
     co_await call_.begin(std::move(head), header->size());
     std::uint64_t left = header->size();

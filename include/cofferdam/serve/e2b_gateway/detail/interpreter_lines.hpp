@@ -141,7 +141,7 @@ class interpreter_output {
   /// Adds a piece of output.
   /// \return a line; an empty text if there is no complete character yet.
   std::string take(bytes_view piece) {
-    told_ += piece.size();
+    received_ += piece.size();
     held_ += as_text(piece);
     const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
     std::string result = line(std::string_view(held_).substr(0, whole));
@@ -152,7 +152,7 @@ class interpreter_output {
   /// \param captured  the output of the whole execution; its middle may have been left out.
   std::string finish(const captured_output& captured) {
     const bytes_view head(captured.head());
-    held_ += as_text(head.subspan(told_ < head.size() ? told_ : head.size()));
+    held_ += as_text(head.subspan(received_ < head.size() ? received_ : head.size()));
     if (captured.cut() == 0) return line(held_);
     std::string text(cofferdam::detail::without_cut_end(held_));
     text += captured_output::cut_marker(captured.cut(), captured.total());
@@ -172,7 +172,7 @@ class interpreter_output {
 
   std::string_view type_;
   std::string held_;
-  std::size_t told_ = 0;
+  std::size_t received_ = 0;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -30,11 +30,13 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// sandbox.
 class interpreter_memory {
  public:
-  explicit interpreter_memory(std::size_t max_bytes) noexcept : most_(max_bytes), left_(max_bytes) {}
+  explicit interpreter_memory(std::size_t max_bytes) noexcept : max_bytes_(max_bytes), left_(max_bytes) {}
   /// Makes the part of one sandbox: a quarter of the whole, but at least room for one request.
   /// \param request  the maximum size of one request, in bytes.
   interpreter_memory(std::shared_ptr<interpreter_memory> parent, std::size_t request) noexcept
-      : all_(std::move(parent)), most_(std::min(all_->most_, std::max(all_->most_ / 4, request))), left_(most_) {}
+      : all_(std::move(parent)),
+        max_bytes_(std::min(all_->max_bytes_, std::max(all_->max_bytes_ / 4, request))),
+        left_(max_bytes_) {}
 
   bool take(std::size_t size) noexcept {
     if (left_ < size) return false;
@@ -49,7 +51,7 @@ class interpreter_memory {
 
  private:
   std::shared_ptr<interpreter_memory> all_;
-  std::size_t most_;
+  std::size_t max_bytes_;
   std::size_t left_;
 };
 

@@ -54,11 +54,10 @@ struct sandbox_settings {
   std::uint64_t number = 0;  ///< counts the sandboxes in the order of their creation
 };
 
-/// One permit of the gateway's limit of sandboxes, and one permit of the share of one API key. The destructor returns
-/// both.
-class owner_place {
+/// One slot in the limit of all keys, and one slot in the share of one key. The destructor returns both.
+class owner_slots {
  public:
-  owner_place(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
+  owner_slots(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
               std::shared_ptr<cofferdam::detail::async_semaphore> part, cofferdam::detail::held_permits of_owner,
               cofferdam::detail::held_permits of_all) noexcept
       : all_(std::move(total_slots)),
@@ -80,12 +79,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   enum class state { running, paused, ended };
 
   served_sandbox(asio::any_io_executor executor, const e2b_gateway::options& options, sandbox_settings settings,
-                 opened_environment opened, std::unique_ptr<owner_place> place)
+                 opened_environment opened, std::unique_ptr<owner_slots> slots)
       : executor_(executor),
         options_(options),
         settings_(std::move(settings)),
         opened_(std::move(opened)),
-        place_(std::move(place)),
+        slots_(std::move(slots)),
         paths_(options.home(), opened_.workspace().empty() ? options.workspace() : opened_.workspace()),
         tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
         changed_(executor),
@@ -235,10 +234,12 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// \throws the exceptions of closing the services and the environment.
   static awaitable<void> close(std::shared_ptr<served_sandbox> self) {
     self->end();
-    // Some services may end only when the environment is closed. So the wait for them is limited here, and continues
-    // below.
     const auto services = std::make_shared<cofferdam::detail::joined_tasks>(self->executor_);
-    services->spawn(close_services(self));
+    services->spawn(close_services(self, services));
+    co_await cofferdam::detail::joined_tasks::wait(services, patience);
+    services->cancel();
+    // A service that ignores the cancellation may wait for the guest, for example in a paused environment. It ends only
+    // when the environment is closed. So the wait is limited here too, and continues below.
     co_await cofferdam::detail::joined_tasks::wait(services, patience);
     std::exception_ptr failure;
     try {
@@ -251,6 +252,8 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }
+    while (self->serving_ != 0) co_await self->changed_.wait();
+    self->services_.clear();
     self->tasks_->cancel();
     try {
       co_await cofferdam::detail::joined_tasks::join(self->tasks_);
@@ -260,7 +263,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     self->watchers_.clear();
     self->processes_.clear();
     self->ended_.clear();
-    self->place_.reset();
+    self->slots_.reset();
     self->is_closed_ = true;
     self->changed_.notify();
     if (failure) std::rethrow_exception(failure);
@@ -289,21 +292,18 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     served_sandbox& of_;
   };
 
-  // The time that services have to end before the environment is closed.
+  // The time that the services have to end before they are cancelled, and again before the environment is closed.
   static constexpr std::chrono::milliseconds patience{1000};
 
-  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self) {
-    while (self->serving_ != 0) co_await self->changed_.wait();
-    std::exception_ptr failure;
-    for (auto& [port, service] : self->services_) {
-      try {
-        if (service) co_await service->close();
-      } catch (...) {
-        failure = std::current_exception();
-      }
+  /// Waits until no request is served, and then closes all services at the same time, each in a task of `closing`.
+  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self,
+                                        std::shared_ptr<cofferdam::detail::joined_tasks> closing) {
+    while (self->serving_ != 0) {
+      const cofferdam::detail::wait_result result = co_await self->changed_.wait();
+      if (result == cofferdam::detail::wait_result::cancelled) co_return;
     }
-    self->services_.clear();
-    if (failure) std::rethrow_exception(failure);
+    for (const auto& [port, service] : self->services_)
+      if (service) closing->spawn(service->close());
   }
 
   static awaitable<void> ended(std::shared_ptr<served_sandbox> self) {
@@ -338,7 +338,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   const e2b_gateway::options& options_;
   sandbox_settings settings_;
   opened_environment opened_;
-  std::unique_ptr<owner_place> place_;
+  std::unique_ptr<owner_slots> slots_;
   guest_paths paths_;
   metadata_store metadata_;
   std::shared_ptr<cofferdam::detail::joined_tasks> tasks_;

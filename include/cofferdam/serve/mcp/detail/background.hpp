@@ -31,12 +31,12 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 /// The output of a command that was not read yet. If there are more than `most` bytes, the oldest ones are dropped.
 class unread_output {
  public:
-  static constexpr std::size_t most = 256 * 1024;
+  static constexpr std::size_t max_bytes = 256 * 1024;
 
   void append(std::string_view piece) {
     text_ += piece;
-    if (text_.size() <= most) return;
-    const std::size_t cut = text_.size() - most / 2;
+    if (text_.size() <= max_bytes) return;
+    const std::size_t cut = text_.size() - max_bytes / 2;
     dropped_ += cut;
     text_.erase(0, cut);
   }

@@ -9,6 +9,7 @@
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
+#include <cofferdam/serve/mcp/detail/default_instructions.hpp>
 #include <cofferdam/serve/mcp/detail/results.hpp>
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
@@ -229,8 +230,8 @@ class dispatch {
   }
 
   static std::string instructions(const session_state& of) {
-    if (of.core->options().instructions()) return *of.core->options().instructions();
-    return {};
+    const std::optional<std::string>& own = of.core->options().instructions();
+    return own ? *own : default_instructions(*of.core);
   }
 
   static boost::json::object discovered(const session_state& of) {

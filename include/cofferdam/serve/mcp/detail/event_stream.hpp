@@ -33,9 +33,8 @@ class event_stream final : public outlet {
   event_stream(const asio::any_io_executor& executor, std::shared_ptr<unread_answers> unread, std::string id,
                bool is_kept)
       : changed_(executor), unread_(std::move(unread)), id_(std::move(id)), is_kept_(is_kept) {}
-  /// Sets a callable that is called when the stream has ended and no writer (a coroutine that sends the events to a
-  /// client) is attached. It must not throw.
-  void on_left(std::function<void()> told) { left_ = std::move(told); }
+  /// Sets a callable that is called when the stream has ended and no writer sends it to a client. It must not throw.
+  void on_left(std::function<void()> action) { left_ = std::move(action); }
 
   const std::string& id() const noexcept { return id_; }
   bool is_done() const noexcept { return done_; }
@@ -102,20 +101,20 @@ class event_stream final : public outlet {
   /// Makes the caller the writer that sends the events to the client. A previous writer then ends.
   /// \return the number of the new writer.
   std::uint64_t attach() {
-    // `interrupted_` stays set for the first writer, because `interrupt` may have been called before that writer began.
-    if (reader_++ != 0) interrupted_ = false;
+    // The flag stays set for the first writer, because the interruption may have happened before that writer began.
+    if (writer_++ != 0) interrupted_ = false;
     attached_ = true;
     changed_.notify();
-    return reader_;
+    return writer_;
   }
-  void detach(std::uint64_t reader) noexcept {
-    if (reader != reader_) return;
+  void detach(std::uint64_t writer) noexcept {
+    if (writer != writer_) return;
     attached_ = false;
     if (done_ && left_) left_();
   }
   bool is_attached() const noexcept { return attached_; }
   /// Returns true if this writer must end its connection.
-  bool is_to_leave(std::uint64_t reader) const noexcept { return interrupted_ || reader != reader_; }
+  bool is_to_leave(std::uint64_t writer) const noexcept { return interrupted_ || writer != writer_; }
 
   /// Waits for a change of the stream, at most until the time `until`.
   awaitable<cofferdam::detail::wait_result> change(async_event::clock::time_point until = async_event::never) {
@@ -141,10 +140,10 @@ class event_stream final : public outlet {
     bytes_ -= events_.front().text->size();
     events_.pop_front();
   }
-  /// Removes the oldest events while the stream exceeds its limits. Keeps events that the client has not received, and
-  /// the last event.
+  /// Removes the oldest events until there is room for another one within the limits. Keeps events that the client has
+  /// not received, and the last event.
   void trim() {
-    while (events_.size() > 1 && (events_.size() > max_events || bytes_ > max_bytes) &&
+    while (events_.size() > 1 && (events_.size() >= max_events || bytes_ >= max_bytes) &&
            events_.front().number <= delivered_)
       drop_first();
   }
@@ -158,7 +157,7 @@ class event_stream final : public outlet {
   std::uint64_t last_ = 0;
   std::uint64_t delivered_ = 0;
   std::uint64_t notified_ = 0;
-  std::uint64_t reader_ = 0;
+  std::uint64_t writer_ = 0;
   reply_kind kind_ = reply_kind::answered;
   bool is_kept_;
   bool answered_ = false;

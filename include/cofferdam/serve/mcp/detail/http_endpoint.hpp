@@ -11,21 +11,17 @@
 #include <cofferdam/serve/detail/request_body.hpp>
 #include <cofferdam/serve/mcp/detail/event_stream.hpp>
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>
+#include <cofferdam/serve/mcp/detail/http_replies.hpp>
 #include <cofferdam/serve/mcp/detail/http_session.hpp>
+#include <cofferdam/serve/mcp/detail/http_sessions.hpp>
 #include <cofferdam/serve/mcp/detail/session.hpp>
-
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <boost/json/object.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,16 +33,15 @@
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 /// The endpoint of streamable HTTP: one path for all versions of the protocol. MCP, "Transports".
-class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
+class http_endpoint {
  public:
   explicit http_endpoint(std::shared_ptr<server_core> core)
       : core_(std::move(core)),
         memory_(core_->executor(), core_->options().memory(), core_->options().message(),
                 std::clamp<std::size_t>(core_->options().tokens().size(), 1, 4)),
-        work_(std::make_shared<tasks>(core_->executor())),
-        closing_(std::make_shared<tasks>(core_->executor())) {}
+        sessions_(std::make_shared<http_sessions>(core_)) {}
 
-  std::size_t sessions() const noexcept { return sessions_.size() + shared_.size(); }
+  http_sessions& sessions() const noexcept { return *sessions_; }
 
   static awaitable<void> handle(std::shared_ptr<http_endpoint> self, http_call& call) {
     const server_options& options = self->core_->options();
@@ -92,111 +87,12 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   /// Sets if the `Host` field of requests is checked.
   void check_hosts(bool looks) noexcept { checks_hosts_ = looks; }
 
-  /// Ends sessions that were unused for too long, at regular intervals until the coroutine is cancelled.
-  static awaitable<void> sweep(std::shared_ptr<http_endpoint> self) {
-    asio::steady_timer timer(self->core_->executor());
-    const auto period = std::chrono::milliseconds(self->core_->options().session_timeout()) / 4;
-    for (;;) {
-      timer.expires_after(std::max(period, std::chrono::milliseconds(250)));
-      co_await timer.async_wait(asio::use_awaitable);
-      const auto since = std::chrono::steady_clock::now() - self->core_->options().session_timeout();
-      self->end_idle(since);
-    }
-  }
-  void start_sweeping() { work_->spawn(sweep(shared_from_this())); }
-
   /// Ends all sessions and their requests. Cannot be cancelled.
-  static awaitable<void> close(std::shared_ptr<http_endpoint> self) {
-    self->closed_ = true;
-    self->work_->cancel();
-    std::vector<std::shared_ptr<http_session>> open_sessions;
-    for (const auto& [id, client_session] : self->sessions_) open_sessions.push_back(client_session);
-    for (const auto& [key, client_session] : self->shared_) open_sessions.push_back(client_session);
-    self->sessions_.clear();
-    self->shared_.clear();
-    const auto closing = std::make_shared<tasks>(self->core_->executor());
-    for (const auto& client_session : open_sessions) closing->spawn(end(client_session));
-    co_await tasks::join(closing);
-    co_await tasks::join(self->closing_);
-    try {
-      co_await tasks::join(self->work_);
-    } catch (const std::exception&) {  // a failed sweep does not matter at the end
-    }
-  }
+  static awaitable<void> close(std::shared_ptr<http_endpoint> self) { return http_sessions::close(self->sessions_); }
 
  private:
-  static http_reply refusal(int status, int code, std::string_view why) {
-    http_reply response(status);
-    response.content("application/json", rpc_error("null", code, why));
-    return response;
-  }
-  static http_reply json(int status, std::string_view text) {
-    http_reply response(status);
-    response.content("application/json", text);
-    return response;
-  }
-  static constexpr std::size_t max_copied = std::size_t{64} * 1024;
-  /// Replies with JSON. A long text is written in pieces, so that it is not copied as a whole.
-  static awaitable<void> reply_json(http_call& call, int status, std::shared_ptr<const unread_text> text) {
-    if (text->size() <= max_copied) {
-      co_await call.reply(json(status, text->view()));
-      co_return;
-    }
-    http_reply head(status);
-    head.field("Content-Type", "application/json");
-    co_await call.begin(std::move(head), text->size());
-    co_await write_long(call, text);
-    co_await call.end();
-  }
-  static awaitable<void> write_long(http_call& call, std::shared_ptr<const unread_text> text) {
-    for (std::string_view rest = text->view(); !rest.empty(); rest.remove_prefix(std::min(rest.size(), max_copied))) {
-      co_await call.write(rest.substr(0, max_copied));
-      text->took_part();
-    }
-  }
-
-  static awaitable<void> end(std::shared_ptr<http_session> client_session) {
-    if (client_session->side) client_session->side->finish(std::nullopt);
-    co_await session::close(client_session->inside);
-  }
-  /// Ends a session in the background. Failures are passed to the server's `on_error`.
-  static awaitable<void> end_beside(std::shared_ptr<http_endpoint> self, std::shared_ptr<http_session> client_session) {
-    std::exception_ptr failure;
-    try {
-      co_await end(client_session);
-    } catch (const std::exception&) {
-      failure = std::current_exception();
-    }
-    if (failure) self->core_->report("the end of a session", failure);
-  }
-  void drop(const std::shared_ptr<http_session>& client_session) {
-    closing_->spawn(end_beside(shared_from_this(), client_session));
-  }
-
-  void end_idle(std::chrono::steady_clock::time_point since) {
-    for (auto at = sessions_.begin(); at != sessions_.end();) {
-      if (at->second->is_idle(since)) {
-        drop(at->second);
-        at = sessions_.erase(at);
-      } else {
-        ++at;
-      }
-    }
-    for (auto at = shared_.begin(); at != shared_.end();) {
-      if (at->second->is_idle(since)) {
-        drop(at->second);
-        at = shared_.erase(at);
-      } else {
-        ++at;
-      }
-    }
-  }
-
   std::shared_ptr<http_session> find(const http_call& call, std::size_t owner) const {
-    const auto found = sessions_.find(std::string(trimmed(call.field("Mcp-Session-Id").value_or(""))));
-    if (found == sessions_.end() || found->second->owner != owner) return nullptr;
-    found->second->used = std::chrono::steady_clock::now();
-    return found->second;
+    return sessions_->find(std::string(trimmed(call.field("Mcp-Session-Id").value_or(""))), owner);
   }
   static http_reply no_such_session() { return refusal(404, no_session, "Session not found"); }
 
@@ -257,7 +153,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     if (!input.faults.empty() && !input.is_batch) {
       const auto& [fault, id] = input.faults.front();
-      co_await call.reply(json(400, rpc_error(boost::json::serialize(id), fault.code(), fault.message())));
+      co_await call.reply(json_reply(400, rpc_error(boost::json::serialize(id), fault.code(), fault.message())));
     } else if (modern) {
       co_await post_modern(self, call, owner, std::move(input.messages.front()), version);
     } else {
@@ -266,25 +162,6 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
   }
 
   // ---- requests of the modern era: version 2026-07-28, without sessions ----
-  static std::string principal(std::size_t owner) { return "token " + std::to_string(owner); }
-
-  /// Returns or makes the session of a token and a place name (see `place_field`; may be empty); null at the limit.
-  std::shared_ptr<http_session> shared(std::size_t owner, const std::string& name) {
-    const auto found = shared_.find({owner, name});
-    std::shared_ptr<http_session> client_session;
-    if (found != shared_.end()) {
-      client_session = found->second;
-    } else {
-      if (closed_ || (!name.empty() && !has_place_for(owner))) return nullptr;
-      std::string who = principal(owner);
-      if (!name.empty()) who += " place " + name;
-      client_session = std::make_shared<http_session>(session::make(core_, std::move(who)), name, owner);
-      shared_.emplace(std::pair(owner, name), client_session);
-    }
-    client_session->used = std::chrono::steady_clock::now();
-    return client_session;
-  }
-
   /// Returns an error message if the field with the place name is invalid; otherwise an empty text.
   static std::string place_complaint(const http_call& call) {
     const std::size_t count = call.head().fields.count(place_field);
@@ -332,7 +209,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_return;
     }
     const std::shared_ptr<http_session> client_session =
-        self->shared(owner, std::string(call.field(place_field).value_or("")));
+        self->sessions_->shared(owner, std::string(call.field(place_field).value_or("")));
     if (!client_session) {
       co_await call.reply(refusal(503, refused_by_transport,
                                   "too many places and sessions; use one that is there, or try again later"));
@@ -340,7 +217,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     }
     if (const std::optional<std::string> wrong =
             self->modern_complaint(*client_session->inside, message, call, version)) {
-      co_await call.reply(json(400, *wrong));
+      co_await call.reply(json_reply(400, *wrong));
       co_return;
     }
     const auto stream =
@@ -408,42 +285,19 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await answer_with(call, stream, true, client_session->inside->version, false, as_json);
   }
 
-  /// Returns true if a token may have one more session. Each token has its own share of the limit.
-  bool has_place_for(std::size_t owner) const {
-    const std::size_t limit = core_->options().sessions();
-    const std::size_t tokens = std::max<std::size_t>(core_->options().tokens().size(), 1);
-    std::size_t total = sessions_.size();
-    std::size_t mine = 0;
-    for (const auto& [id, client_session] : sessions_)
-      if (client_session->owner == owner) ++mine;
-    for (const auto& [key, client_session] : shared_) {
-      if (key.second.empty()) continue;
-      ++total;
-      if (client_session->owner == owner) ++mine;
-    }
-    return total < limit && mine < std::max<std::size_t>(limit / tokens, 1);
-  }
-
   static awaitable<void> initialize(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner,
                                     rpc_message message) {
-    if (self->closed_ || !self->has_place_for(owner)) {
+    const std::shared_ptr<http_session> client_session = self->sessions_->add(owner);
+    if (!client_session) {
       co_await call.reply(refusal(503, refused_by_transport, "too many sessions; end one, or try again later"));
       co_return;
     }
-    const std::string id = http_session::new_id();
-    const auto client_session =
-        std::make_shared<http_session>(session::make(self->core_, principal(owner) + " session " + id), id, owner);
-    client_session->side = std::make_shared<event_stream>(self->core_->executor(), client_session->inside->unread,
-                                                          http_session::new_id().substr(0, 16), true);
-    client_session->inside->side = client_session->side;
-    self->sessions_[client_session->id] = client_session;
     const std::shared_ptr<event_stream> stream = client_session->open_stream();
     client_session->inside->receive(std::move(message), stream);
     while (!stream->is_done()) co_await stream->change();
-    http_reply answered = json(200, stream->last()->view());
+    http_reply answered = json_reply(200, stream->last()->view());
     if (client_session->inside->version.empty()) {
-      self->sessions_.erase(client_session->id);
-      self->drop(client_session);
+      self->sessions_->remove(client_session);
     } else {
       answered.field("Mcp-Session-Id", client_session->id);
     }
@@ -483,66 +337,6 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     co_await reply_json(call, 200, whole);
   }
 
-  /// Sends the answer to one request: as JSON if `as_json` is true and no other message comes first, else as events.
-  /// \param resumes       true if events have ids, so that the client may reconnect to get missed events.
-  /// \param has_statuses  true if a refused request gets the HTTP status 400 or 404.
-  static awaitable<void> answer_with(http_call& call, std::shared_ptr<event_stream> stream, bool resumes,
-                                     std::string version, bool has_statuses, bool as_json) {
-    constexpr std::chrono::seconds patience{2};
-    const attached mine(stream);
-    const auto until = std::chrono::steady_clock::now() + patience;
-    std::uint64_t seen = 0;
-    std::uint64_t peeked = 0;
-    while (as_json && !stream->is_done() && stream->next(peeked) == nullptr && !stream->is_to_leave(mine.reader()) &&
-           std::chrono::steady_clock::now() < until)
-      co_await stream->change(until);
-    if (as_json && stream->is_one_answer() && stream->has_answer()) {
-      int status = 200;
-      if (has_statuses && stream->kind() == reply_kind::refused) status = 400;
-      if (has_statuses && stream->kind() == reply_kind::unknown_method) status = 404;
-      co_await reply_json(call, status, stream->last());
-      stream->delivered(1);
-      co_return;
-    }
-    std::string first;
-    if (resumes && version >= "2025-11-25") first = "id: " + stream->id() + "_0\nretry: 1000\ndata: \n\n";
-    co_await write_events(call, stream, mine.reader(), seen, resumes, std::move(first));
-  }
-
-  static awaitable<void> write_events(http_call& call, std::shared_ptr<event_stream> stream, std::uint64_t reader,
-                                      std::uint64_t seen, bool has_ids, std::string first) {
-    constexpr std::chrono::seconds keep_alive{15};
-    http_reply head(200);
-    head.field("Content-Type", "text/event-stream");
-    head.field("Cache-Control", "no-cache, no-transform").field("X-Accel-Buffering", "no");
-    co_await call.begin(std::move(head));
-    if (!first.empty()) co_await call.write(std::string_view(first));
-    while (!stream->is_to_leave(reader)) {
-      const std::shared_ptr<const unread_text> text = stream->next(seen);
-      if (text) {
-        std::string piece = "event: message\n";
-        if (has_ids) piece += "id: " + stream->id() + "_" + std::to_string(seen) + "\n";
-        piece += "data: ";
-        if (text->size() <= max_copied) {
-          piece += text->view();
-        } else {
-          co_await call.write(std::string_view(piece));
-          co_await write_long(call, text);
-          piece.clear();
-        }
-        piece += "\n\n";
-        co_await call.write(std::string_view(piece));
-        stream->delivered(seen);
-        continue;
-      }
-      if (stream->is_over(seen)) break;
-      const auto due = std::chrono::steady_clock::now() + keep_alive;
-      co_await stream->change(due);
-      if (std::chrono::steady_clock::now() >= due) co_await call.write(std::string_view(":\n\n"));
-    }
-    co_await call.end();
-  }
-
   // ---- the methods GET and DELETE ----
   static awaitable<void> get(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
     const std::shared_ptr<http_session> client_session = self->find(call, owner);
@@ -572,7 +366,7 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
     std::string first;
     if (client_session->inside->version >= "2025-11-25")
       first = "id: " + stream->id() + "_" + std::to_string(seen) + "\nretry: 1000\ndata: \n\n";
-    co_await write_events(call, stream, mine.reader(), seen, true, std::move(first));
+    co_await write_events(call, stream, mine.writer(), seen, true, std::move(first));
   }
 
   static awaitable<void> remove(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
@@ -581,20 +375,14 @@ class http_endpoint : public std::enable_shared_from_this<http_endpoint> {
       co_await call.reply(no_such_session());
       co_return;
     }
-    self->sessions_.erase(client_session->id);
-    self->drop(client_session);
+    self->sessions_->remove(client_session);
     co_await call.reply(http_reply(200));
   }
 
   std::shared_ptr<server_core> core_;
   cofferdam::detail::request_memory<std::size_t> memory_;
-  std::shared_ptr<tasks> work_;
-  std::shared_ptr<tasks> closing_;
-  std::map<std::string, std::shared_ptr<http_session>> sessions_;
-  std::map<std::pair<std::size_t, std::string>, std::shared_ptr<http_session>>
-      shared_;  // the key is a token's index and a place name
+  std::shared_ptr<http_sessions> sessions_;
   bool checks_hosts_ = true;
-  bool closed_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -125,15 +125,15 @@ class in_use {
 /// detaches in the destructor.
 class attached {
  public:
-  explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), reader_(of_->attach()) {}
+  explicit attached(std::shared_ptr<event_stream> of) : of_(std::move(of)), writer_(of_->attach()) {}
   attached(const attached&) = delete;
   attached& operator=(const attached&) = delete;
-  ~attached() { of_->detach(reader_); }
-  std::uint64_t reader() const noexcept { return reader_; }
+  ~attached() { of_->detach(writer_); }
+  std::uint64_t writer() const noexcept { return writer_; }
 
  private:
   std::shared_ptr<event_stream> of_;
-  std::uint64_t reader_;
+  std::uint64_t writer_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

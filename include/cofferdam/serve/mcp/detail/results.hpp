@@ -50,26 +50,27 @@ inline boost::json::object tool_result(const answer& tool_answer, std::string_vi
 
 /// Returns one page of a list.
 /// \param params    the parameters of the request; they may contain a cursor.
+/// \param name      the name of the list in the result. A cursor is valid only for the list of this name.
 /// \param items     the whole list.
 /// \param size      the maximum number of items in a page.
 /// \param revision  a number that changes with the list, so that older cursors become invalid.
 /// \throws failure  for an invalid cursor.
 inline boost::json::object page_of(const boost::json::object& params, const char* name, boost::json::array items,
                                    std::size_t size, std::uint64_t revision) {
+  // The text of a cursor is the index of the next item, followed by this text.
+  const std::string list_version = ":" + std::to_string(revision) + ":" + name;
   std::size_t from = 0;
   if (const boost::json::value* const given = params.if_contains("cursor"); given != nullptr && !given->is_null()) {
     const failure wrong(invalid_params, "Invalid cursor");
     if (!given->is_string()) throw wrong;
     const std::optional<bytes> raw =
         cofferdam::detail::base64_decode(view_of(given->get_string()), cofferdam::detail::base64_alphabet::url);
-    if (!raw) throw wrong;
-    const std::string_view text = as_text(*raw);
-    const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos || colon == 0 || text.size() > 40) throw wrong;
-    for (const char c : text)
-      if (c != ':' && (c < '0' || c > '9')) throw wrong;
-    if (text.substr(colon + 1) != std::to_string(revision) || colon > 9) throw wrong;
-    from = std::stoul(std::string(text.substr(0, colon)));
+    if (!raw || !as_text(*raw).ends_with(list_version)) throw wrong;
+    const std::string_view index = as_text(*raw).substr(0, raw->size() - list_version.size());
+    if (index.empty() || index.size() > 9) throw wrong;
+    for (const char c : index)
+      if (c < '0' || c > '9') throw wrong;
+    from = std::stoul(std::string(index));
     if (from == 0 || from >= items.size()) throw wrong;
   }
   boost::json::object result;
@@ -82,8 +83,8 @@ inline boost::json::object page_of(const boost::json::object& params, const char
                           items.begin() + static_cast<std::ptrdiff_t>(end));
   result[name] = std::move(part);
   if (end < items.size())
-    result["nextCursor"] = cofferdam::detail::base64_encode(
-        as_bytes(std::to_string(end) + ":" + std::to_string(revision)), cofferdam::detail::base64_alphabet::url);
+    result["nextCursor"] = cofferdam::detail::base64_encode(as_bytes(std::to_string(end) + list_version),
+                                                            cofferdam::detail::base64_alphabet::url);
   return result;
 }
 

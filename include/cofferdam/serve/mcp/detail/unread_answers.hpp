@@ -19,14 +19,14 @@ class unread_answers {
  public:
   /// The limit in bytes at which a new request has to wait until its client has read earlier answers. If the client
   /// does not read, the request is refused.
-  static constexpr std::size_t most = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{64} * 1024 * 1024;
   /// The limit in bytes for the answers to requests that have already begun, or that need no waiting.
-  static constexpr std::size_t max_begun = 2 * most;
+  static constexpr std::size_t max_begun = 2 * max_bytes;
   static constexpr const char* complaint =
       "too many unread answers: more than 64 MiB wait to be read; read those, then ask again";
 
   std::size_t size() const noexcept { return size_; }
-  bool is_full() const noexcept { return size_ >= most; }
+  bool is_full() const noexcept { return size_ >= max_bytes; }
   /// Returns true if an answer of this size may be stored for a request that has already begun. A single answer may
   /// have any size.
   bool has_room(std::size_t answer) const noexcept { return size_ == 0 || size_ + answer <= max_begun; }
