@@ -191,8 +191,8 @@ TEST(JailSoak, PR_10_hostile_runs_in_jails_leave_the_machine_as_it_was) {
     std::filesystem::remove(report);
   }
 
-  // At its first jail, a program removes what killed programs of its user left, if that is at least a minute old. So the
-  // test makes it older; this program has not opened a jail yet, only its copies have.
+  // At its first jail, a program removes the folders that killed programs of its user left, if they are at least a
+  // minute old. The test makes them older. This program has not opened a jail yet; only its copies have.
   const timespec old[2] = {{::time(nullptr) - 600, 0}, {::time(nullptr) - 600, 0}};
   for (const auto& each : std::filesystem::directory_iterator(base.path()))
     ::utimensat(AT_FDCWD, each.path().c_str(), old, 0);
