@@ -212,7 +212,7 @@ TEST(SendFile, a_request_whose_file_is_too_short_fails_and_takes_its_connection_
   for (const bool with_tls : {false, true}) {
     const std::string said = talk(http_body::of_file(file_range(file.fd.get(), 0, 100'001)), with_tls);
     EXPECT_NE(said.find("error: "), std::string::npos) << said.substr(0, 100);
-    EXPECT_NE(said.find("become shorter"), std::string::npos) << said.substr(0, 200);
+    EXPECT_NE(said.find("became shorter"), std::string::npos) << said.substr(0, 200);
     EXPECT_TRUE(said.ends_with(" next")) << said.substr(0, 200);
   }
 }
