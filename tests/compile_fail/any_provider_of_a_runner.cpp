@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A recipe for a runner of code converted to a provider of environments: the message has the right type.
-// expect: cofferdam: this is a recipe for a runner of code.*any_runner_provider
+// expect: cofferdam: this is a provider of code runners.*any_runner_provider
 // within: 12
 
 #include <cofferdam/backends/local.hpp>

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // An environment that is open already, where its recipe is expected: the message has the right use.
-// expect: cofferdam: this environment is open already.*call the members
+// expect: cofferdam: this environment is already open.*call the members
 // within: 12
 
 #include <cofferdam/core/with.hpp>

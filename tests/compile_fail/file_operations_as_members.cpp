@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // An environment with file operations of its own offers them by files(); as members they would never be called.
-// expect: members of the environment are never called
+// expect: are never called on an environment
 
 #include <cofferdam/core/with.hpp>
 

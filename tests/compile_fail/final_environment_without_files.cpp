@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // An environment with four members gets files() from a class derived from it, which one that is final cannot have.
-// expect: write file_system files\(\), or remove final
+// expect: define file_system files\(\), or remove final
 
 #include <cofferdam/core/with.hpp>
 

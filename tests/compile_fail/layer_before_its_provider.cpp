@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A layer to the left of what it should wrap: the message has the right order.
-// expect: the provider comes first
+// expect: write the provider first
 
 #include <cofferdam/middleware/timeout.hpp>
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A recipe without attach() cannot wrap, and the message names what it lacks.
-// expect: cofferdam: this recipe has no attach\(\) for an environment
+// expect: cofferdam: the right side has no attach\(\) for an environment
 // within: 12
 
 #include <cofferdam/middleware/timeout.hpp>

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A runner to the left of the provider that it runs in: the message has the right order.
-// expect: cofferdam: the provider comes first, and the runner of code behind it: local\(\) \| python\(\)
+// expect: cofferdam: write the provider first and the code runner after it: local\(\) \| python\(\)
 // within: 12
 
 #include <cofferdam/backends/local.hpp>

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A body for a runner whose return value cannot be awaited.
-// expect: cofferdam: .*takes a reference to the environment or runner and names its return type
+// expect: cofferdam: .*takes the environment or runner by reference and declares its return type
 
 #include <cofferdam/core/with.hpp>
 
