@@ -29,7 +29,9 @@ COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> place, c
               }) {}
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next() {
-  if (!place_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
+  if (!place_)
+    throw error(exec_errc::invalid_argument,
+                "e2b: folder_watch: not open (default-constructed or moved from); call watch() first");
   return place_->home().run([place = place_, stream = stream_] { return next_of(place, stream); });
 }
 
