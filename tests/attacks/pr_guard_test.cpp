@@ -633,7 +633,7 @@ TEST(Attack, EN_01_a_guest_reads_no_environment_and_no_memory_and_takes_no_socke
         std::string loot = loot_of(base, level, filter);
         if (::geteuid() == 0) {  // as root it depends on the kernel, as the report shows
           if (loot.starts_with("environment ")) loot.erase(0, 12);
-          found.expect("loot", loot, "(Landlock: the environment may be readable, as commands are root's)");
+          found.expect("loot", loot, "(Landlock: the environment may be readable, because commands run as root)");
         } else {
           found.expect("loot", loot, "(Landlock: not readable)");
         }
