@@ -22,7 +22,7 @@ class announce_layer : public layer<announce_layer<Inner>, Inner> {
   std::optional<command_result> admit(command& c) {
     std::cout << "$ " << c.line() << "\n";
     if (c.line().starts_with("sudo "))
-      return command_result::refused(error_kind::command_not_allowed, "There is no sudo.", "Run it without sudo.");
+      return command_result::refused(error_kind::command_not_allowed, "sudo is not allowed.", "Run it without sudo.");
     return std::nullopt;
   }
 };

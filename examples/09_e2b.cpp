@@ -20,5 +20,5 @@ awaitable<void> look_around() {
 
 int main() {
   if (std::getenv("E2B_API_KEY") != nullptr) return cofferdam::run(look_around());
-  std::cout << "no machine: set E2B_API_KEY to a key from https://e2b.dev\n";
+  std::cout << "no sandbox: set E2B_API_KEY to a key from https://e2b.dev\n";
 }

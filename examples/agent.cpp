@@ -23,13 +23,14 @@ using namespace cofferdam;
 constexpr std::string_view usage =
     "agent [options] TASK\n"
     "  --input FILE       a file, directory or pattern to work on; may be given several times\n"
-    "  --output DIR       where finished files go (agent-output); those of unfinished work go to DIR/unfinished\n"
-    "  --provider NAME    jail, docker[:IMAGE], e2b[:TEMPLATE], or local: no wall, your own user's rights! (jail)\n"
-    "  --base-url URL     any OpenAI-compatible server (OPENAI_BASE_URL, or OpenAI itself)\n"
-    "  --model NAME       (gpt-5-mini)\n"
-    "  --max-turns N      (30)\n"
-    "  --help             this text\n"
-    "The key is taken from OPENAI_API_KEY.\n";
+    "  --output DIR       folder for finished files (default: agent-output); unfinished work goes to DIR/unfinished\n"
+    "  --provider NAME    jail (default), docker[:IMAGE], e2b[:TEMPLATE], or local, which does not isolate: it runs as "
+    "you\n"
+    "  --base-url URL     an OpenAI-compatible server (default: OPENAI_BASE_URL, or OpenAI itself)\n"
+    "  --model NAME       the model (default: gpt-5-mini)\n"
+    "  --max-turns N      the maximum number of turns (default: 30)\n"
+    "  --help             prints this text\n"
+    "The API key is read from the environment variable OPENAI_API_KEY.\n";
 
 struct settings {
   std::string task;
@@ -113,9 +114,9 @@ settings parse(const std::vector<std::string>& words) {
       const std::string number = value();
       const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), parsed.max_turns);
       if (problem != std::errc() || end != number.data() + number.size())
-        throw error(exec_errc::invalid_argument, "--max-turns takes a number, not \"" + one_line(number) + "\"");
+        throw error(exec_errc::invalid_argument, "--max-turns needs a number, not \"" + one_line(number) + "\"");
     } else if (word.starts_with("--")) {
-      throw error(exec_errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
+      throw error(exec_errc::invalid_argument, "unknown option \"" + one_line(word) + "\"; see --help");
     } else {
       parsed.task += (parsed.task.empty() ? "" : " ") + word;
     }

@@ -61,70 +61,75 @@
 using namespace cofferdam;
 
 constexpr std::string_view manual =
-    R"(cofferdam-mcp: runs commands and Python for any MCP host, behind the walls of the provider that you choose.
+    R"(cofferdam-mcp: runs commands and Python for any MCP host, isolated by the provider that you choose.
 
-    cofferdam-mcp [options]           serves the host that has started it, over standard input and output
-    cofferdam-mcp --http HOST:PORT    serves streamable HTTP at http://HOST:PORT/mcp, to whoever has the token
-    cofferdam-mcp doctor [options]    tells what this machine can enforce
-    cofferdam-mcp --help              this text
+  cofferdam-mcp [options]           serves the host that started it, over standard input and output
+  cofferdam-mcp --http HOST:PORT    serves streamable HTTP at http://HOST:PORT/mcp, to clients with a token
+  cofferdam-mcp doctor [options]    prints which isolation this machine can enforce
+  cofferdam-mcp --help              prints this text
 
-A host's configuration: {"mcpServers": {"cofferdam": {"command": "cofferdam-mcp"}}}
+Configuration of a host: {"mcpServers": {"cofferdam": {"command": "cofferdam-mcp"}}}
 
-WHERE THINGS RUN
-  --provider NAME     jail     walls of this machine's kernel: no network, a read-only system, nothing of yours but
+WHERE COMMANDS RUN
+  --provider NAME     jail     isolated by this machine's kernel: no network, a read-only system, no files of yours but
                                DIR; needs bubblewrap (the default)
-                      local    folders of this machine, as your own user: no wall
+                      local    folders of this machine, as your own user: no isolation
                       docker[:IMAGE]  a container for each environment: no network, a gigabyte of memory, read-only
                                image (python:3.12-slim)
-                      e2b[:TEMPLATE]  a cloud sandbox for each environment; the key is taken from E2B_API_KEY
+                      e2b[:TEMPLATE]  a cloud sandbox for each environment; the key is read from E2B_API_KEY
                       pyodide  Python in WebAssembly, by Deno; no commands and no files
-  --input DIR         upload_file copies from this directory into the environment; --output DIR: download_file copies to
-                      this one. What is in neither is out of reach. Not for pyodide
-  --workspace DIR     works in this directory instead of a new one, and leaves it there. All clients share it. jail,
-                      local, docker (where the daemon is on this machine), pyodide
-  --memory SIZE       jail: the memory of each process; docker: of each container; pyodide: the WebAssembly memory of
-                      each Python interpreter (its process may use 320m more): 512m, 2g
-  --network NAME      jail: none (the default), or host: the network of this machine, its own services included;
-                      docker: none (the default), bridge, or a network of yours; e2b: none, or on (the default);
-                      pyodide: a host that code may reach, perhaps with a port; may be given several times
+  --input DIR         the directory from which upload_file copies into the environment. Not for pyodide
+  --output DIR        the directory to which download_file copies. Files outside of both directories are out of reach.
+                      Not for pyodide
+  --workspace DIR     uses this directory as the workspace instead of a new one, and keeps it. All clients share it. For
+                      jail, local, docker (if the daemon is on this machine) and pyodide
+  --memory SIZE       jail: the memory of all processes (of each, if control groups cannot be used); docker: of each
+                      container; pyodide: the WebAssembly memory of each Python interpreter (its process may use 320m
+                      more). Examples: 512m, 2g
+  --network NAME      jail: none (the default), or host, the network of this machine with its own services; docker: none
+                      (the default), bridge, or the name of a network; e2b: none, or on (the default); pyodide: a host
+                      that code may reach, with or without a port; may be given several times
 
 WHAT MAY RUN
   --allow PATTERN     only commands that this regular expression matches as a whole, run without a shell; may be given
-                      several times. There is no run_python then, unless --python says so and a pattern, such as
-                      python3 (.|\n)*, lets it start: that is to allow everything.
-  --python[=PROGRAM]  run_python by this interpreter (python3, on as it is); --no-python: without it
-  --guards LIST       looks at Python before it runs: syntax, patterns, imports:NAME:NAME..., separated by commas. Advice
-                      to the model, not a wall.
-  --timeout SECONDS   of commands and Python that ask for no other (120); none may ask for more than an hour, or this
+                      several times. This switches run_python off. To keep it, add --python and a pattern that lets
+                      Python start, such as python3 (.|\n)*; such a pattern allows everything.
+  --python[=PROGRAM]  offers run_python with this interpreter (python3; on by default); --no-python: switches it off
+  --guards LIST       checks Python code before it runs: syntax, patterns, imports:NAME:NAME..., separated by commas.
+                      Guards advise the model; they do not isolate.
+  --timeout SECONDS   the time limit of commands and Python code that request no other (120). The maximum request is an
+                      hour, or SECONDS if that is more
 
 WHO IS SERVED
-  --http HOST:PORT    an address of this machine, [::1]:PORT for IPv6; port 0: any
-  --token-file FILE   a token a line (16 characters or more), or COFFERDAM_MCP_TOKEN: clients send Authorization: Bearer TOKEN.
-                      Clients of different tokens never meet. Without either a token is made, for this run, and printed.
-  --no-token          serves everybody who reaches it: every user of this machine, and every program one of them runs, can
-                      then do what you can do with --provider. On 127.0.0.1 and ::1 only.
+  --http HOST:PORT    an address of this machine, [::1]:PORT for IPv6; port 0: any free port
+  --token-file FILE   one token per line (at least 16 characters), or set COFFERDAM_MCP_TOKEN. Clients send
+                      Authorization: Bearer TOKEN. Clients with different tokens are kept apart. If neither is set, a
+                      token for this run is generated and printed.
+  --no-token          serves every client that can connect: every user of this machine, and every program of theirs, can
+                      then do what you can do with --provider. Only on 127.0.0.1 and ::1.
   --host NAME         another name that requests may have in their Host field; may be given several times
   --origin URL        a web page that may send requests; may be given several times
 
-  --config FILE       JSON with the same names: {"provider": "docker", "allow": ["git .*"], "timeout": 60}. What the command
-                      line says too, holds; lists are joined.
+  --config FILE       JSON with the same names: {"provider": "docker", "allow": ["git .*"], "timeout": 60}. The command
+                      line overrides the file; lists are joined.
 
-A client over stdio has an environment of its own, and so has each HTTP session of protocol versions up to 2025-11-25.
-HTTP clients of 2026-07-28 have no sessions: those of one token share one environment, unless they send the header
-Cofferdam-Place: NAME (1 to 64 of A-Z a-z 0-9 . _ -). Each name of a token has an environment of its own. A name only
-separates work; whoever has the token can use every name. Give clients that do not trust each other different tokens.
+Each client over stdio has its own environment, and so has each HTTP session of protocol versions up to 2025-11-25.
+HTTP clients of 2026-07-28 have no sessions: all clients with the same token share one environment, unless they send the
+header Cofferdam-Place: NAME (1 to 64 of A-Z a-z 0-9 . _ -). Each name of a token has its own environment. A name only
+separates work; every client with the token can use every name. Give clients that do not trust each other different
+tokens.
 
 The tools: code_exec, start_command, read_output, signal_command, list_commands, read_file, write_file, list_files,
 view_image, download_file, upload_file (with --input), run_python, create_python_context, close_python_context. An
-environment is made when a tool first needs it. It is removed when its client over stdio goes or its session ends; over
-HTTP also when nobody has used it for 30 minutes, with a name or without.
+environment is created when a tool first needs it. It is removed when its client over stdio disconnects or its session
+ends; over HTTP also after 30 minutes without use, with or without a name.
 
-The program is undumpable (PR_SET_DUMPABLE 0): other programs of your user, commands over local among them, cannot read its
-memory and its keys, or make it the first that the kernel ends when memory is short. It leaves no core dump, and you can
-attach a debugger to it only as root.
+The program is undumpable (PR_SET_DUMPABLE 0): other programs of your user, including commands of the provider local,
+cannot read its memory and its keys, and cannot make it the kernel's first choice when memory is short. It leaves no
+core dump, and only root can attach a debugger to it.
 
-SIGTERM and ^C end everything, and then the program, within 10 seconds; its status is 1 if something could not be ended, and
-what that is stands on standard error. A second signal ends the program at once.
+SIGTERM and ^C close all environments, and end the program within 10 seconds. If something could not be closed, the exit
+status is 1 and the details are on standard error. A second signal ends the program at once.
 )";
 
 struct settings {
@@ -166,7 +171,7 @@ std::uint64_t parse_size(const std::string& text) {
   if (unit == "m" || unit == "M") shift = 20;
   if (unit == "g" || unit == "G") shift = 30;
   if (end == 0 || text.front() == '-' || shift == 64 || number > (std::uint64_t{1} << (62 - shift)))
-    refuse("\"" + one_line(text) + "\" is no size such as 512m or 2g");
+    refuse("\"" + one_line(text) + "\" is not a size such as 512m or 2g");
   return number << shift;
 }
 
@@ -217,7 +222,7 @@ void apply(settings& into, const std::string& name, const std::string& value) {
     char* end = nullptr;
     into.timeout = std::strtol(value.c_str(), &end, 10);
     if (value.empty() || *end != '\0' || *into.timeout < 1 || *into.timeout > 7 * 24 * 3600)
-      refuse("--timeout is a number of seconds, from one to those of a week");
+      refuse("--timeout must be a number of seconds from 1 to 604800 (a week)");
   } else if (name == "http") {
     into.http = value;
   } else if (name == "token-file") {
@@ -227,14 +232,14 @@ void apply(settings& into, const std::string& name, const std::string& value) {
   } else if (name == "origin") {
     into.origins.push_back(value);
   } else {
-    refuse("there is no option \"" + one_line(name) + "\" in a configuration");
+    refuse("unknown option \"" + one_line(name) + "\" in the configuration");
   }
 }
 
 std::string text_of(const boost::json::value& value, const std::string& name) {
   if (value.is_string()) return std::string(value.get_string());
   if (value.is_int64()) return std::to_string(value.get_int64());
-  refuse("\"" + one_line(name) + "\" in the configuration is neither text nor a number");
+  refuse("\"" + one_line(name) + "\" in the configuration must be text or a number");
 }
 
 void read_config(settings& into, const std::string& path) {
@@ -243,7 +248,7 @@ void read_config(settings& into, const std::string& path) {
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   boost::system::error_code broken;
   const boost::json::value document = boost::json::parse(text, broken);
-  if (broken || !document.is_object()) refuse("the configuration \"" + one_line(path) + "\" is no JSON object");
+  if (broken || !document.is_object()) refuse("the configuration \"" + one_line(path) + "\" is not a JSON object");
   for (const auto& each : document.get_object()) {
     const std::string name(each.key());
     if (name == "python" && each.value().is_bool()) {
@@ -288,11 +293,11 @@ settings parse(const std::vector<std::string>& words) {
     } else if (word == "--stdio") {
       parsed.http.clear();
     } else if (!word.starts_with("--")) {
-      refuse("\"" + one_line(word) + "\" is no option");
+      refuse("\"" + one_line(word) + "\" is not an option");
     } else {
       const std::size_t equals = word.find('=');
       const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
-      if (!takes_value(name)) refuse("there is no option \"--" + one_line(name) + "\"");
+      if (!takes_value(name)) refuse("unknown option \"--" + one_line(name) + "\"");
       std::string value;
       if (equals != std::string::npos) {
         value = word.substr(equals + 1);
@@ -319,7 +324,7 @@ any_provider make_provider(const settings& chosen) {
   }
   if (name == "local") {
     if (chosen.memory || !chosen.network.empty())
-      refuse("local has no --memory and no --network: it is no wall; jail and docker are");
+      refuse("local supports neither --memory nor --network, because it does not isolate; use jail or docker");
     // `local` warns that it does not isolate. The manual has already warned the user of --provider.
     if (chosen.workspace.empty()) return any_provider(local().without_warning());
     return any_provider(local().without_warning().workspace(chosen.workspace));
@@ -334,14 +339,14 @@ any_provider make_provider(const settings& chosen) {
     return any_provider(docker::from_image(image).options(std::move(options)));
   }
   if (name == "e2b") {
-    if (chosen.memory || !chosen.workspace.empty()) refuse("e2b has no --memory and no --workspace");
+    if (chosen.memory || !chosen.workspace.empty()) refuse("e2b supports neither --memory nor --workspace");
     const std::string network = chosen.network.empty() ? "on" : chosen.network.back();
-    if (network != "none" && network != "on") refuse("e2b: --network is none or on");
+    if (network != "none" && network != "on") refuse("e2b: --network must be none or on");
     auto recipe = chosen.image.empty() ? e2b::from_template() : e2b::from_template(chosen.image);
     if (network == "on") return any_provider(std::move(recipe));
     return any_provider(std::move(recipe).without_internet());
   }
-  refuse("pyodide has no commands");
+  refuse("pyodide cannot run commands");
 }
 
 /// Wraps a provider of code runners in the given guards (layers that may refuse code). The first guard is outermost, so
@@ -357,16 +362,16 @@ any_runner_provider guarded(any_runner_provider recipe, const std::vector<std::s
       recipe = any_runner_provider(std::move(recipe) |
                                    allow_imports(std::vector<std::string>(parts.begin() + 1, parts.end())));
     } else {
-      refuse("\"" + one_line(*at) + "\" is no guard: syntax, patterns, imports:json:csv");
+      refuse("\"" + one_line(*at) + "\" is not a guard; use syntax, patterns or imports:NAME:NAME");
     }
   }
   return recipe;
 }
 
 any_runner_provider make_pyodide(const settings& chosen) {
-  if (!chosen.allow.empty()) refuse("pyodide has no commands to --allow");
+  if (!chosen.allow.empty()) refuse("pyodide cannot run commands, so it does not support --allow");
   if (!chosen.input.empty() || !chosen.output.empty())
-    refuse("pyodide has no --input and no --output: see --workspace");
+    refuse("pyodide supports neither --input nor --output; use --workspace");
   pyodide recipe;
   if (chosen.memory) recipe.memory_limit(*chosen.memory);
   for (const std::string& host : chosen.network)
@@ -381,7 +386,7 @@ mcp::server_options make_options(const settings& chosen) {
   const bool has_commands = chosen.provider != "pyodide";
   if (!has_commands)
     options.about_environment(
-        "Runs in WebAssembly: no subprocesses, no sockets, no packages with native code but Pyodide's own.");
+        "Runs in WebAssembly: no subprocesses, no sockets, and no packages with native code except Pyodide's own.");
   const bool has_walls = chosen.provider == "jail" || chosen.provider == "docker";
   const bool offline = (has_walls && (chosen.network.empty() || chosen.network.back() == "none")) ||
                        (chosen.provider == "e2b" && !chosen.network.empty() && chosen.network.back() == "none") ||
@@ -397,11 +402,11 @@ mcp::server_options make_options(const settings& chosen) {
   options.input_folder(chosen.input).output_folder(chosen.output);
   for (const std::string& folder : {chosen.input, chosen.output})
     if (!folder.empty() && !std::filesystem::is_directory(folder))
-      refuse("\"" + one_line(folder) + "\" is no directory");
+      refuse("\"" + one_line(folder) + "\" is not a directory");
   for (const std::string& host : chosen.hosts) options.host(host);
   for (const std::string& origin : chosen.origins) options.origin(origin);
   if (const char* const token = std::getenv("COFFERDAM_MCP_TOKEN"); token != nullptr && !chosen.http.empty()) {
-    if (*token == '\0') refuse("COFFERDAM_MCP_TOKEN is set and empty");
+    if (*token == '\0') refuse("COFFERDAM_MCP_TOKEN is set but empty");
     options.token(token);
   }
   if (!chosen.token_file.empty()) {
@@ -413,11 +418,11 @@ mcp::server_options make_options(const settings& chosen) {
       options.token(line);
       has_token = true;
     }
-    if (!has_token) refuse("the token file \"" + one_line(chosen.token_file) + "\" holds no token");
+    if (!has_token) refuse("the token file \"" + one_line(chosen.token_file) + "\" contains no token");
   }
-  if (chosen.no_token && chosen.http.empty()) refuse("--no-token is for --http HOST:PORT; stdio has no tokens");
+  if (chosen.no_token && chosen.http.empty()) refuse("--no-token needs --http HOST:PORT; stdio uses no tokens");
   if (chosen.no_token && !options.tokens().empty())
-    refuse("--no-token and a token (--token-file or COFFERDAM_MCP_TOKEN): it is one or the other");
+    refuse("--no-token cannot be combined with --token-file or COFFERDAM_MCP_TOKEN");
   if (chosen.no_token) options.without_token();
   options.on_error([](const std::string& doing, std::exception_ptr failure) {
     try {
@@ -460,7 +465,7 @@ std::string without_end(std::string text) {
 
 awaitable<void> look_into(any_environment& environment) {
   const command_result nothing = co_await environment.run_command(shell("true"));
-  if (!nothing.ok()) throw std::runtime_error("a command that does nothing failed: " + nothing.reason());
+  if (!nothing.ok()) throw std::runtime_error("the test command 'true' failed: " + nothing.reason());
   for (std::size_t i = 0; i < isolation_report::count; ++i) {
     const auto which = static_cast<isolation_kind>(i);
     std::cout << "    " << to_string(which) << ": " << nothing.isolation().of(which) << "\n";
@@ -507,7 +512,8 @@ awaitable<bool> examine_all(settings chosen) {
   const char* const key = std::getenv("E2B_API_KEY");
   const bool has_key = key != nullptr && *key != '\0';
   std::cout << "e2b\n    "
-            << (has_key ? "there is a key; not tried, since sandboxes cost money" : "E2B_API_KEY is not set") << "\n";
+            << (has_key ? "E2B_API_KEY is set; not tested, because sandboxes cost money" : "E2B_API_KEY is not set")
+            << "\n";
   co_return chosen.provider == "e2b" ? has_key : works;
 }
 
@@ -524,17 +530,21 @@ listener listen(const asio::any_io_executor& executor, const std::string& where,
   char* end = nullptr;
   const std::string port = colon == std::string::npos ? "" : where.substr(colon + 1);
   const unsigned long number = std::strtoul(port.c_str(), &end, 10);
-  if (port.empty() || *end != '\0' || number > 65535) refuse("--http is HOST:PORT, such as 127.0.0.1:8080");
+  if (port.empty() || *end != '\0' || number > 65535) refuse("--http needs HOST:PORT, such as 127.0.0.1:8080");
   listener listening = tcp_listener(executor, address, static_cast<std::uint16_t>(number));
   if (!has_token && !listening.is_loopback())
-    refuse(listening.name() +
-           " can be reached from elsewhere: that needs a token, and --no-token is for 127.0.0.1 and ::1");
+    refuse(
+        listening.name() +
+        " is reachable from other machines, so a token is required; --no-token is allowed only for 127.0.0.1 and ::1");
   std::string notice = "listening on http://" + listening.name() + "/mcp\n";
   if (!made_token.empty())
-    notice += "clients send this header; the token is made for this run (--token-file FILE keeps yours):\n" +
-              ("Authorization: Bearer " + made_token) + "\n";
+    notice +=
+        "clients must send this header; the token is valid for this run only (use --token-file FILE for a permanent "
+        "one):\n" +
+        ("Authorization: Bearer " + made_token) + "\n";
   if (!has_token)
-    notice += "no token: every user of this machine, and every program they run, can use this server as you\n";
+    notice +=
+        "no token: every user of this machine, and every program of theirs, can use this server with your rights\n";
   std::cerr << notice << std::flush;
   return listening;
 }
@@ -607,10 +617,10 @@ int main(int count, char** arguments) {
       stopped = true;
       last_moment.expires_after(max_end);
       last_moment.async_wait([](const std::error_code& in_time) {
-        if (!in_time) give_up("what was open has not ended in time");
+        if (!in_time) give_up("the open environments did not close in time");
       });
       signals.async_wait([](const std::error_code& none, int) {
-        if (!none) give_up("stopped by a second signal, before everything had ended");
+        if (!none) give_up("stopped by a second signal before all environments were closed");
       });
       stop.emit(asio::cancellation_type::terminal);
     });

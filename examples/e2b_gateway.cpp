@@ -78,29 +78,29 @@ awaitable<void> stop_on_signal(e2b_gateway::server& gateway, asio::signal_set& s
   co_await signals.async_wait(asio::use_awaitable);
   last_moment.expires_after(std::chrono::seconds(9));
   last_moment.async_wait([](const std::error_code& in_time) {
-    if (!in_time) give_up("what was open has not ended in time");
+    if (!in_time) give_up("the open environments did not close in time");
   });
   signals.async_wait([](const std::error_code& none, int) {
-    if (!none) give_up("stopped by a second signal, before everything had ended");
+    if (!none) give_up("stopped by a second signal before all environments were closed");
   });
   co_await gateway.stop();
 }
 
 constexpr const char* manual =
     "e2b_gateway docker[:IMAGE]              serves containers\n"
-    "e2b_gateway local --allow-host-paths    serves folders of this machine: no wall\n"
-    "The environment variable PORT is the port to listen on (default 3000). The variables to export are printed.\n"
-    "SIGTERM and ^C end it within 10 s. e2b_gateway --help prints this text.\n"
-    "It is undumpable: other programs of your user cannot read its memory and its key, it leaves no core dump, and "
-    "only\n"
-    "root can attach a debugger to it.\n";
+    "e2b_gateway local --allow-host-paths    serves folders of this machine, without isolation\n"
+    "The environment variable PORT sets the port (default 3000). The program prints the variables to export.\n"
+    "SIGTERM and ^C end the program within 10 s. e2b_gateway --help prints this text.\n"
+    "The program is undumpable: other programs of your user cannot read its memory and its key, it leaves no core "
+    "dump,\n"
+    "and only root can attach a debugger to it.\n";
 
 constexpr const char* host_paths =
-    "over local, the commands of clients run on this machine, as you: /home/user, /tmp and every other absolute path "
-    "in "
-    "them is this machine's own, and what stands there can be read and overwritten. A file that a client uploads to "
-    "/home/user/a.py goes to a private folder instead, where a command finds it as a.py, not as /home/user/a.py. Say "
-    "'e2b_gateway local --allow-host-paths' if you want that; 'e2b_gateway docker' has a /home/user of its own.";
+    "with local, the commands of clients run on this machine as your user: /home/user, /tmp and all other absolute "
+    "paths are those of this machine, and commands can read and overwrite the files there. A file that a client "
+    "uploads to /home/user/a.py goes to a private folder instead, where a command finds it as a.py, not as "
+    "/home/user/a.py. To accept this, run 'e2b_gateway local --allow-host-paths'; 'e2b_gateway docker' has its own "
+    "/home/user.";
 
 }  // namespace
 
@@ -113,12 +113,13 @@ int main(int count, char** words) try {
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   for (const std::string& word : arguments)
     if (word.starts_with("-") && word != "--allow-host-paths")
-      throw error(exec_errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
+      throw error(exec_errc::invalid_argument, "unknown option \"" + one_line(word) + "\"; see --help");
   const provider_name name = provider_name::parse(arguments.front(), {"docker:IMAGE", "local"});
   const bool allows_host_paths = arguments.size() == 2 && arguments[1] == "--allow-host-paths";
   if (name.kind() == "local" && !allows_host_paths) throw error(exec_errc::invalid_argument, host_paths);
   if (arguments.size() > 1 && !allows_host_paths)
-    throw error(exec_errc::invalid_argument, "\"" + one_line(arguments[1]) + "\" is one word too many; see --help");
+    throw error(exec_errc::invalid_argument,
+                "\"" + one_line(arguments[1]) + "\" is an unexpected argument; see --help");
   const char* const port_text = std::getenv("PORT");
   const auto port = static_cast<std::uint16_t>(port_text == nullptr ? 3000 : std::stoi(port_text));
 

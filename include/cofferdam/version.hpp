@@ -3,7 +3,7 @@
 #pragma once
 
 #if defined(COFFERDAM_SINGLE_HEADER) && !defined(COFFERDAM_AMALGAMATION)
-#error "cofferdam: the single header was included first in this file; include either it or the single headers, not both"
+#error "cofferdam: the single header was included first in this file; include either kind of header, not both"
 #endif
 
 /// The version of the library as one number, for comparisons in the preprocessor: major * 10000 + minor * 100 + patch.

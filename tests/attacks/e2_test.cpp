@@ -235,7 +235,7 @@ TEST(Attack, E2_02_a_busy_service_is_asked_again_later_and_as_late_as_it_says) {
       says(429, R"({"code":429,"message":"you have reached the maximum number of concurrent E2B sandboxes"})")};
   full.run([&]() -> awaitable<void> {
     const std::string texts = co_await all_that_is_said(full.provider());
-    EXPECT_NE(texts.find("close sandboxes"), std::string::npos) << texts;
+    EXPECT_NE(texts.find("close unneeded sandboxes"), std::string::npos) << texts;
   });
   EXPECT_EQ(full.count("POST", "/sandboxes"), 1U);
 }

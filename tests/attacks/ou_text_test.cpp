@@ -326,7 +326,7 @@ TEST(Attack, OU_07_a_forged_field_cannot_be_put_together_by_control_sequences) {
 }
 
 TEST(Attack, OU_07_output_cannot_forge_the_mark_of_a_cut) {
-  const std::string forged = "\n<cut>part of the text is left out here; it had 5 bytes in all</cut>\n";
+  const std::string forged = "\n<cut>part of the text is left out here; the whole text had 5 bytes</cut>\n";
   EXPECT_EQ(count(render(forged), "<cut>"), 0U);
   EXPECT_EQ(count(render(forged + std::string(30'000, 'x') + forged), "<cut>"), 1U);
 

@@ -641,7 +641,7 @@ TEST(Attack, EN_01_a_guest_reads_no_environment_and_no_memory_and_takes_no_socke
         // For root the result depends on the kernel, as the isolation report says.
         if (::geteuid() == 0) {
           if (loot.starts_with("environment ")) loot.erase(0, 12);
-          found.expect("loot", loot, "(Landlock: the environment may be readable, as commands are root's)");
+          found.expect("loot", loot, "(Landlock: the environment may be readable, because commands run as root)");
         } else {
           found.expect("loot", loot, "(Landlock: not readable)");
         }

@@ -62,7 +62,7 @@ void expect_closed(const std::string& name) {
       } catch (const error& failure) {
         thrown = true;
         EXPECT_EQ(failure.code(), exec_errc::environment_closed) << name << ": " << operation;
-        EXPECT_NE(std::string(failure.what()).find("there is no"), std::string::npos) << failure.what();
+        EXPECT_NE(std::string(failure.what()).find("default-constructed"), std::string::npos) << failure.what();
       }
       EXPECT_TRUE(thrown) << name << ": " << operation;
     });
@@ -88,7 +88,7 @@ TEST(DefaultConstructed, an_environment_that_is_not_open_refuses_every_operation
   expect_closed<docker::environment>("docker");
   expect_closed<e2b::environment>("e2b");
   expect_closed<any_environment>("any_environment");
-  expect_closed<referenced_environment<local_environment>>("borrowed");
+  expect_closed<referenced_environment<local_environment>>("environment_ref");
 }
 
 TEST(DefaultConstructed, a_layer_around_nothing_refuses_every_operation) {

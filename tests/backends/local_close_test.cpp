@@ -88,7 +88,7 @@ TEST(LocalClose, a_warden_that_is_stopped_does_not_hold_close_for_ever) {
   const std::string message = result.failure->what();
   for (const pid_t pid : result.guests)
     EXPECT_NE(message.find(std::to_string(pid) + " ("), std::string::npos) << message;
-  EXPECT_NE(message.find("nothing is left"), std::string::npos) << message;
+  EXPECT_NE(message.find("everything has ended"), std::string::npos) << message;
   EXPECT_TRUE(are_gone(result.guests));
   EXPECT_TRUE(are_gone({result.warden, result.supervisor}));
 }

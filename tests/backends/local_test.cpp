@@ -389,7 +389,7 @@ TEST_F(Local, a_shell_can_be_named) {
   EXPECT_EQ(open_error(local().without_warning().shell("/no/such/shell")), exec_errc::provider_failed);
   EXPECT_EQ(open_error(local().without_warning().shell("bash")), exec_errc::provider_failed);
   const command_result one_word = result_of(local().without_warning(), argv("ls -l"));
-  EXPECT_NE(one_word.advice().find("an argument of its own"), std::string::npos) << one_word.advice();
+  EXPECT_NE(one_word.advice().find("a separate argument"), std::string::npos) << one_word.advice();
 }
 
 TEST_F(Local, a_recipe_may_be_set_up_step_by_step_and_copies_keep_what_they_had) {
@@ -497,7 +497,7 @@ TEST_F(Local, results_say_which_walls_stood) {
       "everything the command started" + std::string(signals == "none" ? ", unless it stops or kills the warden" : "");
   EXPECT_EQ(result.isolation().of(isolation_kind::process_tree), held);
   EXPECT_EQ(result.isolation().of(isolation_kind::host_death), held);
-  EXPECT_EQ(result.isolation().of(isolation_kind::system_calls), "no limits for other processes");
+  EXPECT_EQ(result.isolation().of(isolation_kind::system_calls), "no change of other processes' limits");
   for (const isolation_kind none :
        {isolation_kind::files, isolation_kind::network, isolation_kind::memory, isolation_kind::process_count})
     EXPECT_EQ(result.isolation().of(none), "none") << to_string(none);
@@ -514,16 +514,17 @@ TEST_F(Local, results_say_what_landlock_does_not_hold) {
     EXPECT_EQ(is_held, result.isolation().of(isolation_kind::signals) != "none");
     return text;
   };
-  EXPECT_EQ(reported(0), "none; no limits for other processes, no tracing; readable; ");
+  EXPECT_EQ(reported(0), "none; no change of other processes' limits, no tracing; readable; ");
   EXPECT_EQ(reported(1), reported(0));
-  EXPECT_EQ(reported(0, tracing_policy::allowed), "none; no limits for other processes; readable; ");
+  EXPECT_EQ(reported(0, tracing_policy::allowed), "none; no change of other processes' limits; readable; ");
   const command_result own = result_of(local().without_warning(), shell("true"));
   COFFERDAM_NEEDS("landlock-scope", own.isolation().of(isolation_kind::signals) != "none", "what newer kernels hold");
-  const std::string secrets = ::geteuid() == 0 ? "Landlock: the environment may be readable, as commands are root's; "
-                                               : "Landlock: not readable; ";
-  EXPECT_EQ(reported(2), "none; no limits for other processes; " + secrets);
+  const std::string secrets = ::geteuid() == 0
+                                  ? "Landlock: the environment may be readable, because commands run as root; "
+                                  : "Landlock: not readable; ";
+  EXPECT_EQ(reported(2), "none; no change of other processes' limits; " + secrets);
   EXPECT_EQ(reported(5), reported(2));
-  EXPECT_EQ(reported(6), "Landlock: only what the command started; no limits for other processes; " + secrets);
+  EXPECT_EQ(reported(6), "Landlock: only what the command started; no change of other processes' limits; " + secrets);
 }
 
 TEST_F(Local, results_say_so_where_there_is_no_warden) {
@@ -540,7 +541,7 @@ TEST_F(Local, a_warden_that_cannot_be_started_is_done_without_and_the_result_say
   const command_result result = result_of(local().without_warning().warden_program(no_program), shell("echo here"));
   EXPECT_EQ(result.out().text(), "here\n");
   const std::string tree(result.isolation().of(isolation_kind::process_tree));
-  EXPECT_TRUE(tree.starts_with("process group only, for the warden cannot be started")) << tree;
+  EXPECT_TRUE(tree.starts_with("process group only, because the warden cannot be started")) << tree;
   EXPECT_EQ(open_error(local().without_warning().warden_program(no_program).warden(warden_policy::require)),
             exec_errc::provider_failed);
 }
@@ -573,7 +574,7 @@ TEST_F(Local, warns_once_that_it_is_no_wall) {
   EXPECT_TRUE(result_of(local(), shell("true")).ok());
   set_warning_handler(before);
   ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_NE(warnings.front().find("no wall"), std::string::npos);
+  EXPECT_NE(warnings.front().find("does not isolate"), std::string::npos);
 }
 
 }  // namespace

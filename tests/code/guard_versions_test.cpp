@@ -161,8 +161,8 @@ TEST(GuardVersions, a_reader_on_the_host_by_order_does_not_ask_the_guest_and_nam
   const code_result result = answer(
       folder.provider() | python() | check_syntax().reader(old.settings().place(analysis_place::host)), "print(1)");
   EXPECT_EQ(result.kind(), error_kind::security_violation);
-  EXPECT_TRUE(
-      has(result, "Python 3.9 on the host says so; the code would run on Python 3." + std::to_string(minor_of_host())))
+  EXPECT_TRUE(has(
+      result, "Python 3.9 on the host reports this; the code would run on Python 3." + std::to_string(minor_of_host())))
       << result.reason();
   EXPECT_TRUE(has(result, "python_reader().interpreter(")) << result.reason();
 }
@@ -171,9 +171,10 @@ TEST(GuardVersions, a_guest_that_cannot_be_asked_is_a_refusal_that_names_both_ve
   const old_reader old;
   const code_result result = answer(versioned_provider("3.13.1") | check_syntax().reader(old.settings()), "print(1)");
   EXPECT_EQ(result.kind(), error_kind::security_violation);
-  EXPECT_TRUE(has(result, "Python 3.9 on the host says so; the code would run on Python 3.13, which cannot be asked"))
+  EXPECT_TRUE(
+      has(result, "Python 3.9 on the host reports this; the code would run on Python 3.13, which cannot read the code"))
       << result.reason();
-  EXPECT_TRUE(has(result, "the environment of this runner cannot start one")) << result.reason();
+  EXPECT_TRUE(has(result, "the environment of this runner cannot start processes")) << result.reason();
   const code_result unknown = answer(versioned_provider("") | check_syntax().reader(old.settings()), "print(1)");
   EXPECT_EQ(unknown.kind(), error_kind::security_violation);
   EXPECT_FALSE(has(unknown, "would run on")) << unknown.reason();
@@ -188,7 +189,8 @@ TEST(GuardVersions, a_reader_in_the_guest_is_the_interpreter_of_the_runner_unles
   const code_result named = answer(
       folder.provider() | python() | check_syntax().reader(old.settings().place(analysis_place::guest)), "print(1)");
   EXPECT_EQ(named.kind(), error_kind::security_violation);
-  EXPECT_TRUE(has(named, "Python 3.9 in the environment says so; the code would run on Python 3.")) << named.reason();
+  EXPECT_TRUE(has(named, "Python 3.9 in the environment reports this; the code would run on Python 3."))
+      << named.reason();
 }
 
 TEST(GuardVersions, syntax_that_the_older_python_of_the_guest_has_not_is_refused) {

@@ -345,7 +345,7 @@ TEST(Pyodide, a_deno_that_does_not_start_is_asked_for_its_version) {
   for (const char* const other : {"echo v22.11.0", "true", "echo deno"}) {
     const auto [code, sentence] = said_of(other);
     EXPECT_EQ(code, exec_errc::unsupported) << sentence;
-    EXPECT_NE(sentence.find("is no Deno"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("is not Deno"), std::string::npos) << sentence;
     EXPECT_NE(sentence.find("npm install deno@"), std::string::npos) << sentence;
   }
   folder.write("nothing", "\177ELF", 0755);
@@ -356,7 +356,7 @@ TEST(Pyodide, a_deno_that_does_not_start_is_asked_for_its_version) {
   EXPECT_NE(sentence_of(cannot).find("npm install deno@"), std::string::npos) << sentence_of(cannot);
   const auto [code, sentence] = said_of("echo deno 2.9.6");
   EXPECT_EQ(code, exec_errc::provider_failed) << sentence;
-  EXPECT_NE(sentence.find("exit code 9; it said: '--no-npm?"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("exit code 9; its error output: '--no-npm?"), std::string::npos) << sentence;
 }
 
 TEST(Pyodide, PY_04_a_package_is_loaded_from_the_folder_and_a_missing_one_is_named) {

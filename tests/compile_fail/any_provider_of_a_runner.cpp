@@ -3,7 +3,7 @@
 
 // A recipe for a code runner (an object that opens runners, such as python()) does not convert to any_provider. The
 // message names the right type.
-// expect: cofferdam: this is a recipe for a runner of code.*any_runner_provider
+// expect: cofferdam: this is a provider of code runners.*any_runner_provider
 // within: 12
 
 #include <cofferdam/backends/local.hpp>

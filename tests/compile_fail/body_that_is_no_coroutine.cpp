@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // The body of with() must take a parameter and return an awaitable. Both mistakes give the same message.
-// expect: cofferdam: .*takes a reference to the environment or runner and names its return type
+// expect: cofferdam: .*takes the environment or runner by reference and declares its return type
 
 #include <cofferdam/core/with.hpp>
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A coroutine lambda cannot deduce its return type. The message shows how to write it.
-// expect: cofferdam: .*names its return type
+// expect: cofferdam: .*declares its return type
 
 #include <cofferdam/core/with.hpp>
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // with() takes a provider, not an open environment. The message shows how to use the environment.
-// expect: cofferdam: this environment is open already.*call the members
+// expect: cofferdam: this environment is already open.*call the members
 // within: 12
 
 #include <cofferdam/core/with.hpp>

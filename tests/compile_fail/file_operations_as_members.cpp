@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // File operations of an environment belong into files(). As members of the environment they would never be called.
-// expect: members of the environment are never called
+// expect: are never called on an environment
 
 #include <cofferdam/core/with.hpp>
 

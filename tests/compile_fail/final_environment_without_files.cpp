@@ -3,7 +3,7 @@
 
 // The library adds files() to an environment by a derived class. A final environment must therefore define files()
 // itself.
-// expect: write file_system files\(\), or remove final
+// expect: define file_system files\(\), or remove final
 
 #include <cofferdam/core/with.hpp>
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A guard wraps a code runner, not an environment. The message shows the right order.
-// expect: cofferdam: this recipe has no attach\(\) for an environment.*python\(\) \| check_syntax\(\)
+// expect: cofferdam: the right side has no attach\(\) for an environment.*python\(\) \| check_syntax\(\)
 // within: 12
 
 #include <cofferdam/backends/local.hpp>

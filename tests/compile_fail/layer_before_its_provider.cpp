@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A layer must stand on the right of the provider that it wraps. The message shows the right order.
-// expect: the provider comes first
+// expect: write the provider first
 
 #include <cofferdam/middleware/timeout.hpp>
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A layer for environments cannot wrap a code runner. The message shows the right order.
-// expect: cofferdam: what stands on the left is a runner of code.*local\(\) \| timeout\(5s\) \| python\(\)
+// expect: cofferdam: the left side is a code runner.*local\(\) \| timeout\(5s\) \| python\(\)
 // within: 12
 
 #include <cofferdam/backends/local.hpp>

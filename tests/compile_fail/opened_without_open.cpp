@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A type without open() is no provider, so with() does not accept it.
-// expect: cofferdam: this is no provider: it has no usable member open
+// expect: cofferdam: this is not a provider, because it has no usable member open
 
 #include <cofferdam/core/with.hpp>
 

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A type without attach() is no layer, so it cannot wrap a provider. The message names attach().
-// expect: cofferdam: this recipe has no attach\(\) for an environment
+// expect: cofferdam: the right side has no attach\(\) for an environment
 // within: 12
 
 #include <cofferdam/middleware/timeout.hpp>

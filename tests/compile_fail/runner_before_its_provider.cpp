@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // A code runner must stand on the right of its provider. The message shows the right order.
-// expect: cofferdam: the provider comes first, and the runner of code behind it: local\(\) \| python\(\)
+// expect: cofferdam: write the provider first and the code runner after it: local\(\) \| python\(\)
 // within: 12
 
 #include <cofferdam/backends/local.hpp>

@@ -2,7 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // The body of with() for a code runner must return an awaitable.
-// expect: cofferdam: .*takes a reference to the environment or runner and names its return type
+// expect: cofferdam: .*takes the environment or runner by reference and declares its return type
 
 #include <cofferdam/core/with.hpp>
 

@@ -3,7 +3,7 @@
 
 // with() takes a recipe for a runner (an object that opens runners, such as python()), not an open runner. The message
 // shows how to use the runner.
-// expect: cofferdam: this runner is open already.*call the members
+// expect: cofferdam: this runner is already open.*call the members
 // within: 12
 
 #include <cofferdam/core/with.hpp>

@@ -45,7 +45,7 @@ std::string field(const std::string& rendered, const std::string& name) {
 }
 
 std::string cut_mark(std::size_t total) {
-  return "\n<cut>part of the text is left out here; it had " + std::to_string(total) + " bytes in all</cut>\n";
+  return "\n<cut>part of the text is left out here; the whole text had " + std::to_string(total) + " bytes</cut>\n";
 }
 
 TEST(FormatResult, a_command_that_ran_shows_its_code_and_both_streams) {

@@ -34,14 +34,14 @@ TEST(ProviderName, has_a_kind_and_what_follows_the_first_colon) {
 }
 
 TEST(ProviderName, an_unknown_one_is_refused_with_those_that_there_are) {
-  EXPECT_EQ(refusal_of("podman"), "there is no provider \"podman\"; there are: local, docker:IMAGE");
-  EXPECT_EQ(refusal_of(""), "there is no provider \"\"; there are: local, docker:IMAGE");
-  EXPECT_EQ(refusal_of("Local"), "there is no provider \"Local\"; there are: local, docker:IMAGE");
+  EXPECT_EQ(refusal_of("podman"), "unknown provider \"podman\"; use one of: local, docker:IMAGE");
+  EXPECT_EQ(refusal_of(""), "unknown provider \"\"; use one of: local, docker:IMAGE");
+  EXPECT_EQ(refusal_of("Local"), "unknown provider \"Local\"; use one of: local, docker:IMAGE");
 }
 
 TEST(ProviderName, what_a_kind_does_not_take_is_refused) {
-  EXPECT_EQ(refusal_of("local:x"), "the provider \"local\" takes nothing after it, not \"x\"");
-  EXPECT_EQ(refusal_of("docker:"), "the provider \"docker:\" has nothing after its colon");
+  EXPECT_EQ(refusal_of("local:x"), "the provider \"local\" takes no value after a colon; remove \"x\"");
+  EXPECT_EQ(refusal_of("docker:"), "the provider \"docker:\" needs a value after its colon");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ void check_rendered(std::string_view rendered, std::size_t max_marks) {
     require(count(rendered, tag) == 1, "each tag is there once");
     ++tags;
   }
-  const std::size_t marks = count(rendered, "<cut>part of the text is left out here; it had ");
+  const std::size_t marks = count(rendered, "<cut>part of the text is left out here; the whole text had ");
   require(marks <= max_marks && marks == count(rendered, "</cut>"), "a mark stands only where something was cut");
   require(count(rendered, "<") == tags + 2 * marks && count(rendered, ">") == tags + 2 * marks,
           "there is no other tag");

@@ -174,7 +174,7 @@ TEST(Session, S36_finish_with_paths_that_are_no_files_is_answered_and_the_run_go
     const agent_result result = work(model, env);
     EXPECT_TRUE(result.finished());
     EXPECT_EQ(result.turns, 2U);
-    EXPECT_TRUE(model.told(1).starts_with("Error: not finished")) << model.told(1);
+    EXPECT_TRUE(model.told(1).starts_with("Error: the task is not finished")) << model.told(1);
   }
 }
 
@@ -202,12 +202,11 @@ TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
 TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
   const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
       {{"code_exe", "{}"}, "there is no tool 'code_exe'. Tools: code_exec, read_file"},
-      {{"code_exec", R"({"cmd": "ls)"}, "not valid JSON (it ends too early)"},
+      {{"code_exec", R"({"cmd": "ls)"}, "not valid JSON (the text ends too early)"},
       {{"code_exec", "{\n\"cmd\": ls}"}, "not valid JSON (line 2 column 8)"},
       {{"code_exec", "[1]"}, "not an object"},
       {{"read_file", R"({"pth":"x","limit":"y"})"},
-       "'path' is missing, and must be a string; 'limit' must be an integer, not the string \"y\"; there is no "
-       "argument "
+       "'path' is missing and must be a string; 'limit' must be an integer, not the string \"y\"; unknown argument "
        "'pth'"}};
   for (const auto& [call, expected] : cases) {
     scripted_model model;
@@ -650,7 +649,8 @@ TEST(Session, what_stands_in_the_workspace_when_the_turns_run_out_is_saved_apart
       EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/unfinished/.cache"));
     } else {
       ASSERT_EQ(events.size(), 1U);
-      EXPECT_NE(events[0].find("has 11 bytes in 2 files, and at most 10"), std::string::npos) << events[0];
+      EXPECT_NE(events[0].find("has 11 bytes in 2 files; the limit for copying it out is 10"), std::string::npos)
+          << events[0];
       EXPECT_FALSE(std::filesystem::exists(folder.path() / "out"));
     }
   }

@@ -38,7 +38,7 @@ TEST(Conversation, a_summary_keeps_the_first_task_and_asks_to_go_on) {
   EXPECT_EQ(texts(talk),
             (std::vector<std::string>{"system", "first task",
                                       "This is a summary of the work so far, which you wrote:\n\nwhat was done",
-                                      "Thank you. I go on from there.", "Please go on."}));
+                                      "Thank you. I will continue from there.", "Please continue."}));
   EXPECT_EQ(talk.kept(), 2U);
   EXPECT_EQ(talk.task_end(), 5U);
 }

@@ -157,9 +157,10 @@ TEST(LlmReview, allowed_code_is_known_and_refused_code_is_not) {
   const outcome reviewed = review(denies, {"x = 1", "x = 1"});
   EXPECT_EQ(reviewed.questions, 2U);
   EXPECT_TRUE(reviewed.ran.empty());
-  EXPECT_EQ(reviewed.results[0].reason(),
-            "Not run: the security review refused it (category: secrets). Change what the code does; do not argue with "
-            "the review.");
+  EXPECT_EQ(
+      reviewed.results[0].reason(),
+      "Not run: the security review refused the code (category: secrets). Change what the code does; do not argue with "
+      "the review.");
   EXPECT_EQ(reviewed.results[0].kind(), error_kind::security_violation);
 }
 

@@ -239,7 +239,7 @@ TEST(AllowCommands, each_refusal_says_why_and_what_to_do) {
       {"ls; id", "Command not allowed: \"ls; id\": ';' at byte 2", "without a shell"},
       {"ls \"$(id)\"", "Command not allowed: \"ls \\\"$(id)\\\"\": '$' inside double quotes at byte 4",
        "without a shell"},
-      {"A=1 ls", "Command not allowed: \"A=1 ls\": '=' in the program's place at byte 0", "NAME=value"},
+      {"A=1 ls", "Command not allowed: \"A=1 ls\": '=' in the name of the program at byte 0", "NAME=value"},
       {"id", "Command not allowed: \"id\": no pattern of the allowlist matches it", "no pattern"},
       {"ls \xff", "Command not allowed: \"ls \\xff\": bytes that are not UTF-8 at byte 3", "UTF-8"},
       {"ls " + std::string(70'000, 'a'),

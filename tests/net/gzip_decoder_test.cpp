@@ -162,13 +162,14 @@ TEST(GzipDecoder, a_bomb_is_refused_at_the_limit_and_pieces_are_small) {
 
 TEST(GzipDecoder, says_what_is_wrong) {
   using namespace std::string_view_literals;
-  EXPECT_EQ(sentence_of([] { decode("PK\3\4", 10); }), "gzip: no header");
-  EXPECT_EQ(sentence_of([] { decode("\x1f\x8b\x07\0\0\0\0\0\0\3"sv, 10); }), "gzip: another method than DEFLATE");
-  EXPECT_EQ(sentence_of([] { decode("\x1f\x8b\x08\x80\0\0\0\0\0\3"sv, 10); }), "gzip: a flag that RFC 1952 reserves");
-  EXPECT_EQ(sentence_of([] { decode("\x1f\x8b\x08\0\0\0\0\0\0\3\7"sv, 20); }),
-            "gzip: a block of a kind that there is not");
+  EXPECT_EQ(sentence_of([] { decode("PK\3\4", 10); }), "gzip: the data does not start with a gzip header");
+  EXPECT_EQ(sentence_of([] { decode("\x1f\x8b\x07\0\0\0\0\0\0\3"sv, 10); }),
+            "gzip: the compression method is not DEFLATE");
+  EXPECT_EQ(sentence_of([] { decode("\x1f\x8b\x08\x80\0\0\0\0\0\3"sv, 10); }),
+            "gzip: a flag is set that RFC 1952 reserves");
+  EXPECT_EQ(sentence_of([] { decode("\x1f\x8b\x08\0\0\0\0\0\0\3\7"sv, 20); }), "gzip: a block has an invalid type");
   const std::string whole = from_base64(samples()[0].stream);
-  EXPECT_EQ(sentence_of([&] { decode(whole + "x", 1000); }), "gzip: no header");
+  EXPECT_EQ(sentence_of([&] { decode(whole + "x", 1000); }), "gzip: the data does not start with a gzip header");
 }
 
 }  // namespace

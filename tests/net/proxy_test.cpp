@@ -36,7 +36,7 @@ TEST(HttpProxy, what_is_none_is_refused_without_being_shown) {
       ADD_FAILURE() << wrong;
     } catch (const cofferdam::error& failure) {
       EXPECT_EQ(failure.code(), exec_errc::invalid_argument);
-      EXPECT_EQ(std::string(failure.what()).find("HTTPS_PROXY is no proxy that can be used: "), 0U) << failure.what();
+      EXPECT_EQ(std::string(failure.what()).find("HTTPS_PROXY is not a valid proxy URL: "), 0U) << failure.what();
       EXPECT_EQ(std::string(failure.what()).find("secret"), std::string::npos) << failure.what();
     }
   }

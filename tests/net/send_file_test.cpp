@@ -213,7 +213,7 @@ TEST(SendFile, a_request_whose_file_is_too_short_fails_and_takes_its_connection_
   for (const bool with_tls : {false, true}) {
     const std::string outcome = talk(http_body::of_file(file_range(file.fd.get(), 0, 100'001)), with_tls);
     EXPECT_NE(outcome.find("error: "), std::string::npos) << outcome.substr(0, 100);
-    EXPECT_NE(outcome.find("become shorter"), std::string::npos) << outcome.substr(0, 200);
+    EXPECT_NE(outcome.find("became shorter"), std::string::npos) << outcome.substr(0, 200);
     EXPECT_TRUE(outcome.ends_with(" next")) << outcome.substr(0, 200);
   }
 }

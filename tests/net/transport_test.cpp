@@ -111,7 +111,7 @@ TEST(UnixConnector, a_failure_names_the_socket_and_what_to_do) {
   EXPECT_EQ(none.code(), exec_errc::io_error);
   EXPECT_EQ(none.cause(), std::errc::no_such_file_or_directory);
   EXPECT_NE(std::string(none.what()).find(path), std::string::npos);
-  EXPECT_NE(std::string(none.what()).find("is the server running"), std::string::npos);
+  EXPECT_NE(std::string(none.what()).find("check that the server is running"), std::string::npos);
   { const unix_listener dead(path, -1); }
   const cofferdam::error refused = failure_of([&] { return connect(cofferdam::detail::unix_connector(path)); });
   EXPECT_EQ(refused.cause(), std::errc::connection_refused);
@@ -189,7 +189,8 @@ TEST(TcpConnector, a_failure_names_the_host_and_the_address) {
     const cofferdam::error refused = failure_of([&] { return connect(cofferdam::detail::tcp_connector(host, port)); });
     EXPECT_EQ(refused.code(), exec_errc::io_error);
     EXPECT_EQ(refused.cause(), std::errc::connection_refused) << refused.what();
-    EXPECT_NE(std::string(refused.what()).find("is the server running"), std::string::npos) << refused.what();
+    EXPECT_NE(std::string(refused.what()).find("check that the server is running"), std::string::npos)
+        << refused.what();
     const std::string name = std::string(host) + ":" + std::to_string(port);
     EXPECT_NE(std::string(refused.what()).find(name), std::string::npos) << refused.what();
     EXPECT_NE(std::string(refused.what()).find("("), std::string::npos) << refused.what();

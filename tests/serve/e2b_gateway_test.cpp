@@ -100,7 +100,7 @@ TEST(E2bGateway, what_is_wrong_with_a_request_is_said_as_by_the_real_one) {
         {"POST", "/v2/sandboxes", "{",
          failure_text(400, "validation error: request body has an error: failed to decode request body")},
         {"POST", "/v2/sandboxes", "[]",
-         failure_text(400, "validation error: request body has an error: it is no object")},
+         failure_text(400, "validation error: request body has an error: it is not an object")},
         {"POST", "/v2/sandboxes", "{}",
          failure_text(
              400,
@@ -122,13 +122,13 @@ TEST(E2bGateway, what_is_wrong_with_a_request_is_said_as_by_the_real_one) {
                       "validation error: request body has an error: doesn't match schema: \\\"metadata\\\" must be an "
                       "object of strings")},
         {"POST", "/v2/sandboxes", R"({"templateID":"base","autoPause":true})",
-         failure_text(400, "autoPause: what is behind this gateway cannot be paused; leave it out")},
+         failure_text(400, "autoPause: the backend of this gateway cannot be paused; leave it out")},
         {"POST", "/v2/sandboxes", R"({"templateID":"base","network":{"allowOut":["1.1.1.1"]}})",
-         failure_text(400, "network: this gateway does not offer it; leave it out")},
+         failure_text(400, "network: not supported by this gateway; leave it out")},
         {"POST", "/v2/sandboxes", R"({"templateID":"base","volumeMounts":[{"name":"v","path":"/mnt"}]})",
-         failure_text(400, "volumeMounts: this gateway does not offer it; leave it out")},
+         failure_text(400, "volumeMounts: not supported by this gateway; leave it out")},
         {"POST", "/v2/sandboxes", R"({"templateID":"base","autoResume":{"enabled":true}})",
-         failure_text(400, "autoResume: this gateway does not offer it")},
+         failure_text(400, "autoResume: not supported by this gateway")},
         {"GET", "/v2/sandboxes?limit=0", "",
          failure_text(400, "validation error: parameter \\\"limit\\\" in query has an error: 1 to 100")},
         {"GET", "/v2/sandboxes?nextToken=x", "", failure_text(400, "Invalid next token")},
@@ -208,7 +208,7 @@ TEST(E2bGateway, the_list_has_pages_and_filters) {
     answer = co_await client.api("GET", "/v2/sandboxes/" + ids[0] + "/logs");
     EXPECT_EQ(said(answer), "200 {\"logs\":[],\"logEntries\":[]}");
     answer = co_await client.api("POST", "/sandboxes/" + ids[0] + "/snapshots", "{}");
-    EXPECT_EQ(said(answer), failure_text(501, "snapshots: this gateway does not offer it"));
+    EXPECT_EQ(said(answer), failure_text(501, "snapshots: not supported by this gateway"));
   });
 }
 

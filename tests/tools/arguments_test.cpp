@@ -61,10 +61,10 @@ TEST(Arguments, and_the_check) {
 TEST(Arguments, everything_that_is_wrong_is_named_at_once) {
   EXPECT_EQ(
       complaint(R"({"count":0,"share":0.75,"deep":"yes","mode":"c","names":[1],"more":[],"x\u001b":1})"),
-      "Wrong arguments: 'path' is missing, and must be a string; 'count' must be an integer of at least 1 and at most "
+      "Wrong arguments: 'path' is missing and must be a string; 'count' must be an integer of at least 1 and at most "
       "10, not 0; 'share' must be a number of at least 0 and at most 0.5, not 0.75; 'deep' must be true or false, not "
-      "the string \"yes\"; 'mode' must be one of a, b, not \"c\"; 'names' must be an array of strings, not one whose "
-      "item 0 is 1; 'more' must be an object, not an array; there is no argument 'x\\x1b'.");
+      "the string \"yes\"; 'mode' must be one of a, b, not \"c\"; 'names' must be an array of strings, not an array "
+      "whose item 0 is 1; 'more' must be an object, not an array; unknown argument 'x\\x1b'.");
   EXPECT_EQ(complaint(R"({"path":""})"), "Wrong arguments: 'path' must not be empty.");
   EXPECT_EQ(complaint(R"({"path":"123456"})"), "Wrong arguments: 'path' must be at most 5 bytes long, not 6.");
   EXPECT_EQ(complaint(R"({"path":"x","count":2.5})"), "Wrong arguments: 'count' must be an integer, not 2.5.");

@@ -70,7 +70,7 @@ TEST(ReadFile, what_cannot_be_read_is_an_answer) {
   EXPECT_TRUE(call(tools::read_file(env), R"({"path":"gone"})").text().starts_with("Error: "));
   EXPECT_TRUE(call(tools::read_file(env), R"({"path":"../x"})").text().starts_with("Error: "));
   const tools::tool_result big = call(tools::read_file(env, 100), R"({"path":"big","tail":1})");
-  EXPECT_TRUE(big.text().starts_with("Error: \"big\" has more than the 100 bytes")) << big.text();
+  EXPECT_TRUE(big.text().starts_with("Error: \"big\" is larger than the limit of 100 bytes")) << big.text();
   EXPECT_NE(big.text().find("with a command"), std::string::npos);
   EXPECT_FALSE(call(tools::read_file(env), R"({"path":"gone"})").success());
   EXPECT_FALSE(call(tools::read_file(env), "[]").success());
@@ -103,7 +103,7 @@ TEST(ListFiles, filters_and_goes_on_from_a_cursor) {
   EXPECT_EQ(call(tool, R"({"limit":1})").text(), "a.csv  1 bytes\nThere is more: call again with cursor \"a.csv\".\n");
   EXPECT_EQ(call(tool, R"({"limit":1,"cursor":"a.csv"})").text(),
             "b.csv  1 bytes\nThere is more: call again with cursor \"b.csv\".\n");
-  EXPECT_EQ(call(tool, R"({"pattern":"*.z"})").text(), "Nothing matches.\n");
+  EXPECT_EQ(call(tool, R"({"pattern":"*.z"})").text(), "Nothing matches the pattern.\n");
   // The structured facts also contain the cursor. A name that must be quoted can be a cursor too.
   env.all().files["o"] = to_bytes("");
   env.all().files["=p"] = to_bytes("");

@@ -142,13 +142,13 @@ TEST(Function, the_handler_gets_values_of_its_types) {
 
 TEST(Function, wrong_arguments_are_an_answer_that_names_each) {
   const std::vector<std::pair<const char*, const char*>> wrong{
-      {"{}", "'place' is missing, and must be a string"},
+      {"{}", "'place' is missing and must be a string"},
       {R"({"place":5})", "'place' must be a string, not 5"},
-      {R"({"place":null})", "'place' is missing, and must be a string"},
+      {R"({"place":null})", "'place' is missing and must be a string"},
       {R"({"place":["a"]})", "'place' must be a string, not an array"},
       {R"({"place":""})", "'place' must not be empty"},
       {R"({"place":"b","days":"2\u001b"})", R"('days' must be an integer, not the string "2\x1b")"},
-      {R"({"place":"b","days":2.5,"x":1})", "'days' must be an integer, not 2.5; there is no argument 'x'"},
+      {R"({"place":"b","days":2.5,"x":1})", "'days' must be an integer, not 2.5; unknown argument 'x'"},
       {R"({"place":"b","days":10})", "'days' must be an integer of at least 0 and at most 9, not 10"}};
   for (const auto& [arguments, sentence] : wrong) {
     const tools::tool_result answer = call(tide(), arguments);
@@ -176,8 +176,8 @@ TEST(Function, the_item_of_a_list_that_does_not_fit_is_named) {
       [](std::vector<std::vector<int>> rows) -> awaitable<std::size_t> { co_return rows.size(); });
   EXPECT_EQ(call(callable, R"({"rows":[[1],[]]})").text(), "2");
   EXPECT_EQ(call(callable, R"({"rows":[[1],[2,"x"]]})").text(),
-            "Error: Wrong arguments: 'rows' must be an array of arrays of integers, not one whose item 1 is one whose "
-            "item 1 is the string \"x\".");
+            "Error: Wrong arguments: 'rows' must be an array of arrays of integers, not an array whose item 1 is an "
+            "array whose item 1 is the string \"x\".");
 }
 
 TEST(Function, what_the_handler_returns_is_text_for_a_model_and_a_value_for_code) {
@@ -392,7 +392,7 @@ TEST(Function, an_integer_of_python_beyond_64_bits_is_named) {
   } catch (const std::exception& wrong) {
     complaint = wrong.what();
   }
-  EXPECT_EQ(complaint, "f: Wrong arguments: 'count' must be an integer, not one beyond 64 bits.");
+  EXPECT_EQ(complaint, "f: Wrong arguments: 'count' must be an integer, not an integer beyond 64 bits.");
 }
 
 }  // namespace function_tests

@@ -69,7 +69,7 @@ TEST(RunPython, an_interpreter_that_was_started_anew_is_told) {
   told_runner forks;
   forks.answer.exit_code(0).driver_restarted(true);
   const std::string plain = told_by(forks, R"({"code":"1"})");
-  EXPECT_NE(plain.find("<note>The interpreter had died before this and was started anew.</note>"), std::string::npos)
+  EXPECT_NE(plain.find("<note>The interpreter died before this call and was restarted.</note>"), std::string::npos)
       << plain;
 }
 

@@ -364,8 +364,8 @@ TEST(WireProtocol, an_end_cut_anywhere_or_too_long_is_refused) {
 }
 
 TEST(WireProtocol, an_end_of_no_known_kind_is_refused) {
-  expect_violation([&] { wire::exited(frame_of(frame::exited, exited_payload(3))); }, "ended in a way");
-  expect_violation([&] { wire::exited(frame_of(frame::exited, exited_payload(255))); }, "ended in a way");
+  expect_violation([&] { wire::exited(frame_of(frame::exited, exited_payload(3))); }, "unknown kind of end");
+  expect_violation([&] { wire::exited(frame_of(frame::exited, exited_payload(255))); }, "unknown kind of end");
 }
 
 // ---- frame_writer and spawn_order -----------------------------------------------------------------------------------

@@ -80,11 +80,11 @@ class import_policy {
           return refuse(fact, "the module " + shown + " is not allowed");
         break;
       case feature_kind::relative_import:
-        return refuse(fact, "a relative import, " + shown + ", names no module that could be allowed");
+        return refuse(fact, "the relative import " + shown + " names no module of the allowlist");
       case feature_kind::dynamic_import:
         if (allowed_->contains("*")) break;
         if (fact.name().empty())
-          return refuse(fact, "what '" + one_line(fact.detail(), 40) + "' brings in is not known before it runs");
+          return refuse(fact, "what '" + one_line(fact.detail(), 40) + "' imports is unknown before the code runs");
         if (!allows(fact.name())) return refuse(fact, "the module " + shown + " is not allowed");
         break;
       case feature_kind::reexport:
@@ -97,24 +97,23 @@ class import_policy {
         break;
       case feature_kind::module_value:
         if (!allowed_->contains("*"))
-          return refuse(fact,
-                        "the module " + shown + " is passed on as a value, where nobody sees what is taken from it",
-                        "Use what you need of it by name, as in module.function(...).");
+          return refuse(fact, "the module " + shown + " is passed on as a value, so its use cannot be checked",
+                        "Use its members by name, such as module.function(...).");
         break;
       case feature_kind::hidden_name:
         if (allowed_->contains("*") || fact.detail() == "plain" || fact.detail() == "value") break;
         if (fact.name() == "__code__")
-          return refuse(fact, "the code of a function is exchanged", "Write a function that does it.");
-        return refuse(fact, "the name of what is looked up here is computed", "Write the name itself.");
+          return refuse(fact, "the code of a function is replaced", "Write a new function instead.");
+        return refuse(fact, "the name that is looked up here is computed", "Write the name literally.");
       case feature_kind::attribute:
         if (!allowed_->contains("*") && leads_to_modules(fact.name()))
-          return refuse(fact, shown + " can bring in any module");
+          return refuse(fact, shown + " can import any module");
         break;
       case feature_kind::builtin_name:
-        if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
+        if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can import any module");
         break;
       case feature_kind::use:
-        if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can bring in any module");
+        if (!allowed_->contains("*") && is_route(fact.name())) return refuse(fact, shown + " can import any module");
         break;
       default: break;
     }
@@ -175,8 +174,8 @@ class import_policy {
 
   guard_refusal refuse(const code_feature& fact, std::string what, std::string advice = {}) const {
     if (advice.empty()) {
-      advice = allowed_->empty() ? std::string("Nothing may be imported; use what Python has built in.")
-                                 : "Import only these, each by its own name: ";
+      advice = allowed_->empty() ? std::string("No module may be imported; use only Python's built-in names.")
+                                 : "Import only these modules, each by its own name: ";
       std::size_t shown = 0;
       for (const std::string& each : *allowed_) {
         if (++shown > 40) {

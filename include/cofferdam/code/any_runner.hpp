@@ -69,8 +69,7 @@ class any_runner {
   any_environment& environment() {
     any_environment* const found = get().environment();
     if (found == nullptr)
-      throw error(exec_errc::unsupported,
-                  "environment: this runner's code runs in none that can be reached from outside");
+      throw error(exec_errc::unsupported, "environment: this runner has no environment that can be used from outside");
     return *found;
   }
 
@@ -123,14 +122,14 @@ class any_runner {
       if constexpr (context_runner<R>) {
         return runner_.contexts();
       } else {
-        throw error(exec_errc::unsupported, "contexts: this runner has none; every run begins afresh");
+        throw error(exec_errc::unsupported, "contexts: this runner has no contexts; every run starts fresh");
       }
     }
     awaitable<bool> end_context(std::string name) override {
       if constexpr (context_runner<R>) {
         return runner_.end_context(std::move(name));
       } else {
-        throw error(exec_errc::unsupported, "end_context: this runner has no contexts; every run begins afresh");
+        throw error(exec_errc::unsupported, "end_context: this runner has no contexts; every run starts fresh");
       }
     }
     awaitable<void> close() override { return runner_.close(); }
@@ -170,7 +169,8 @@ class any_runner {
 
   interface& get() const {
     if (!inside_)
-      throw error(exec_errc::environment_closed, "any_runner: there is none (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed,
+                  "any_runner: empty (default-constructed or moved from); assign an open runner first");
     return *inside_;
   }
 

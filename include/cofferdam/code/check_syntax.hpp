@@ -18,9 +18,8 @@ class syntax_policy {
   std::optional<guard_refusal> judge(const code_analysis& facts) const {
     for (const code_feature& each : facts.all())
       if (each.kind() == feature_kind::coding)
-        return guard_refusal("check_syntax", each.line(),
-                             "the code says that it is written in another encoding than UTF-8",
-                             "Remove that comment; code is UTF-8.");
+        return guard_refusal("check_syntax", each.line(), "the code declares an encoding other than UTF-8",
+                             "Remove the encoding comment; code must be UTF-8.");
     return std::nullopt;
   }
 };

@@ -151,7 +151,7 @@ inline std::optional<feature_kind> fact_kind_of(std::string_view word) {
 /// \throws error{exec_errc::io_error} if the JSON does not have the expected form.
 inline code_analysis parse_facts(std::string source, std::string_view answer) {
   const auto no_answer = [] {
-    return error(exec_errc::io_error, "the reader of Python code has given no answer that is one");
+    return error(exec_errc::io_error, "the process that reads Python code for guards sent an invalid answer");
   };
   boost::system::error_code cause;
   const boost::json::value parsed = boost::json::parse({answer.data(), answer.size()}, cause);

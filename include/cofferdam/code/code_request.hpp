@@ -82,7 +82,7 @@ class code_request {
   code_request& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument,
-                  "code_request: the timeout must be longer than zero (no_timeout says: none)");
+                  "code_request: the timeout must be longer than zero (use no_timeout for no limit)");
     timeout_ = limit;
     return *this;
   }
@@ -97,7 +97,7 @@ class code_request {
   /// \throws error{exec_errc::invalid_argument} if the name is empty or too long.
   code_request& context(std::string name) & {
     if (name.empty() || name.size() > 200)
-      throw error(exec_errc::invalid_argument, "code_request: a context's name has 1 to 200 bytes");
+      throw error(exec_errc::invalid_argument, "code_request: the name of a context must have 1 to 200 bytes");
     context_ = std::move(name);
     return *this;
   }
@@ -109,7 +109,8 @@ class code_request {
   code_request& function(detail::host_function new_function) & {
     for (const detail::host_function& each : functions_)
       if (each.name() == new_function.name())
-        throw error(exec_errc::invalid_argument, "code_request: there are two functions '" + new_function.name() + "'");
+        throw error(exec_errc::invalid_argument,
+                    "code_request: two functions have the name '" + new_function.name() + "'; rename one");
     functions_.push_back(std::move(new_function));
     return *this;
   }

@@ -134,7 +134,8 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   const std::shared_ptr<detail::analysis_worker>& require_worker() const {
     if (!worker_)
       throw error(exec_errc::environment_closed,
-                  std::string(Policy::name) + ": there is no runner (default-constructed or moved from)");
+                  std::string(Policy::name) +
+                      ": not open (default-constructed or moved from); call open() on the runner's recipe first");
     return worker_;
   }
 

@@ -30,7 +30,9 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
       : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(max_bytes), lines_(max_lines) {}
 
   awaitable<std::optional<code_result>> admit(const code_request& request) {
-    if (bytes_ == 0) throw error(exec_errc::environment_closed, "limit_code: there is no runner (default-constructed)");
+    if (bytes_ == 0)
+      throw error(exec_errc::environment_closed,
+                  "limit_code: not open (default-constructed); call open() on the runner's recipe first");
     return answer(refusal_of(request.source()));
   }
 
@@ -51,9 +53,8 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   std::optional<code_result> refusal_of(const std::string& source) const {
     const auto too_much = [](std::size_t is, std::size_t limit, const std::string& unit) {
       return guard_refusal("limit_code", 0,
-                           "it has " + std::to_string(is) + " " + unit + ", and at most " + std::to_string(limit) +
-                               " are allowed",
-                           "Write shorter code, or put data into a file and read that.")
+                           "it has " + std::to_string(is) + " " + unit + "; the limit is " + std::to_string(limit),
+                           "Write shorter code, or put data into a file and read the file.")
           .result(std::string());
     };
     if (source.size() > bytes_) return too_much(source.size(), bytes_, "bytes");

@@ -96,8 +96,8 @@ any_runner_provider make_runner(const Name& name, runner_options options = runne
   if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
   if (runner_name == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
   if (runner_name == "pyodide") return any_runner_provider(options.pyodide());
-  throw error(exec_errc::invalid_argument, "make_runner: there is no runner \"" + one_line(runner_name, 60) +
-                                               "\"; there are: host (or local), docker, e2b, pyodide");
+  throw error(exec_errc::invalid_argument, "make_runner: unknown runner \"" + one_line(runner_name, 60) +
+                                               "\"; use host (or local), docker, e2b or pyodide");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -114,7 +114,8 @@ class pyodide_runner {
 
   const std::shared_ptr<detail::pyodide_core>& require_core() const {
     if (!core_)
-      throw error(exec_errc::environment_closed, "pyodide: there is no runner (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed,
+                  "pyodide: not open (default-constructed or moved from); call open() on the recipe first");
     return core_;
   }
 
@@ -358,10 +359,12 @@ class pyodide {
     if (guest.empty()) guest = "/mnt/" + std::filesystem::path(host).lexically_normal().filename().string();
     const bool odd = guest.find("/../") != std::string::npos || guest.back() == '/';
     if (host.empty() || guest.front() != '/' || odd || guest == "/mnt/." || guest == "/mnt/..")
-      throw error(exec_errc::invalid_argument, "pyodide: a directory is shown at an absolute path with a name");
+      throw error(exec_errc::invalid_argument,
+                  "pyodide: the guest path of a directory must be absolute and end in a name");
     for (const char* const own : {"/lib", "/tmp", "/dev", "/proc", "/code"})
       if (guest == own || guest.rfind(std::string(own) + "/lib", 0) == 0 || guest.rfind("/lib/", 0) == 0)
-        throw error(exec_errc::invalid_argument, "pyodide: there is something else at '" + guest + "'");
+        throw error(exec_errc::invalid_argument,
+                    "pyodide: the guest path '" + guest + "' is already used by Pyodide; choose another");
     return with([&](detail::pyodide_settings& settings) { settings.mounts.push_back({host, guest, writable}); });
   }
 

@@ -129,7 +129,8 @@ class python_runner {
 
   const std::shared_ptr<detail::python_core>& require_core() const {
     if (!core_)
-      throw error(exec_errc::environment_closed, "python: there is no runner (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed,
+                  "python: not open (default-constructed or moved from); call open() on the recipe first");
     return core_;
   }
 
@@ -322,7 +323,7 @@ class python {
   template <code_exec_provider Provider>
   friend python_provider<Provider> operator|(const python& options, const Provider& provider) {
     static_assert(!code_exec_provider<Provider>,
-                  "cofferdam: the provider comes first, and the runner of code behind it: local() | python()");
+                  "cofferdam: write the provider first and the code runner after it: local() | python()");
     return python_provider<Provider>(provider, options.settings_);
   }
 
@@ -333,7 +334,7 @@ class python {
   }
   static std::string package(std::string name) {
     if (name.empty() || name.front() == '-')
-      throw error(exec_errc::invalid_argument, "python: a package's name is not empty and does not begin with '-'");
+      throw error(exec_errc::invalid_argument, "python: the name of a package must not be empty or begin with '-'");
     return name;
   }
   python& limit(const char* name, std::uint64_t size) {

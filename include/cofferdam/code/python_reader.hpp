@@ -70,7 +70,7 @@ class python_reader {
   /// Sets the maximum size of the code, in bytes. Longer code is refused. At most 64 MiB. Default: 1 MiB.
   python_reader& longest(std::size_t size) {
     if (size > 64U * 1024 * 1024)
-      throw error(exec_errc::invalid_argument, "python_reader: at most 64 MiB of code are read");
+      throw error(exec_errc::invalid_argument, "python_reader: the maximum size of the code must be at most 64 MiB");
     longest_ = size;
     return *this;
   }

@@ -307,8 +307,8 @@ class pattern_policy {
     std::string what = worst->what();
     if (worst->score() < 10) what = "high risk score (" + std::to_string(sum) + "): " + what;
     return guard_refusal("reject_patterns", worst->line(), what + others,
-                         "Do the same in plain Python: without running commands or texts, without looking into the "
-                         "interpreter, with files of the working folder only.");
+                         "Do the same in plain Python: run no commands or strings of code, do not inspect the "
+                         "interpreter, and use only files of the working directory.");
   }
 
  private:
@@ -326,7 +326,7 @@ class pattern_policy {
         if (contains(detail::risky_values, fact.name()))
           add(10, fact.line(), "The module " + fact.name() + " is passed on as a value");
         if (fact.detail() == "names")
-          add(10, fact.line(), "All names of the module " + one_line(fact.name(), 60) + " are taken as a whole");
+          add(10, fact.line(), "All names of the module " + one_line(fact.name(), 60) + " are read at once");
         break;
       case feature_kind::dynamic_import:
         if (fact.detail() == "sys.modules" || fact.detail() == "__import__" || fact.detail().starts_with("importlib"))
@@ -339,15 +339,15 @@ class pattern_policy {
           break;
         }
         add(fact.name().empty() ? 5 : 7, fact.line(),
-            "A name is computed, and what it is of is " +
-                (fact.name().empty() ? std::string("not known") : one_line(fact.name(), 60)));
+            "A computed name is looked up in " +
+                (fact.name().empty() ? std::string("an unknown object") : one_line(fact.name(), 60)));
         break;
       case feature_kind::private_name:
         add(3, fact.line(), "Private name of a module: " + one_line(fact.name(), 60));
         break;
       case feature_kind::text: look_at_text(fact, add); break;
       case feature_kind::endless_loop:
-        add(fact.number() == 2 ? 10 : 5, fact.line(), "Potential infinite loop: nothing leaves it");
+        add(fact.number() == 2 ? 10 : 5, fact.line(), "Potential infinite loop: it has no exit");
         break;
       case feature_kind::long_range:
         add(fact.number() > 10'000'000'000 && fact.detail().empty() ? 10 : 3, fact.line(),
@@ -358,7 +358,7 @@ class pattern_policy {
             "Large memory allocation: " + std::to_string(fact.number()) + " bytes");
         break;
       case feature_kind::large_power:
-        add(10, fact.line(), "A number of " + std::to_string(fact.number()) + " bits");
+        add(10, fact.line(), "Large number: " + std::to_string(fact.number()) + " bits");
         break;
       case feature_kind::relative_import:
       case feature_kind::reexport:
@@ -380,9 +380,9 @@ class pattern_policy {
     for (const code_feature& each : features) {
       if (each.kind() == feature_kind::attribute && contains(detail::modules_in_modules, each.name()) &&
           !permits(each.name()))
-        add(10, each.line(), given + "'" + each.name() + "' is taken from what is not known");
+        add(10, each.line(), given + "'" + each.name() + "' is read from an unknown object");
       if (each.kind() == feature_kind::hidden_name && each.detail() == "plain")
-        add(10, each.line(), given + "a computed name is taken from what is not known");
+        add(10, each.line(), given + "a computed name is read from an unknown object");
     }
   }
 
@@ -427,16 +427,17 @@ class pattern_policy {
     const std::string shown = "\"" + one_line(text, 60) + "\"";
     const std::string lower = detail::lower_case(text);
     if (detail::removes_everything(lower) || detail::destroys(lower))
-      add(10, fact.line(), "Destructive command in a text: " + shown);
+      add(10, fact.line(), "Destructive command in a string: " + shown);
     const detail::climb up(text);
     if (up.to_system) {
       add(10, fact.line(), "Path traversal to a system folder: " + shown);
     } else if (up.steps >= 3) {
       add(5, fact.line(), "Deep path traversal pattern");
     }
-    if (detail::is_sensitive_path(text) && !permits(text)) add(10, fact.line(), "Path of the system: " + shown);
-    if (detail::is_telling_text(text)) add(10, fact.line(), "Introspection by a text: " + shown);
-    if (detail::formats_insides(text)) add(10, fact.line(), "A format text that looks into what it formats: " + shown);
+    if (detail::is_sensitive_path(text) && !permits(text)) add(10, fact.line(), "System path: " + shown);
+    if (detail::is_telling_text(text)) add(10, fact.line(), "Introspection in a string: " + shown);
+    if (detail::formats_insides(text))
+      add(10, fact.line(), "A format string that reads attributes of its arguments: " + shown);
   }
 
   template <class Add>

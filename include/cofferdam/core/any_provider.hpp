@@ -99,31 +99,31 @@ class any_environment {
       return environment_.write_file(std::move(path), content);
     }
     file_system files() override {
-      static_assert(file_environment<E>,
-                    "cofferdam: this layer has no files(). One that writes read_file or write_file loses them until it "
-                    "writes file_system files() too. One that stands around an environment without files() is put "
-                    "there by environment | layer, which adds them");
+      static_assert(
+          file_environment<E>,
+          "cofferdam: this layer has no files(). A layer that defines read_file or write_file must also define "
+          "file_system files(). To wrap an environment without files(), write environment | layer, which adds files()");
       return environment_.files();
     }
     awaitable<void> pause() override {
       if constexpr (suspendable_environment<E>) {
         return environment_.pause();
       } else {
-        throw error(exec_errc::unsupported, "pause: this backend cannot stand still");
+        throw error(exec_errc::unsupported, "pause: this backend cannot be paused");
       }
     }
     awaitable<void> resume() override {
       if constexpr (suspendable_environment<E>) {
         return environment_.resume();
       } else {
-        throw error(exec_errc::unsupported, "resume: this backend cannot stand still");
+        throw error(exec_errc::unsupported, "resume: this backend cannot be paused and resumed");
       }
     }
     awaitable<std::string> snapshot() override {
       if constexpr (suspendable_environment<E>) {
         return environment_.snapshot();
       } else {
-        throw error(exec_errc::unsupported, "snapshot: this backend cannot stand still");
+        throw error(exec_errc::unsupported, "snapshot: this backend cannot take snapshots");
       }
     }
     awaitable<void> close() override { return environment_.close(); }
@@ -134,7 +134,8 @@ class any_environment {
 
   interface& get() const {
     if (!inside_)
-      throw error(exec_errc::environment_closed, "any_environment: there is none (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed,
+                  "any_environment: empty (default-constructed or moved from); assign an open environment first");
     return *inside_;
   }
 
@@ -155,8 +156,8 @@ class any_provider {
     requires(!std::same_as<P, any_provider> && code_exec_environment<environment_of<P>>)
   any_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {
     static_assert(std::copy_constructible<P>,
-                  "cofferdam: a provider is a recipe that can be copied, and this type cannot; keep what cannot be "
-                  "copied behind a std::shared_ptr, or make it in open()");
+                  "cofferdam: a provider must be copyable, and this type is not; hold non-copyable members in a "
+                  "std::shared_ptr, or create them in open()");
   }
 
   /// Stops the compilation, with an error message that explains what is missing, if `open()` does not return an

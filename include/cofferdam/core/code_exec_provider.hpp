@@ -116,22 +116,22 @@ template <class P>
 constexpr void explain_provider() noexcept {
   if constexpr (opens_runner<P>) {
     static_assert(!opens_runner<P>,
-                  "cofferdam: this is a recipe for a runner of code, such as local() | python(), and not a provider of "
+                  "cofferdam: this is a provider of code runners, such as local() | python(), not a provider of "
                   "environments; hold it as any_runner_provider, not as any_provider");
   } else if constexpr (requires { typename environment_of<P>; }) {
     static_assert(std::copy_constructible<P>,
-                  "cofferdam: a provider is a recipe that can be copied, and this type cannot; keep what cannot be "
-                  "copied behind a std::shared_ptr, or make it in open()");
+                  "cofferdam: a provider must be copyable, and this type is not; hold non-copyable members in a "
+                  "std::shared_ptr, or create them in open()");
     explain_environment<environment_of<P>>();
   } else if constexpr (code_exec_environment<P>) {
     static_assert(
         !code_exec_environment<P>,
-        "cofferdam: this environment is open already, and with opens one itself: call the members "
-        "of this one (run_command, read_file, write_file), or pass the recipe that opened it, such as local()");
+        "cofferdam: this environment is already open, and with() opens an environment itself: call the members of this "
+        "environment (run_command, read_file, write_file), or pass its provider, such as local()");
   } else {
     static_assert(
         requires { typename environment_of<P>; },
-        "cofferdam: this is no provider: it has no usable member open; write "
+        "cofferdam: this is not a provider, because it has no usable member open; write "
         "awaitable<your_environment> open() const");
   }
 }

@@ -119,7 +119,8 @@ class command {
   /// \throws error{exec_errc::invalid_argument} if `limit` is zero or less.
   command& timeout(std::chrono::milliseconds limit) & {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, "command: the timeout must be longer than zero (no_timeout says: none)");
+      throw error(exec_errc::invalid_argument,
+                  "command: the timeout must be longer than zero (use no_timeout for no limit)");
     timeout_ = limit;
     return *this;
   }
@@ -149,12 +150,12 @@ class command {
   command& variable(std::string name, std::string value) & {
     if (name.empty() || name.find_first_of(std::string_view("=\0\n\r", 4)) != std::string::npos)
       throw error(exec_errc::invalid_argument,
-                  "command: a variable's name must not be empty and must not hold '=', NUL or a line break");
+                  "command: a variable's name must not be empty and must not contain '=', NUL or a line break");
     if (value.find('\0') != std::string::npos)
-      throw error(exec_errc::invalid_argument, "command: a variable's value holds a NUL byte");
+      throw error(exec_errc::invalid_argument, "command: a variable's value contains a NUL byte");
     if (name.size() + value.size() + 2 > max_string)
       throw error(exec_errc::too_large, "command: a variable of " + std::to_string(name.size() + value.size() + 1) +
-                                            " bytes; Linux takes at most 131071 of name and value together");
+                                            " bytes; Linux allows at most 131071 for name and value together");
     for (variable_setting& setting : variables_) {
       if (setting.name() == name) {
         setting = variable_setting(std::move(name), std::move(value));
@@ -199,7 +200,7 @@ class command {
   /// \throws error{exec_errc::invalid_argument} if a number is zero.
   command& terminal(std::uint16_t rows, std::uint16_t columns) & {
     if (rows == 0 || columns == 0)
-      throw error(exec_errc::invalid_argument, "command: a terminal has at least one row and one column");
+      throw error(exec_errc::invalid_argument, "command: a terminal must have at least one row and one column");
     terminal_ = terminal_size(rows, columns);
     return *this;
   }

@@ -29,7 +29,8 @@ class list_options {
   /// \throws error{exec_errc::invalid_argument} if `levels` is 0.
   list_options& depth(std::size_t levels) {
     if (levels == 0)
-      throw error(exec_errc::invalid_argument, "list: a depth of 0 lists nothing; 1 is the directory itself");
+      throw error(exec_errc::invalid_argument,
+                  "list: a depth of 0 lists nothing; use 1 for the entries of the directory itself");
     depth_ = levels;
     return *this;
   }
@@ -94,8 +95,8 @@ class listing_room {
   }
 
   error too_many(const std::string& what) const {
-    return error(exec_errc::too_large, "list " + shown_path(path_) + ": more than the " + what +
-                                           " that were allowed; name a smaller part of the tree, or list it less deep");
+    return error(exec_errc::too_large, "list " + shown_path(path_) + ": more than the limit of " + what +
+                                           "; list a smaller part of the tree, or fewer levels");
   }
 
  private:

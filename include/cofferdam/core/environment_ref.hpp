@@ -67,7 +67,8 @@ class referenced_environment {
 
   E& get() const {
     if (environment_ == nullptr)
-      throw error(exec_errc::environment_closed, "borrowed: there is no environment (default-constructed)");
+      throw error(exec_errc::environment_closed,
+                  "environment_ref: empty (default-constructed); create it from an open environment");
     return *environment_;
   }
 

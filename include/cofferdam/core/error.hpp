@@ -61,7 +61,7 @@ class errc_words {
       case exec_errc::too_large: return "too large";
       case exec_errc::collision: return "two files have one destination";
       case exec_errc::io_error: return "input or output failed";
-      case exec_errc::deadlock: return "it would wait for itself";
+      case exec_errc::deadlock: return "the operation would wait for itself";
       case exec_errc::unavailable: return "not available for now";
     }
     return "unknown cofferdam error";

@@ -33,10 +33,10 @@ auto with_files_of(E& environment, Operation operation) {
   if constexpr (file_environment<E>) {
     return on_kept(environment.files(), std::move(operation));
   } else {
-    static_assert(!is_layer<E>,
-                  "cofferdam: this layer has no files(). One that writes read_file or write_file loses them until it "
-                  "writes file_system files() too. One that stands around an environment without files() is put there "
-                  "by environment | layer, which adds them");
+    static_assert(
+        !is_layer<E>,
+        "cofferdam: this layer has no files(). A layer that defines read_file or write_file must also define "
+        "file_system files(). To wrap an environment without files(), write environment | layer, which adds files()");
     command_files<E> files(environment);
     return operation(files);
   }

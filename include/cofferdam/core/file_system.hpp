@@ -97,7 +97,8 @@ class file_system {
  private:
   implementation& get() const {
     if (!files_)
-      throw error(exec_errc::environment_closed, "files: there is no environment (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed,
+                  "file_system: empty (default-constructed or moved from); call files() on an open environment");
     return *files_;
   }
 

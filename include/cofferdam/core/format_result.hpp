@@ -148,9 +148,9 @@ class result_fields {
   }
 
   void append_marker(std::uint64_t total) {
-    out_.append("\n<cut>part of the text is left out here; it had ")
+    out_.append("\n<cut>part of the text is left out here; the whole text had ")
         .append(std::to_string(total))
-        .append(" bytes in all</cut>\n");
+        .append(" bytes</cut>\n");
   }
 
   std::string out_;

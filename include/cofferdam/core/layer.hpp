@@ -99,10 +99,9 @@ class layer : public detail::layer_tag {
   template <class D = Derived>
     requires(file_environment<Inner> && detail::inherits_read_file<D, layer> && detail::inherits_write_file<D, layer>)
   file_system files() {
-    static_assert(
-        !detail::has_file_members<D>,
-        "cofferdam: list, stat, put_files and the like are members of a file_system, which file_system files() "
-        "returns; members of a layer are never called");
+    static_assert(!detail::has_file_members<D>,
+                  "cofferdam: list, stat, put_files and the like are never called on a layer; define file_system "
+                  "files(), and put them into the file_system that files() returns");
     return inner_.files();
   }
 
@@ -266,7 +265,7 @@ auto operator|(Provider provider, combined_layers<Inner, Outer> recipes) {
 template <std::derived_from<pipeable> Recipe, detail::opens_closable Provider>
 Provider operator|(const Recipe&, const Provider& provider) {
   static_assert(!detail::opens_closable<Provider>,
-                "cofferdam: the provider comes first, and what wraps it behind it: local() | timeout(5s)");
+                "cofferdam: write the provider first and its layers after it: local() | timeout(5s)");
   return provider;
 }
 
@@ -274,14 +273,13 @@ Provider operator|(const Recipe&, const Provider& provider) {
 template <detail::opens_closable Provider, std::derived_from<pipeable> Recipe>
   requires(!layer_for<Recipe, detail::opened_by<Provider>> && !detail::is_combined<Recipe>)
 Provider operator|(const Provider& provider, const Recipe&) {
-  static_assert(
-      !detail::opens_runner<Provider>,
-      "cofferdam: what stands on the left is a runner of code, and this layer wraps environments only. Layers "
-      "come before the runner, guards behind it: local() | timeout(5s) | python() | check_syntax()");
+  static_assert(!detail::opens_runner<Provider>,
+                "cofferdam: the left side is a code runner, but this layer wraps only environments. Write layers "
+                "before the runner and guards after it: local() | timeout(5s) | python() | check_syntax()");
   static_assert(detail::opens_runner<Provider>,
-                "cofferdam: this recipe has no attach() for an environment. Guards come behind a runner of code: "
-                "local() | timeout(5s) | python() | check_syntax(). A layer of your own has attach(Inner inner) const "
-                "and yields an environment around inner");
+                "cofferdam: the right side has no attach() for an environment. Write guards after a code runner: "
+                "local() | timeout(5s) | python() | check_syntax(). Your own layer needs attach(Inner inner) const, "
+                "which returns an environment around inner");
   return provider;
 }
 

@@ -142,7 +142,8 @@ class process {
  private:
   implementation& get() const {
     if (!running_)
-      throw error(exec_errc::invalid_argument, "process: there is none (default-constructed or moved from)");
+      throw error(exec_errc::invalid_argument,
+                  "process: empty (default-constructed or moved from); call start() on an environment first");
     return *running_;
   }
 

@@ -31,8 +31,7 @@ class provider_name {
       if (kind == each.substr(0, end)) return found(text, colon, end != std::string_view::npos);
       known += (known.empty() ? "" : ", ") + std::string(each);
     }
-    throw error(exec_errc::invalid_argument,
-                "there is no provider \"" + one_line(text, 60) + "\"; there are: " + known);
+    throw error(exec_errc::invalid_argument, "unknown provider \"" + one_line(text, 60) + "\"; use one of: " + known);
   }
 
   /// Returns the part before the colon.
@@ -47,11 +46,12 @@ class provider_name {
     if (colon == std::string_view::npos) return name;
     name.value_ = text.substr(colon + 1);
     if (!takes_value)
-      throw error(exec_errc::invalid_argument, "the provider \"" + name.kind_ + "\" takes nothing after it, not \"" +
+      throw error(exec_errc::invalid_argument, "the provider \"" + name.kind_ +
+                                                   "\" takes no value after a colon; remove \"" +
                                                    one_line(name.value_, 60) + "\"");
     if (name.value_.empty())
       throw error(exec_errc::invalid_argument,
-                  "the provider \"" + one_line(text, 60) + "\" has nothing after its colon");
+                  "the provider \"" + one_line(text, 60) + "\" needs a value after its colon");
     return name;
   }
 

@@ -25,14 +25,14 @@ template <class P>
 constexpr void explain_recipe() noexcept {
   if constexpr (opens_runner<P>) {
     static_assert(std::copy_constructible<P>,
-                  "cofferdam: a recipe can be copied, and this type cannot; keep what cannot be copied behind a "
-                  "std::shared_ptr, or make it in open()");
+                  "cofferdam: a runner provider must be copyable, and this type is not; hold non-copyable members in a "
+                  "std::shared_ptr, or create them in open()");
     static_assert(has_close<environment_of<P>>,
                   "cofferdam: the runner has no usable member close; write awaitable<void> close()");
   } else if constexpr (requires(P& runner) { runner.run_code(any_argument()); }) {
     static_assert(opens_runner<P>,
-                  "cofferdam: this runner is open already, and with opens one itself: call the members of this one "
-                  "(run_code), or pass the recipe that opened it, such as local() | python()");
+                  "cofferdam: this runner is already open, and with() opens a runner itself: call the members of this "
+                  "runner (run_code), or pass its provider, such as local() | python()");
   } else {
     explain_provider<P>();
   }
@@ -72,9 +72,9 @@ awaitable<void> with(const Recipe&, Body&&) {
     detail::explain_recipe<Recipe>();
   else
     static_assert(detail::body_for<Body, detail::opened_by<Recipe>>,
-                  "cofferdam: with needs a body that takes a reference to the environment or runner and names its "
-                  "return type, an awaitable: [&](auto& environment) -> cofferdam::awaitable<void> { ... }. Each layer "
-                  "makes another type of environment");
+                  "cofferdam: with() needs a body that takes the environment or runner by reference and declares its "
+                  "return type, an awaitable: [&](auto& environment) -> cofferdam::awaitable<void> { ... }. Use auto&, "
+                  "because every layer creates another type of environment");
   co_return;
 }
 

@@ -71,12 +71,12 @@ inline std::string workspace_path_or_root(std::string_view path, std::string_vie
     throw error(exec_errc::invalid_argument, "the path is empty: name a file, or '.' for the workspace itself");
   if (path.find('\0') != std::string_view::npos)
     throw error(exec_errc::invalid_argument,
-                "path " + detail::shown_path(path) + " holds a NUL byte, which no file name can");
+                "path " + detail::shown_path(path) + " contains a NUL byte, which no file name may contain");
   std::vector<std::string_view> parts = detail::path_components(path);
   for (const std::string_view part : parts) {
     if (part == "..")
       throw error(exec_errc::outside_workspace,
-                  "path " + detail::shown_path(path) + " has a '..' component: name the file without it");
+                  "path " + detail::shown_path(path) + " has a '..' component: write the path without it");
     if (part.size() > max_name)
       throw error(exec_errc::invalid_argument,
                   "path " + detail::shown_path(path) + " has a name of more than 255 bytes, the longest Linux allows");
@@ -110,7 +110,7 @@ inline std::string workspace_path(std::string_view path, std::string_view root =
   std::string clean = workspace_path_or_root(path, root);
   if (clean == ".")
     throw error(exec_errc::invalid_argument,
-                "path " + detail::shown_path(path) + " is the workspace itself: name something in it");
+                "path " + detail::shown_path(path) + " is the workspace itself: name a file or directory in it");
   return clean;
 }
 

@@ -42,7 +42,7 @@ awaitable<transfer_result> copy_files(From& from, To& to, file_set set) {
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "copy_files: cancelled; what had arrived stays");
+    detail::rethrow_cancellation(failure, "copy_files: cancelled; files that were already copied remain");
   }
 }
 

@@ -43,7 +43,7 @@ awaitable<transfer_result> download_files(E& environment, file_set set, std::fil
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    rethrow_cancellation(failure, "download: cancelled; what had arrived stays");
+    rethrow_cancellation(failure, "download: cancelled; files that were already downloaded remain");
   }
 }
 

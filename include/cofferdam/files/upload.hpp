@@ -50,7 +50,7 @@ awaitable<transfer_result> upload(E& environment, file_set set) {
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "upload: cancelled; what had arrived stays");
+    detail::rethrow_cancellation(failure, "upload: cancelled; files that were already uploaded remain");
   }
 }
 

@@ -87,7 +87,7 @@ class agent {
   }
   /// Sets the maximum number of turns (requests to the model) in one run. At least 1. Default: 30.
   agent& max_turns(std::size_t count) {
-    if (count == 0) throw error(exec_errc::invalid_argument, "agent: max_turns has to be at least 1");
+    if (count == 0) throw error(exec_errc::invalid_argument, "agent: max_turns must be at least 1");
     max_turns_ = count;
     return *this;
   }

@@ -142,7 +142,7 @@ class completions_core {
       return e2b::detail::endpoint::parse(url, "base_url");
     } catch (const error&) {
       throw error(exec_errc::invalid_argument,
-                  "chat: the base URL (base_url, or OPENAI_BASE_URL) cannot be used: write it as "
+                  "chat: the base URL (base_url, or OPENAI_BASE_URL) is invalid: write it as "
                   "https://HOST[:PORT][/PATH], without user, password, query and fragment");
     }
   }
@@ -196,7 +196,7 @@ inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> cor
     const std::optional<boost::json::value> value = read_json(event.data());
     const boost::json::object* const object = value ? value->if_object() : nullptr;
     if (object == nullptr)
-      throw chat_failure(chat_errc::bad_answer, peer + ": an event of the answer is no JSON object");
+      throw chat_failure(chat_errc::bad_answer, peer + ": an event of the answer is not a JSON object");
     if (const boost::json::value* const wrong = member(*object, "error"); wrong != nullptr && !wrong->is_null()) {
       service_complaint complaint;
       complaint.take(*object);
@@ -217,9 +217,9 @@ inline awaitable<chat_reply> read_streamed(std::shared_ptr<completions_core> cor
   }
   if (!done && !assembly.ended()) {
     const bool late = broke && broke->cause() == net_errc::timed_out;
-    throw chat_failure(
-        late ? chat_errc::timed_out : chat_errc::cut_off,
-        peer + ": the answer broke off before its end" + (broke ? ": " + std::string(broke->what()) : ""));
+    throw chat_failure(late ? chat_errc::timed_out : chat_errc::cut_off,
+                       peer + ": the connection ended before the answer was complete" +
+                           (broke ? ": " + std::string(broke->what()) : ""));
   }
   co_return assembly.finish(peer);
 }
@@ -232,7 +232,7 @@ inline awaitable<chat_reply> read_whole(std::shared_ptr<completions_core> core, 
   const boost::json::object* const object = value ? value->if_object() : nullptr;
   if (object == nullptr)
     throw chat_failure(chat_errc::bad_answer,
-                       peer + ": the answer is no JSON object; check whether the base URL is that of an API");
+                       peer + ": the answer is not a JSON object; check that the base URL is that of an API");
   if (const boost::json::value* const wrong = member(*object, "error"); wrong != nullptr && !wrong->is_null()) {
     service_complaint complaint;
     complaint.take(*object);
@@ -304,8 +304,9 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
     if (result.wait) pause = *result.wait;
     if (pause > options.max_wait())
       throw error(static_cast<exec_errc>(result.failure->code().value()),
-                  std::string(result.failure->what()) + "; the service wants to be asked again in " +
-                      std::to_string(pause.count() / 1000) + " s, which is longer than max_wait",
+                  std::string(result.failure->what()) + "; the service asks to wait " +
+                      std::to_string(pause.count() / 1000) +
+                      " s before the next request, which is longer than max_wait",
                   result.failure->cause());
     asio::steady_timer timer(executor, pause);
     co_await timer.async_wait(asio::use_awaitable);
@@ -321,7 +322,7 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
     auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
     auto& [order, failure, reply, rang] = result;
     if (failure && order[0] == 1 && !rang)
-      throw chat_failure(chat_errc::timed_out, core->peer() + ": no whole answer within " +
+      throw chat_failure(chat_errc::timed_out, core->peer() + ": no complete answer within " +
                                                    std::to_string(core->options().timeout().count() / 1000) + " s");
     if (failure) std::rethrow_exception(failure);
     co_return std::move(reply);

@@ -35,7 +35,8 @@ class chat_completions_options {
  public:
   /// \param model  the name of the model at the service; must not be empty.
   explicit chat_completions_options(std::string model) : model_(std::move(model)) {
-    if (model_.empty()) throw error(exec_errc::invalid_argument, "chat_completions_options: the model has no name");
+    if (model_.empty())
+      throw error(exec_errc::invalid_argument, "chat_completions_options: the name of the model is empty");
   }
 
   /// Sets the base URL of the service, usually up to and including `/v1`. The client appends `/chat/completions`.

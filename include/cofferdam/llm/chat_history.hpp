@@ -41,7 +41,7 @@ inline std::string_view role_name(chat_role role) {
 }
 
 inline error broken_history(const std::string& why) {
-  return error(exec_errc::invalid_argument, "this is no saved conversation: " + why);
+  return error(exec_errc::invalid_argument, "not a valid saved conversation: " + why);
 }
 
 }  // namespace detail
@@ -88,11 +88,11 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
 /// \throws error{exec_errc::invalid_argument} if the JSON does not have the form that `history_to_json` writes.
 inline std::vector<chat_message> history_from_json(const boost::json::value& saved) {
   const boost::json::array* const entries = saved.if_array();
-  if (entries == nullptr) throw detail::broken_history("it is no array");
+  if (entries == nullptr) throw detail::broken_history("it is not an array");
   std::vector<chat_message> messages;
   for (const boost::json::value& each : *entries) {
     const boost::json::object* const entry = each.if_object();
-    if (entry == nullptr) throw detail::broken_history("a message is no object");
+    if (entry == nullptr) throw detail::broken_history("a message is not an object");
     const std::string_view name = detail::text_at(*entry, "role");
     std::optional<chat_role> role;
     for (const chat_role which : {chat_role::system, chat_role::user, chat_role::assistant, chat_role::tool})
@@ -103,7 +103,7 @@ inline std::vector<chat_message> history_from_json(const boost::json::value& sav
     if (const boost::json::array* const parts = detail::array_at(*entry, "parts"))
       for (const boost::json::value& value : *parts) {
         const boost::json::object* const part = value.if_object();
-        if (part == nullptr) throw detail::broken_history("a part of a message is no object");
+        if (part == nullptr) throw detail::broken_history("a part of a message is not an object");
         if (detail::member(*part, "base64") == nullptr) {
           message.add(chat_part(std::string(detail::text_at(*part, "text"))));
           continue;
@@ -115,7 +115,7 @@ inline std::vector<chat_message> history_from_json(const boost::json::value& sav
     if (const boost::json::array* const calls = detail::array_at(*entry, "tool_calls"))
       for (const boost::json::value& value : *calls) {
         const boost::json::object* const call = value.if_object();
-        if (call == nullptr) throw detail::broken_history("a tool call is no object");
+        if (call == nullptr) throw detail::broken_history("a tool call is not an object");
         message.call(chat_tool_call(std::string(detail::text_at(*call, "id")),
                                     std::string(detail::text_at(*call, "name")),
                                     std::string(detail::text_at(*call, "arguments"))));

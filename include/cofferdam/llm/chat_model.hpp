@@ -54,7 +54,7 @@ class chat_words {
     switch (static_cast<chat_errc>(value)) {
       case chat_errc::context_overflow: return "the conversation is longer than the model's context";
       case chat_errc::output_limit: return "the answer was cut off by the output limit";
-      case chat_errc::request_too_large: return "the request is larger than the service takes";
+      case chat_errc::request_too_large: return "the request is larger than the service accepts";
       case chat_errc::not_authenticated: return "not authenticated";
       case chat_errc::not_permitted: return "not permitted";
       case chat_errc::no_quota: return "no quota left";
@@ -62,9 +62,9 @@ class chat_words {
       case chat_errc::rejected: return "the request was rejected";
       case chat_errc::rate_limited: return "too many requests";
       case chat_errc::service_failed: return "the service failed";
-      case chat_errc::filtered: return "the answer was held back by a filter";
+      case chat_errc::filtered: return "a content filter withheld the answer";
       case chat_errc::bad_answer: return "the answer cannot be read";
-      case chat_errc::cut_off: return "the answer broke off";
+      case chat_errc::cut_off: return "the connection ended during the answer";
       case chat_errc::timed_out: return "no answer in time";
     }
     return "unknown chat error";
@@ -332,7 +332,8 @@ class any_chat_model {
 
   static awaitable<chat_reply> keep(std::shared_ptr<interface> inside, chat_request request) {
     if (!inside)
-      throw error(exec_errc::invalid_argument, "any_chat_model: there is none (default-constructed or moved from)");
+      throw error(exec_errc::invalid_argument,
+                  "any_chat_model: empty (default-constructed or moved from); assign a model first");
     chat_reply reply = co_await inside->chat(std::move(request));
     co_return reply;
   }

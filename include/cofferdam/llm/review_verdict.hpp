@@ -67,7 +67,7 @@ class review_verdict {
 
   /// Makes a verdict that allows code which an earlier review has allowed.
   static review_verdict known(std::string sha256) {
-    review_verdict verdict = refused("allow", std::move(sha256), "it was allowed before");
+    review_verdict verdict = refused("allow", std::move(sha256), "the same code was allowed before");
     verdict.allowed_ = verdict.cached_ = true;
     return verdict;
   }

@@ -53,7 +53,7 @@ class command_policy {
     if (words.empty() || words.front().empty())
       return refuse(canonical, "it is empty", advice_for(shell_refusal::empty_command));
     if (canonical.find('\0') != std::string::npos)
-      return refuse(canonical, "it has a NUL byte", advice_for(shell_refusal::unsafe_text));
+      return refuse(canonical, "it contains a NUL byte", advice_for(shell_refusal::unsafe_text));
     switch (match_any(canonical)) {
       case match_state::complete: break;
       case match_state::too_costly:
@@ -82,13 +82,13 @@ class command_policy {
       }
       const std::string head = literal_head(pattern.source());
       if (!head.empty() && (admits(pattern, head + "zq") || admits(pattern, head + "zq x")))
-        warnings.push_back(shown + " also admits other programs, whose names only begin with \"" + one_line(head) +
-                           "\"; \"" + one_line(head) + "( .*)?\" would not.");
+        warnings.push_back(shown + " also admits other programs whose names begin with \"" + one_line(head) + "\"; \"" +
+                           one_line(head) + "( .*)?\" admits only this program.");
       for (const code_program& program : programs) {
         if (std::find(named.begin(), named.end(), program.name()) != named.end() || !admits(pattern, program)) continue;
         named.push_back(program.name());
         warnings.push_back(shown + " admits " + std::string(program.name()) +
-                           ", which runs whatever its arguments and files tell it: arbitrary code.");
+                           ", which can run any program that its arguments or files name: arbitrary code.");
       }
     }
     return warnings;
@@ -129,14 +129,14 @@ class command_policy {
     switch (reason) {
       case shell_refusal::empty_command: return "The command is empty. Name a program and its arguments.";
       case shell_refusal::shell_syntax:
-        return "Allowed commands run without a shell, so there is no ;, &&, |, redirection, $(...), backtick, wildcard "
-               "or "
-               "second line. Run one command with literal arguments, and quote an argument that is itself such a "
-               "character (e.g. -exec ... ';').";
+        return "Allowed commands run without a shell, so ;, &&, |, redirection, $(...), backticks, wildcards and a "
+               "second line do not work. Run one command with literal arguments, and quote an argument that is itself "
+               "such a character (e.g. -exec ... ';').";
       case shell_refusal::shell_assignment:
         return "An assignment such as NAME=value before the program is not supported. Run the command without it.";
       case shell_refusal::unsafe_text:
-        return "Write the command as plain UTF-8 text, without NUL bytes and direction controls.";
+        return "Write the command as plain UTF-8 text, without NUL bytes and characters that change the direction of "
+               "text.";
       case shell_refusal::too_long:
         return "Write long text to a file first, and run a short command that uses the file.";
       case shell_refusal::none: break;
@@ -148,7 +148,7 @@ class command_policy {
   /// another.
   std::string no_match_advice(std::string_view canonical) const {
     std::string advice =
-        "The command matches no pattern of the allowlist. Patterns see the parsed command, so other quoting makes no "
+        "The command matches no pattern of the allowlist. Patterns match the parsed command, so other quoting makes no "
         "difference.";
     constexpr std::size_t max_shown = 600;
     std::string shown;
@@ -162,13 +162,13 @@ class command_policy {
       }
       shown += pattern_text;
     }
-    if (!patterns_.empty()) advice += " Allowed is what one of these regular expressions matches: " + shown;
+    if (!patterns_.empty()) advice += " Allowed are commands that one of these regular expressions matches: " + shown;
     if (canonical.find('\n') == std::string_view::npos) return advice;
-    advice += " An argument holds a line break, which most patterns do not admit: put such text into a file.";
+    advice += " An argument contains a line break, which most patterns do not admit: put such text into a file.";
     for (const command_pattern& each : patterns_) {
       std::size_t steps = max_steps;
       if (each.match_across_lines(canonical, as_prefix_, steps) != match_state::complete) continue;
-      advice += " (Whoever writes the allowlist: \".\" matches no line break; \"(?s)" + one_line(each.source()) +
+      advice += " (For the author of the allowlist: \".\" matches no line break; \"(?s)" + one_line(each.source()) +
                 "\" would admit this command.)";
       break;
     }
@@ -278,7 +278,7 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
   std::optional<command_result> admit(command& c) {
     if (!policy_)
       throw error(exec_errc::environment_closed,
-                  "allow_commands: there is no environment (default-constructed or moved from)");
+                  "allow_commands: not open (default-constructed or moved from); call open() on the provider first");
     return policy_->admit(c);
   }
 

@@ -48,7 +48,7 @@ class timeout : public pipeable {
  public:
   explicit timeout(std::chrono::milliseconds limit) : limit_(limit) {
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, "timeout: the limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "timeout: the time limit must be longer than zero");
   }
 
   template <code_exec_environment Inner>

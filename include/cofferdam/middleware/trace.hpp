@@ -109,7 +109,8 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
  private:
   operation_counts& counts() const {
     if (!counts_)
-      throw error(exec_errc::environment_closed, "trace: there is no environment (default-constructed or moved from)");
+      throw error(exec_errc::environment_closed,
+                  "trace: not open (default-constructed or moved from); call open() on the provider first");
     return *counts_;
   }
 
@@ -125,7 +126,7 @@ class trace : public pipeable {
   /// \param counts  the counters, which all environments share.
   /// \throws error{exec_errc::invalid_argument} if `counts` is null.
   explicit trace(std::shared_ptr<operation_counts> counts) : counts_(std::move(counts)) {
-    if (!counts_) throw error(exec_errc::invalid_argument, "trace: there is nothing to count in (a null pointer)");
+    if (!counts_) throw error(exec_errc::invalid_argument, "trace: the pointer to the counts is null");
   }
 
   template <code_exec_environment Inner>

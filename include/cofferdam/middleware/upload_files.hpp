@@ -28,7 +28,7 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
   awaitable<void> prepare() {
     if (!set_)
       throw error(exec_errc::environment_closed,
-                  "upload_files: there is no environment (default-constructed or moved from)");
+                  "upload_files: not open (default-constructed or moved from); call open() on the provider first");
     file_set files = *set_;
     transfer_result report = co_await upload(this->inner(), std::move(files));
     report.throw_if_failed("upload_files");

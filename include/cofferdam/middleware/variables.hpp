@@ -27,7 +27,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
   std::optional<command_result> admit(command& c) {
     if (!settings_)
       throw error(exec_errc::environment_closed,
-                  "variables: there is no environment (default-constructed or moved from)");
+                  "variables: not open (default-constructed or moved from); call open() on the provider first");
     for (const command::variable_setting& setting : settings_->variables())
       if (!has(c, setting.name())) c.variable(setting.name(), setting.value());
     return std::nullopt;

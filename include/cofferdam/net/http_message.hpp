@@ -78,7 +78,7 @@ class http_field {
   ///     to the head. The message does not show the value, which may be secret.
   http_field(std::string name, std::string value) : name_(std::move(name)) {
     if (!detail::is_token(name_))
-      throw error(exec_errc::invalid_argument, "\"" + one_line(name_) + "\" is no name for an HTTP field");
+      throw error(exec_errc::invalid_argument, "\"" + one_line(name_) + "\" is not a valid name of an HTTP field");
     if (!detail::is_field_text(value))
       throw error(exec_errc::invalid_argument,
                   "the value for the HTTP field " + name_ + " has a line break, a NUL or another control character");
@@ -254,12 +254,11 @@ class http_request {
   ///     lines to the head.
   http_request(std::string method, std::string target) : method_(std::move(method)), target_(std::move(target)) {
     if (!detail::is_token(method_))
-      throw error(exec_errc::invalid_argument, "\"" + one_line(method_) + "\" is no HTTP method");
+      throw error(exec_errc::invalid_argument, "\"" + one_line(method_) + "\" is not an HTTP method");
     if (!detail::is_target(target_))
-      throw error(exec_errc::invalid_argument,
-                  "\"" + one_line(target_) +
-                      "\" is no target for an HTTP request; percent-encode blanks, control "
-                      "characters and what is not ASCII");
+      throw error(exec_errc::invalid_argument, "\"" + one_line(target_) +
+                                                   "\" is not a valid target of an HTTP request; percent-encode "
+                                                   "blanks, control characters and non-ASCII characters");
   }
 
   /// Adds a field. If the request has no `Host` field, the client adds one with the name of the connection's host.
@@ -278,7 +277,7 @@ class http_request {
     if (!detail::is_token(name) || !detail::is_field_text(value.reveal()))
       throw error(exec_errc::invalid_argument,
                   "the value of the HTTP field \"" + one_line(name) +
-                      "\", which is a secret, has a control character, or the name is none");
+                      "\", which is a secret, contains a control character, or the name is invalid");
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
   }

@@ -108,9 +108,10 @@ class http_reply {
   static void check(const std::string& name, std::string_view value) {
     for (const std::string_view reserved : {"Content-Length", "Transfer-Encoding", "Trailer"})
       if (detail::same_ignoring_case(name, reserved))
-        throw error(exec_errc::invalid_argument, "a reply's " + std::string(reserved) + " is the server's business");
+        throw error(exec_errc::invalid_argument,
+                    "the HTTP server sets the field " + std::string(reserved) + " of a reply itself; remove it");
     if (detail::same_ignoring_case(name, "Connection") && !detail::same_ignoring_case(value, "close"))
-      throw error(exec_errc::invalid_argument, "a reply's Connection can only be close");
+      throw error(exec_errc::invalid_argument, "the field Connection of a reply can only be close");
   }
 
   int status_ = 200;

@@ -51,7 +51,8 @@ class http_server_settings {
   /// exceed the maximum, the server closes the connection that has been idle for the longest time. A connection is not
   /// idle in its first second. If no connection is idle, new connections wait.
   http_server_settings& connections(std::size_t max_connections) {
-    if (max_connections == 0) throw error(exec_errc::invalid_argument, "http_server: it needs at least one connection");
+    if (max_connections == 0)
+      throw error(exec_errc::invalid_argument, "http_server: the maximum number of connections must be at least 1");
     connections_ = max_connections;
     return *this;
   }
@@ -89,7 +90,8 @@ class http_server_settings {
   ///               allowed. A single `*` allows every host. Must not be empty.
   http_server_settings& allowed_hosts(std::vector<std::string> hosts) {
     if (hosts.empty())
-      throw error(exec_errc::invalid_argument, "http_server: without an allowed host nobody is served");
+      throw error(exec_errc::invalid_argument,
+                  "http_server: allowed_hosts() must not be empty; use * to allow every host");
     hosts_ = std::move(hosts);
     return *this;
   }
@@ -126,7 +128,7 @@ class http_server_settings {
   http_server_settings& set(std::chrono::milliseconds& which, std::chrono::milliseconds limit) {
     if (limit <= std::chrono::milliseconds::zero() || limit > std::chrono::hours(24 * 365))
       throw error(exec_errc::invalid_argument,
-                  "http_server_settings: a time limit is more than zero and at most a year");
+                  "http_server_settings: a time limit must be longer than zero and at most a year");
     which = limit;
     return *this;
   }

@@ -51,7 +51,9 @@ class listener {
 
  private:
   implementation& get() const {
-    if (!open_) throw error(exec_errc::invalid_argument, "listener: there is none (default-constructed or moved from)");
+    if (!open_)
+      throw error(exec_errc::invalid_argument,
+                  "listener: not open (default-constructed or moved from); call listen() first");
     return *open_;
   }
 

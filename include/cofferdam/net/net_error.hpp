@@ -39,9 +39,9 @@ class net_words {
   static constexpr const char* name = "cofferdam.net";
   static constexpr std::string_view message(int value) {
     switch (static_cast<net_errc>(value)) {
-      case net_errc::connection_lost: return "the connection was closed before an answer came";
+      case net_errc::connection_lost: return "the connection was closed before an answer arrived";
       case net_errc::truncated: return "the connection was closed inside a message";
-      case net_errc::timed_out: return "a time limit ran out";
+      case net_errc::timed_out: return "a time limit expired";
       case net_errc::malformed: return "not a valid HTTP/1.1 message";
       case net_errc::ambiguous_length: return "the message's length is ambiguous";
       case net_errc::unsupported_coding: return "unsupported transfer coding";
@@ -53,8 +53,8 @@ class net_words {
       case net_errc::certificate_not_yet_valid: return "the certificate is not valid yet";
       case net_errc::certificate_wrong_host: return "the certificate is for another host";
       case net_errc::certificate_rejected: return "the certificate was rejected";
-      case net_errc::client_certificate_needed: return "the peer wants another client certificate";
-      case net_errc::proxy_refused: return "the proxy opens no tunnel";
+      case net_errc::client_certificate_needed: return "the peer requires another client certificate";
+      case net_errc::proxy_refused: return "the proxy refused to open a tunnel";
     }
     return "unknown network error";
   }

@@ -52,13 +52,14 @@ class basic_child_launcher final : public command_launcher {
     const bool ignored = (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
     if (ignored || (action.sa_flags & SA_NOCLDWAIT) != 0)
       throw error(exec_errc::provider_failed,
-                  "this program ignores SIGCHLD, so the kernel throws exit codes away; set it to SIG_DFL");
+                  "this program ignores SIGCHLD, so the kernel discards exit codes; set SIGCHLD to SIG_DFL");
   }
 
  private:
   launched launch(command& c, spawn_request& request) override {
     if (c.background() == background_policy::keep)
-      throw error(exec_errc::unsupported, "command: what it leaves running can be kept only where a warden watches it");
+      throw error(exec_errc::unsupported,
+                  "command: background processes can be kept only in an environment with a warden");
     launched outcome;
     command_pipes pipes(c, request, nothing_.get());
     const auto before = std::chrono::steady_clock::now();

@@ -29,20 +29,20 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
     return command_result::refused(error_kind::invalid_argument, std::move(reason), std::move(advice));
   };
   const auto too_long = [&](const std::string& what, std::size_t size) {
-    return invalid(what + " has " + std::to_string(size) + " bytes; Linux takes at most " +
+    return invalid(what + " has " + std::to_string(size) + " bytes; Linux allows at most " +
                        std::to_string(command::max_string - 1),
                    "Write the text to a file first, and run a short command that uses the file.");
   };
   constexpr const char* no_nul = "Remove the NUL byte; write binary data to a file instead.";
   if (c.is_shell()) {
-    if (c.line().find('\0') != std::string::npos) return invalid("The command holds a NUL byte", no_nul);
+    if (c.line().find('\0') != std::string::npos) return invalid("The command contains a NUL byte", no_nul);
     if (c.line().find_first_not_of(" \t\n") == std::string::npos) return invalid("The command is empty", "");
     if (c.line().size() >= command::max_string) return too_long("The command", c.line().size());
     return std::nullopt;
   }
   if (c.words().empty() || c.words().front().empty()) return invalid("The command is empty", "");
   for (const std::string& word : c.words()) {
-    if (word.find('\0') != std::string::npos) return invalid("A word of the command holds a NUL byte", no_nul);
+    if (word.find('\0') != std::string::npos) return invalid("A word of the command contains a NUL byte", no_nul);
     if (word.size() >= command::max_string) return too_long("A word of the command", word.size());
   }
   return std::nullopt;
@@ -105,15 +105,15 @@ inline command_result refuse_unstarted(const std::string& program, spawn_stage s
     case spawn_stage::directory: advice = "The working directory cannot be entered."; break;
     case spawn_stage::exec:
       if (number == ENOENT)
-        advice = "There is no such program on the PATH, or the interpreter that its first line names does not exist.";
+        advice = "The program is not on the PATH, or the interpreter in its first line does not exist.";
       if (number == ENOENT && program.front() == '"' && program.find(' ') != std::string::npos)
         advice =
-            "No program has this name, which has a blank in it. Give each word as an argument of its own, or have a "
-            "shell run the line.";
+            "No program has this name, which contains a blank. Pass each word as a separate argument, or run the line "
+            "with a shell.";
       if (number == EACCES)
-        advice = "It is a directory or not executable. Set its x bit, or run it by its interpreter.";
-      if (number == ENOEXEC) advice = "It is not a program, and has no '#!' line. Run it by its interpreter.";
-      if (number == ETXTBSY) advice = "Something has it open for writing. Close it first.";
+        advice = "The file is a directory or not executable. Set its x bit, or run it with its interpreter.";
+      if (number == ENOEXEC) advice = "The file is not a program, and has no '#!' line. Run it with its interpreter.";
+      if (number == ETXTBSY) advice = "A process has the program's file open for writing. Close the file first.";
       if (number == E2BIG) {
         kind = error_kind::invalid_argument;
         advice = "All words and variables together are too long for Linux. Put the text into a file.";

@@ -118,7 +118,7 @@ class directory {
     if (!found) throw detail::path_error(errno, "read link", clean);
     std::string target = detail::read_link(found.get());
     if (target.empty())
-      throw error(exec_errc::invalid_argument, "read link " + detail::shown_path(clean) + ": it is no symbolic link",
+      throw error(exec_errc::invalid_argument, "read link " + detail::shown_path(clean) + ": it is not a symbolic link",
                   std::error_code(errno, std::system_category()));
     return target;
   }
@@ -189,7 +189,7 @@ class directory {
     if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) == 0) return;
     if (errno == EINVAL)
       throw error(exec_errc::invalid_argument,
-                  "rename " + detail::shown_path(clean_from) + ": a directory cannot go into itself, " +
+                  "rename " + detail::shown_path(clean_from) + ": a directory cannot be moved into itself, " +
                       detail::shown_path(clean_to),
                   std::error_code(errno, std::system_category()));
     if (errno == EEXIST) errno = ENOTEMPTY;

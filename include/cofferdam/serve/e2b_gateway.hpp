@@ -86,11 +86,11 @@ class server {
   ///                    closing itself cannot be cancelled.
   awaitable<void> serve(listener where) {
     if (core_->options().api_keys().empty() && !where.is_loopback())
-      throw error(exec_errc::invalid_argument,
-                  "e2b_gateway: " + where.name() +
-                      " can be reached from elsewhere, and there is no API key: say e2b_gateway::options::api_key, or "
-                      "listen on 127.0.0.1");
-    if (server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it serves already, or has served");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: " + where.name() +
+                                                   " is reachable from other machines, but there is no API key: set "
+                                                   "e2b_gateway::options::api_key, or listen on 127.0.0.1");
+    if (server_)
+      throw error(exec_errc::invalid_argument, "e2b_gateway: serve() was already called; create another gateway");
     http_server_settings settings = core_->options().server();
     settings.allowed_hosts({"*"});  // the router checks host names itself
     server_ = std::make_shared<cofferdam::detail::http_server>(
@@ -104,7 +104,7 @@ class server {
   /// and then cancels them.
   /// \throws error{exec_errc::invalid_argument} if `serve` was not called.
   awaitable<void> stop() {
-    if (!server_) throw error(exec_errc::invalid_argument, "e2b_gateway: it does not serve yet");
+    if (!server_) throw error(exec_errc::invalid_argument, "e2b_gateway: not serving; call serve() first");
     return server_->stop();
   }
 

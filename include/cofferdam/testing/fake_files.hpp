@@ -110,9 +110,9 @@ class fake_files {
     const bool moves_directory = find("rename", old_name)->second.is_directory;
     if (old_name == new_name) return;
     if (is_directory(new_name) || (moves_directory && nodes_.contains(new_name)))
-      throw failure(exec_errc::already_exists, "rename to", new_name, "exists");
+      throw failure(exec_errc::already_exists, "rename to", new_name, "already exists");
     if (new_name.starts_with(old_name + "/"))
-      throw failure(exec_errc::invalid_argument, "rename", old_name, "cannot move into itself");
+      throw failure(exec_errc::invalid_argument, "rename", old_name, "a directory cannot be moved into itself");
     make_parents(new_name);
     std::map<std::string, node> moved;
     std::erase_if(nodes_, [&](auto& each) {

@@ -162,8 +162,7 @@ class argument_list {
     std::size_t unknown = 0;
     for (const auto& member : *object)
       if (!is_known(member.key()) && ++unknown <= 5)
-        complain("there is no argument '" + one_line(std::string_view(member.key().data(), member.key().size()), 60) +
-                 "'");
+        complain("unknown argument '" + one_line(std::string_view(member.key().data(), member.key().size()), 60) + "'");
     if (!complaints.empty()) return "Wrong arguments: " + complaints + ".";
     checked = checked_arguments(std::move(values));
     return {};
@@ -172,7 +171,7 @@ class argument_list {
  private:
   void add(detail::argument_rules added) {
     if (is_known(added.name))
-      throw error(exec_errc::invalid_argument, "tools: there are two arguments '" + added.name + "'; rename one");
+      throw error(exec_errc::invalid_argument, "tools: two arguments have the name '" + added.name + "'; rename one");
     const std::string wrong =
         added.fallback ? added.complaint(*added.fallback, detail::number_range::all) : std::string();
     if (!wrong.empty())

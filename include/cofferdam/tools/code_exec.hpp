@@ -61,7 +61,7 @@ class code_exec {
     boost::json::object timeout;
     timeout["type"] = "number";
     timeout["title"] = "Timeout";
-    timeout["description"] = "Seconds after which the command is ended. Optional.";
+    timeout["description"] = "Seconds before the command is killed. Optional.";
     timeout["exclusiveMinimum"] = 0;
     boost::json::object properties;
     properties["cmd"] = std::move(cmd);
@@ -133,7 +133,7 @@ class code_exec {
     const boost::json::object& object = arguments.get_object();
     for (const auto& member : object)
       if (member.key() != "cmd" && member.key() != "timeout")
-        return "Unknown argument '" + one_line(std::string_view(member.key())) + "'; there are 'cmd' and 'timeout'.";
+        return "Unknown argument '" + one_line(std::string_view(member.key())) + "'; use only 'cmd' and 'timeout'.";
     const boost::json::value* const cmd = object.if_contains("cmd");
     if (cmd == nullptr) return "The argument 'cmd' is missing.";
     if (!cmd->is_string()) return "The argument 'cmd' must be a string.";

@@ -84,9 +84,10 @@ class basic_definition {
       good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
                       c == '.' || c == '-');
     if (!good)
-      throw error(exec_errc::invalid_argument,
-                  "tools: the name of a function has 1 to 128 letters, digits, dots, dashes and underscores, not \"" +
-                      name + "\"");
+      throw error(
+          exec_errc::invalid_argument,
+          "tools: the name of a function must have 1 to 128 letters, digits, dots, dashes and underscores, not \"" +
+              name + "\"");
     return name;
   }
 
@@ -140,12 +141,12 @@ class definition : public detail::basic_definition<definition> {
   static std::string schema_complaint(const boost::json::object& schema) {
     if (cofferdam::detail::text_at(schema, "type") != "object") return R"(has no "type": "object")";
     if (schema.contains("properties") && cofferdam::detail::object_at(schema, "properties") == nullptr)
-      return "has 'properties' that are no object";
+      return "has 'properties' that are not an object";
     const boost::json::value* const required = schema.if_contains("required");
     if (required == nullptr) return {};
-    if (!required->is_array()) return "has a 'required' that is no array";
+    if (!required->is_array()) return "has a 'required' that is not an array";
     for (const boost::json::value& each : required->get_array())
-      if (!each.is_string()) return "has a 'required' with something that is no string";
+      if (!each.is_string()) return "has a 'required' with an item that is not a string";
     return {};
   }
 

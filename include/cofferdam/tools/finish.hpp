@@ -36,10 +36,10 @@ class finish : public detail::described_tool<finish<E>> {
   explicit finish(E& environment)
       : detail::described_tool<finish<E>>(
             "finish",
-            "End the task. Call it alone, when the work is done or cannot go on. List every file the user should "
+            "End the task. Call it alone, when the work is done or cannot continue. List every file the user should "
             "receive.",
             argument_list(
-                argument("reason", text, "What was done, or why it cannot be done."),
+                argument("reason", text, "What was done, or why the work cannot be done."),
                 argument(
                     "paths", list_of(text),
                     "Files created or changed for the user, relative to the workspace. Files only, no directories."))),
@@ -60,7 +60,7 @@ class finish : public detail::described_tool<finish<E>> {
         const directory_entry found = co_await stat(*environment, path);
         if (found.is_directory()) complaint = name + "is a directory: list the files in it";
         if (found.type() == file_type::symlink) complaint = name + "is a symbolic link: name the file itself";
-        if (found.type() == file_type::other) complaint = name + "is no regular file";
+        if (found.type() == file_type::other) complaint = name + "is not a regular file";
       } catch (const error& failure) {
         if (cofferdam::detail::ends_everything(failure)) throw;
         complaint = failure.code() == exec_errc::not_found ? name + "does not exist" : std::string(failure.what());
@@ -68,9 +68,10 @@ class finish : public detail::described_tool<finish<E>> {
       if (!complaint.empty()) complaints += "\n- " + complaint;
     }
     if (!complaints.empty())
-      co_return tool_result("Error: not finished, because some paths are no files of the workspace:" + complaints +
-                                "\nCheck that the files were saved, and call again with the right paths.",
-                            false);
+      co_return tool_result(
+          "Error: the task is not finished, because some paths are not files of the workspace:" + complaints +
+              "\nCheck that the files were saved, and call this tool again with the right paths.",
+          false);
     boost::json::object facts;
     facts["reason"] = arguments.text("reason");
     boost::json::array list;

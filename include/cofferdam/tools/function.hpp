@@ -141,7 +141,9 @@ class function : public detail::basic_definition<function> {
         "cofferdam: the handler of a tools::function must return an awaitable of void, a type that Boost.JSON "
         "can convert, tools::tool_result or tools::tool_image");
     constexpr bool is_const = detail::signature_of<Handler>::is_const;
-    static_assert(is_const, "cofferdam: the handler of a tools::function must not be mutable: its copies share it");
+    static_assert(
+        is_const,
+        "cofferdam: the handler of a tools::function must not be mutable, because all copies of the tool share it");
     return is_result_right && is_const;
   }
 

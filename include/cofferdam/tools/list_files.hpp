@@ -39,15 +39,16 @@ class list_files : public detail::described_tool<list_files<E>> {
       : detail::described_tool<list_files<E>>(
             "list_files",
             "List a directory of the workspace, in name order, with types and sizes. Set `recursive` to walk "
-            "subdirectories and `pattern` to filter. When the answer names a cursor there is more: call again with it.",
+            "subdirectories and `pattern` to filter. If the answer contains a cursor, there is more: call again with "
+            "that cursor.",
             argument_list(
                 argument("path", text, "Directory relative to the workspace.").between(1, 4095).otherwise("."),
-                argument("recursive", boolean, "Also list everything below it.").otherwise(false),
+                argument("recursive", boolean, "Also list all subdirectories.").otherwise(false),
                 argument("pattern", text,
                          "Shell wildcard that the path below the directory must match, such as *.csv or src/**/*.py.")
                     .between(1, 4095)
                     .optional(),
-                argument("limit", integer, "Most entries to return.").between(1, 2000).otherwise(200),
+                argument("limit", integer, "Maximum number of entries to return.").between(1, 2000).otherwise(200),
                 argument("cursor", text, "The cursor of the previous answer.").optional())),
         environment_(&environment) {}
 
@@ -127,7 +128,7 @@ class list_files : public detail::described_tool<list_files<E>> {
       if (each.is_directory()) text += "/";
       if (each.is_regular()) text += "  " + std::to_string(each.size()) + " bytes";
       if (each.type() == file_type::symlink) text += "  (link)";
-      if (each.type() == file_type::other) text += "  (no file)";
+      if (each.type() == file_type::other) text += "  (not a file)";
       text += "\n";
       boost::json::object entry;
       entry["path"] = shown;
@@ -136,7 +137,9 @@ class list_files : public detail::described_tool<list_files<E>> {
       entries.push_back(std::move(entry));
     }
     if (count == 0)
-      text = pattern ? "Nothing matches.\n" : cursor.empty() ? "The directory is empty.\n" : "Nothing more.\n";
+      text = pattern          ? "Nothing matches the pattern.\n"
+             : cursor.empty() ? "The directory is empty.\n"
+                              : "There is nothing more.\n";
     boost::json::object facts;
     facts["path"] = path;
     facts["entries"] = std::move(entries);

@@ -38,13 +38,12 @@ class read_file : public detail::described_tool<read_file<E>> {
       : detail::described_tool<read_file<E>>(
             "read_file",
             "Read a text file from the workspace. Returns at most `limit` lines from line `offset` on, or the last "
-            "`tail` "
-            "lines, and says how many lines there are, so that large files can be read in parts. For images use "
+            "`tail` lines, and the total number of lines, so that you can read large files in parts. For images use "
             "view_image; for other binary files use a command.",
             argument_list(
                 argument("path", text, "Path relative to the workspace.").between(1, 4095),
                 argument("offset", integer, "First line to return, counting from 1.").between(1, 1e9).otherwise(1),
-                argument("limit", integer, "Most lines to return.").between(1, 10000).otherwise(2000),
+                argument("limit", integer, "Maximum number of lines to return.").between(1, 10000).otherwise(2000),
                 argument("tail", integer, "Return this many lines from the end instead.")
                     .between(1, 10000)
                     .optional())),
@@ -68,9 +67,8 @@ class read_file : public detail::described_tool<read_file<E>> {
       content = co_await environment->read_file(path, largest);
     } catch (const error& failure) {
       if (failure.code() != exec_errc::too_large) throw;
-      co_return tool_result("Error: \"" + one_line(path) + "\" has more than the " + std::to_string(largest) +
-                                " bytes that are read; take the part you need out of it with a command (head, tail, "
-                                "grep, sed -n) first.",
+      co_return tool_result("Error: \"" + one_line(path) + "\" is larger than the limit of " + std::to_string(largest) +
+                                " bytes; extract the part you need with a command first (head, tail, grep, sed -n).",
                             false);
     }
     co_return show(path, as_text(content), arguments);
@@ -80,7 +78,7 @@ class read_file : public detail::described_tool<read_file<E>> {
     const std::string name = "\"" + one_line(path) + "\"";
     if (content.substr(0, 8192).find('\0') != std::string_view::npos)
       return tool_result("Error: " + name + " is a binary file of " + std::to_string(content.size()) +
-                             " bytes; look at it with view_image or a command.",
+                             " bytes; use view_image or a command to inspect it.",
                          false);
     std::vector<std::string_view> lines;
     for (std::size_t at = 0; at < content.size();) {

@@ -75,18 +75,19 @@ class run_python {
  private:
   static argument_list list() {
     argument code("code", text, "Python source. Plain code, no markdown fences.");
-    argument limit("timeout", number, "Seconds after which the run is ended. Optional.");
+    argument limit("timeout", number, "Seconds before the run is stopped. Optional.");
     argument variables("variables", object,
-                       "JSON values that are global variables of the code; their names are Python identifiers. "
+                       "JSON values to set as global variables before the run; the names must be Python identifiers. "
                        "Optional.");
     if constexpr (context_runner<R>) {
       return argument_list(
           std::move(code).between(1, 1'000'000), std::move(limit).between(0.001, 86'400).optional(),
           std::move(variables).optional(),
-          argument("context_id", text, "Which interpreter to use. Leave it out for the usual one.")
+          argument("context_id", text, "The interpreter to use. Leave it out for the default interpreter.")
               .between(1, 200)
               .otherwise("default"),
-          argument("reset", boolean, "Start this interpreter afresh before running.").otherwise(false));
+          argument("reset", boolean, "Restart this interpreter before the run; its variables are lost.")
+              .otherwise(false));
     } else {
       return argument_list(std::move(code).between(1, 1'000'000), std::move(limit).between(0.001, 86'400).optional(),
                            std::move(variables).optional());
@@ -152,11 +153,10 @@ class run_python {
     if (count > 50) files += ", ...";
     if (!files.empty()) add("files", files);
     if (result.driver_restarted())
-      add("note", context_runner<R>
-                      ? "The interpreter had died before this and was started anew; what earlier calls had "
-                        "left in variables, in every context, is lost."
-                      : "The interpreter had died before this and was started anew.");
-    if (result.context_lost()) add("note", "The interpreter was ended; its variables are lost.");
+      add("note", context_runner<R> ? "The interpreter died before this call and was restarted; the variables of "
+                                      "earlier calls, in every context, are lost."
+                                    : "The interpreter died before this call and was restarted.");
+    if (result.context_lost()) add("note", "The interpreter was ended, and its variables are lost.");
     text += "</python_results>";
     boost::json::object facts;
     facts["exit_code"] = result.exit_code();
@@ -190,11 +190,11 @@ class run_python {
   argument_list arguments_;
   std::string name_ = "run_python";
   std::string description_ =
-      context_runner<R> ? "Run Python code in an interpreter that lives on, like a notebook cell, and return what it "
-                          "printed and the value of its last expression. Variables and imports of earlier calls "
-                          "are still there. Prefer this to shell commands for calculations, data and plots."
+      context_runner<R> ? "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
+                          "printed and the value of its last expression. Variables and imports of earlier calls are "
+                          "still defined. Prefer this to shell commands for calculations, data and plots."
                         : "Run Python code and return what it printed and the value of its last expression. "
-                          "Nothing but files lives on from call to call.";
+                          "Only files persist between calls.";
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools

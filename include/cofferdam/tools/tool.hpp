@@ -202,7 +202,7 @@ class any_tool {
   };
 
   interface& get() const {
-    if (!inside_) throw error(exec_errc::invalid_argument, "any_tool: there is none (moved from)");
+    if (!inside_) throw error(exec_errc::invalid_argument, "any_tool: empty (moved from); assign a tool first");
     return *inside_;
   }
 

@@ -44,13 +44,11 @@ class view_image : public detail::described_tool<view_image<E>> {
   explicit view_image(E& environment)
       : detail::described_tool<view_image<E>>(
             "view_image",
-            "Look at an image file from the workspace (png, jpeg, gif or webp). The picture itself is returned so that "
-            "you "
-            "can see it. Use it to check plots and screenshots you made. For one that is too large set `shrink`.",
+            "Look at an image file from the workspace (png, jpeg, gif or webp). The answer contains the image, so that "
+            "you can see it. Use it to check plots and screenshots you made. If an image is too large, set `shrink`.",
             argument_list(
                 argument("path", text, "Path relative to the workspace.").between(1, 4095),
-                argument("shrink", boolean,
-                         "Look at a smaller copy; needs Pillow or ImageMagick in the workspace's environment.")
+                argument("shrink", boolean, "Look at a smaller copy. Needs Pillow or ImageMagick in the environment.")
                     .otherwise(false))),
         environment_(&environment) {}
 
@@ -89,10 +87,10 @@ class view_image : public detail::described_tool<view_image<E>> {
     const std::string name = "\"" + one_line(path) + "\"";
     const directory_entry found = co_await stat(*environment, path);
     if (found.is_directory()) co_return refusal(name + " is a directory.");
-    if (found.type() == file_type::other) co_return refusal(name + " is no regular file.");
+    if (found.type() == file_type::other) co_return refusal(name + " is not a regular file.");
     if (found.size() > maximum.bytes)
-      co_return refusal(name + " has " + std::to_string(found.size()) + " bytes, more than the " +
-                        std::to_string(maximum.bytes) + " that can be shown." + advice());
+      co_return refusal(name + " has " + std::to_string(found.size()) + " bytes; the limit is " +
+                        std::to_string(maximum.bytes) + " bytes." + advice());
     const bytes content = co_await environment->read_file(path, maximum.bytes);
     co_return judge(name, path, std::move(content), maximum, false);
   }
@@ -106,17 +104,17 @@ class view_image : public detail::described_tool<view_image<E>> {
       if (content.empty()) return refusal(name + " is empty.");
       if (as_text(content).substr(0, 1024).find("<svg") != std::string_view::npos)
         return refusal(name + " is an SVG; convert it to PNG in the workspace and view that.");
-      return refusal(name + " is no png, jpeg, gif or webp image, whatever its name says.");
+      return refusal(name + " is not a png, jpeg, gif or webp image, even if its name suggests it.");
     }
     const std::string kind(detail::mime_type(header->format));
     if (header->format != detail::image_format::png && header->format != detail::image_format::jpeg &&
         header->format != detail::image_format::gif && header->format != detail::image_format::webp)
-      return refusal(name + " is " + kind + ", which models cannot look at; convert it to PNG and view that.");
-    if (!header->has_size()) return refusal(name + " is a broken or cut-off " + kind + " file; make it again.");
+      return refusal(name + " is " + kind + ", a format that models cannot see; convert it to PNG and view that.");
+    if (!header->has_size()) return refusal(name + " is a broken or cut-off " + kind + " file; create it again.");
     const std::string size = std::to_string(header->width) + " x " + std::to_string(header->height);
     if (header->pixels() > maximum.pixels)
-      return refusal(name + " has " + size + " pixels, more than the " + std::to_string(maximum.pixels) +
-                     " that can be shown." + advice());
+      return refusal(name + " has " + size + " pixels; the limit is " + std::to_string(maximum.pixels) + " pixels." +
+                     advice());
     boost::json::object facts;
     facts["path"] = path;
     facts["mime_type"] = kind;
@@ -150,7 +148,7 @@ class view_image : public detail::described_tool<view_image<E>> {
   static awaitable<tool_result> show_smaller(E* environment, limits maximum, std::string path) {
     const std::string name = "\"" + one_line(path) + "\"";
     const directory_entry found = co_await stat(*environment, path);
-    if (!found.is_regular()) co_return refusal(name + " is no regular file.");
+    if (!found.is_regular()) co_return refusal(name + " is not a regular file.");
     std::string inside = path;
     if (!inside.starts_with('/')) inside.insert(0, "./");
     std::vector<std::string> words{"sh", "-c", std::string(shrink_script), "sh", inside};
@@ -161,10 +159,10 @@ class view_image : public detail::described_tool<view_image<E>> {
     if (!result.ok()) {
       std::string why = result.reason().empty() ? result.err().text() : result.reason();
       co_return refusal(name + " could not be made smaller: \"" + one_line(why, 300) +
-                        "\". Make a smaller copy yourself.");
+                        "\". Make a smaller copy with another tool.");
     }
     if (result.out().cut() != 0 || result.out().total() > maximum.bytes)
-      co_return refusal(name + " is too large, even made smaller.");
+      co_return refusal(name + " is too large even after shrinking.");
     co_return judge(name, path, result.out().head(), maximum, true);
   }
 

@@ -34,17 +34,18 @@ class write_file : public detail::described_tool<write_file<E>> {
   explicit write_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
       : detail::described_tool<write_file<E>>(
             "write_file",
-            "Create or change a file in the workspace. Missing parent directories are made. Prefer this to echo or "
+            "Create or change a file in the workspace. Missing parent directories are created. Prefer this to echo or "
             "here-documents: the content is written exactly as given.",
-            argument_list(argument("path", text, "Path relative to the workspace.").between(1, 4095),
-                          argument("content", text, "The whole content, or the part to add when mode is append."),
-                          argument("mode", text,
-                                   "overwrite replaces the file; append adds to its end; create fails if it exists.")
-                              .one_of({"overwrite", "append", "create"})
-                              .otherwise("overwrite"),
-                          argument("encoding", text, "base64 when content is base64 of binary data.")
-                              .one_of({"utf-8", "base64"})
-                              .otherwise("utf-8"))),
+            argument_list(
+                argument("path", text, "Path relative to the workspace.").between(1, 4095),
+                argument("content", text, "The whole content; with mode append, the part to add."),
+                argument("mode", text,
+                         "overwrite replaces the file; append adds to its end; create fails if the file exists.")
+                    .one_of({"overwrite", "append", "create"})
+                    .otherwise("overwrite"),
+                argument("encoding", text, "Set to base64 if content is base64 of binary data.")
+                    .one_of({"utf-8", "base64"})
+                    .otherwise("utf-8"))),
         environment_(&environment),
         largest_(largest) {}
 
@@ -64,7 +65,7 @@ class write_file : public detail::described_tool<write_file<E>> {
     const std::size_t count = added.size();
     const bool existed = co_await exists(*environment, path);
     if (existed && mode == "create")
-      co_return tool_result("Error: " + name + " exists already; use mode overwrite or append, or another path.",
+      co_return tool_result("Error: " + name + " already exists; use mode overwrite or append, or another path.",
                             false);
     if (existed && mode == "append") {
       bytes before = co_await environment->read_file(path, largest);

@@ -103,7 +103,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (reason)
       throw error(exec_errc::provider_failed, std::string("the warden did not start: ") + reason->what(),
                   reason->cause());
-    throw error(exec_errc::provider_failed, "the warden did not say a word within " +
+    throw error(exec_errc::provider_failed, "the warden sent no greeting within " +
                                                 std::to_string(self->settings_.greeting_timeout.count()) + " ms");
   }
 
@@ -189,12 +189,12 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (!kept || !kept->finished() || kept->over()) throw command_launcher::nothing_left_of(number);
     kept->end(end_reason::closed);
     co_await kept->settled_in_time();
-    if (!kept->settled()) throw kept->unended("end_background: asked");
+    if (!kept->settled()) throw kept->unended("end_background: the processes were asked to end");
   }
 
   static error overdue(std::chrono::milliseconds limit) {
-    return error(exec_errc::provider_lost, "close: the warden has not ended every command within " +
-                                               std::to_string(limit.count()) + " ms; it was given up");
+    return error(exec_errc::provider_lost, "close: the warden did not end every command within " +
+                                               std::to_string(limit.count()) + " ms; the warden was abandoned");
   }
 
   launched launch(command& c, spawn_request& request) override {
@@ -283,8 +283,8 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       isolation.set(isolation_kind::signals, "Landlock: only what the command started");
     if ((guards & wire::spawn_filter) != 0) {
       const bool refuses = (guards & wire::spawn_refuse_tracing) != 0;
-      isolation.set(isolation_kind::system_calls,
-                    refuses ? "no limits for other processes, no tracing" : "no limits for other processes");
+      isolation.set(isolation_kind::system_calls, refuses ? "no change of other processes' limits, no tracing"
+                                                          : "no change of other processes' limits");
     }
     // without descriptors, this program may run on another machine, where guests have no access to its memory
     if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));
@@ -296,7 +296,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     const bool contained = (guards & (wire::spawn_scope | wire::spawn_domain)) != 0;
     // Since Linux 6.13, a process with CAP_PERFMON and CAP_SYS_ADMIN can read the environment and the memory map of
     // others in spite of Landlock.
-    if (contained && ::geteuid() == 0) return "Landlock: the environment may be readable, as commands are root's";
+    if (contained && ::geteuid() == 0) return "Landlock: the environment may be readable, because commands run as root";
     if (contained) return "Landlock: not readable";
     if (::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 && ::geteuid() != 0) return "not readable while not dumpable";
     return "readable";
@@ -331,8 +331,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (arrived.type() == wire::frame_type::protocol_error) {
       const unsigned fault = values.number<std::uint8_t>();
       const unsigned type = values.number<std::uint8_t>();
-      throw error(exec_errc::provider_lost, "the warden did not understand us (fault " + std::to_string(fault) +
-                                                ", frame type " + std::to_string(type) + ") and has ended everything");
+      throw error(exec_errc::provider_lost, "the warden rejected a message of this library (fault " +
+                                                std::to_string(fault) + ", frame type " + std::to_string(type) +
+                                                ") and ended all commands");
     }
     const auto found = jobs_.find(arrived.job());
     if (found == jobs_.end())

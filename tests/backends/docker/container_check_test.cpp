@@ -46,12 +46,12 @@ TEST(ContainerCheck, a_daemon_that_did_all_has_all_walls_up) {
   EXPECT_NO_THROW(check.require());
   EXPECT_EQ(check.isolation().of(isolation_kind::memory), "limit of 1073741824 bytes, no swap");
   EXPECT_EQ(check.isolation().of(isolation_kind::process_count), "limit of 256");
-  EXPECT_EQ(check.isolation().of(isolation_kind::network), "nothing but itself");
+  EXPECT_EQ(check.isolation().of(isolation_kind::network), "only its own loopback");
   EXPECT_EQ(check.isolation().of(isolation_kind::system_calls), "no capabilities, no new privileges");
   EXPECT_EQ(check.isolation().of(isolation_kind::process_tree), "all of the container");
   EXPECT_EQ(check.isolation().of(isolation_kind::signals), "all of the container");
   EXPECT_EQ(check.isolation().of(isolation_kind::files),
-            "the image's files, read-only, the daemon's disk without a limit at /out, and 1 folder of the host");
+            "the image's files, read-only, unlimited space on the daemon's disk at /out, and 1 folder of the host");
   EXPECT_EQ(check.isolation().of(isolation_kind::host_death), "none");
 }
 
@@ -133,7 +133,7 @@ TEST(ContainerCheck, a_machine_that_cannot_limit_swap_says_so) {
     answer["HostConfig"].as_object()["MemorySwap"] = swap;
     const container_check check = check_container(asked(), answer);
     EXPECT_TRUE(check.missing().empty());
-    EXPECT_EQ(check.isolation().of(isolation_kind::memory), "limit of 1073741824 bytes, but swap has no limit there");
+    EXPECT_EQ(check.isolation().of(isolation_kind::memory), "limit of 1073741824 bytes, but swap is not limited");
   }
 }
 
@@ -170,8 +170,9 @@ TEST(ContainerCheck, the_report_names_memory_and_disk_that_commands_can_write_to
   const container_check check = check_container(body, inspected_as_asked(body));
   EXPECT_TRUE(check.missing().empty()) << check.missing().front();
   const std::string words(check.isolation().of(isolation_kind::files));
-  for (const char* const part : {"8192 bytes of memory at /data", "4096 bytes of memory at /full",
-                                 "134217728 bytes of memory at /scratch", "the daemon's disk without a limit at /disk"})
+  for (const char* const part :
+       {"8192 bytes of memory at /data", "4096 bytes of memory at /full", "134217728 bytes of memory at /scratch",
+        "unlimited space on the daemon's disk at /disk"})
     EXPECT_NE(words.find(part), std::string::npos) << words;
   // Podman copies the image's content into a memory file system without a special volume.
   container_request.unowned_memory();

@@ -290,7 +290,7 @@ TEST(E2bError, a_status_becomes_a_code_and_something_to_do) {
   EXPECT_EQ(refused_error("x", 429, "").cause().value(), 429);
   const std::string full =
       refused_error("x", 429, "you have reached the maximum number of concurrent E2B sandboxes").what();
-  EXPECT_NE(full.find("close sandboxes"), std::string::npos) << full;
+  EXPECT_NE(full.find("close unneeded sandboxes"), std::string::npos) << full;
   const std::string elsewhere = refused_error("x", 302, "").what();
   EXPECT_NE(elsewhere.find("not followed"), std::string::npos) << elsewhere;
   const std::string page = refused_error("x", 502, "<html>\x1b[31m\n").what();

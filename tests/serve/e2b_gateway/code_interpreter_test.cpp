@@ -312,7 +312,7 @@ TEST(E2bInterpreter, requests_that_make_no_sense_are_refused_as_by_the_real_one)
         heard_run run = co_await execute(client, box, "1 + 1", R"(,"language":"python")");
         EXPECT_EQ(run.all_of("result"), "2");
         why = co_await refused("POST", "/contexts", "{}");
-        EXPECT_EQ(why, "429 There are 2 contexts, and no more are given");
+        EXPECT_EQ(why, "429 The maximum of 2 contexts exists; remove one first");
       },
       e2b_gateway::code_interpreter().request(2000).contexts(2));
 }

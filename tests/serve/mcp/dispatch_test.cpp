@@ -331,9 +331,9 @@ TEST(McpDispatch, arguments_are_checked_by_the_schema_before_the_handler_sees_th
   run_with_mcp(make, [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
     const std::vector<std::pair<const char*, const char*>> wrong{
-        {"{}", "'text' is missing, and must be a string; 'any' is missing"},
+        {"{}", "'text' is missing and must be a string; 'any' is missing"},
         {R"({"text":5,"any":1})", "'text' must be a string"},
-        {R"({"text":null,"any":1})", "'text' is missing, and must be a string"},
+        {R"({"text":null,"any":1})", "'text' is missing and must be a string"},
         {R"({"text":"","any":1,"count":1.5})", "'count' must be an integer"},
         {R"({"text":"","any":1,"count":"1"})", "'count' must be an integer"},
         {R"({"text":"","any":1,"share":"1"})", "'share' must be a number"},
@@ -341,7 +341,7 @@ TEST(McpDispatch, arguments_are_checked_by_the_schema_before_the_handler_sees_th
         {R"({"text":"","any":1,"list":{}})", "'list' must be an array"},
         {R"({"text":"","any":1,"map":[]})", "'map' must be an object"},
         {R"({"text":"","any":1,"both":1})", "'both' must be a string or null"},
-        {R"({"text":"","any":1,"other":1})", "there is no argument 'other'"}};
+        {R"({"text":"","any":1,"other":1})", "unknown argument 'other'"}};
     for (const auto& [arguments, sentence] : wrong) {
       const value reply = co_await client.call("strict", arguments);
       EXPECT_TRUE(result_in(reply).at("isError").as_bool()) << arguments;
@@ -351,7 +351,7 @@ TEST(McpDispatch, arguments_are_checked_by_the_schema_before_the_handler_sees_th
         "strict", R"({"text":"t","count":2.0,"share":1,"flag":null,"list":[],"map":{},"any":null,"both":null})");
     EXPECT_EQ(text_said(good), R"({"text":"t","count":2E0,"share":1,"both":null,"list":[],"map":{},"any":null})");
     const value none = co_await client.call("none", R"({"a":1})");
-    EXPECT_EQ(text_said(none), "none: Wrong arguments: there is no argument 'a'.");
+    EXPECT_EQ(text_said(none), "none: Wrong arguments: unknown argument 'a'.");
   });
 }
 

@@ -174,9 +174,9 @@ def directories(box):
 
 @check
 def outside_of_the_home(box):
-    fails(SandboxException, "outside of /home/user", box.files.read, "/etc/passwd")
-    fails(SandboxException, "outside of /home/user", box.files.list, "/")
-    fails(SandboxException, "outside of /home/user", box.commands.run, "true", cwd="/etc")
+    fails(SandboxException, "outside /home/user", box.files.read, "/etc/passwd")
+    fails(SandboxException, "outside /home/user", box.files.list, "/")
+    fails(SandboxException, "outside /home/user", box.commands.run, "true", cwd="/etc")
 
 
 @check

@@ -187,7 +187,7 @@ class basic_local_commands {
       why = reason_to_go_on(failure, policy);
     }
     isolation_report isolation;
-    isolation.set(isolation_kind::process_tree, why.empty() ? "process group" : "process group only, for " + why);
+    isolation.set(isolation_kind::process_tree, why.empty() ? "process group" : "process group only, because " + why);
     isolation.set(isolation_kind::secrets, "readable");
     settings.commands.isolation = std::make_shared<const isolation_report>(std::move(isolation));
     co_return basic_local_commands(child_processes(std::move(executor), std::move(settings.commands)));
@@ -335,13 +335,13 @@ class basic_local_commands {
   error unended(const std::vector<table_entry>& found, const std::vector<table_entry>& survivors, bool was_gone,
                 bool is_reaped) const {
     std::string text = "close: the warden (process " + std::to_string(child_.pid()) + ") ";
-    text += was_gone ? "was killed" : "has not ended in time";
-    text += found.empty() ? ", and none of its commands was alive" : ", and alive were " + list_of(found);
+    text += was_gone ? "was killed" : "did not exit in time";
+    text += found.empty() ? "; none of its commands was running" : "; its running commands were " + list_of(found);
     text += "; this program sent SIGKILL";
     if (!survivors.empty()) {
       text += "; still alive: " + list_of(survivors);
     } else {
-      text += is_reaped ? "; nothing is left" : "; the warden is still there";
+      text += is_reaped ? "; everything has ended" : "; the warden is still running";
     }
     return error(exec_errc::provider_lost, text);
   }

@@ -23,9 +23,9 @@ inline std::string find_shell(const std::string& backend, const std::string& wan
     if (::access(choice.c_str(), X_OK) == 0) return choice;
   if (!wanted.empty() && wanted.front() != '/')
     throw error(exec_errc::provider_failed, backend + ": shell(\"" + one_line(wanted) +
-                                                "\") names no path; say where it is, as in shell(\"/bin/bash\")");
-  throw error(exec_errc::provider_failed,
-              backend + ": no shell at '" + choices.back() + "'; install one or name it with shell()");
+                                                "\") is not a path; give a path, such as shell(\"/bin/bash\")");
+  throw error(exec_errc::provider_failed, backend + ": no shell at '" + choices.back() +
+                                              "'; install a shell there, or pass the path of another to shell()");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

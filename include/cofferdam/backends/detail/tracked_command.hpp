@@ -239,7 +239,7 @@ class tracked_command : public command_transport {
       all.exit_code(number);
     if (out_of_memory) {
       all.kind(error_kind::out_of_memory);
-      all.reason("The command was ended because it used more memory than there is for it");
+      all.reason("The command was ended because it used more memory than its environment has");
       all.advice(more_memory());
     }
   }

@@ -36,7 +36,8 @@ class build_request {
   build_request& argument(std::string name, std::string value) {
     if (name.empty() || name.find('=') != std::string::npos || !cofferdam::detail::is_valid_utf8(name) ||
         !cofferdam::detail::is_valid_utf8(value))
-      throw error(exec_errc::invalid_argument, "docker: a build argument needs a name without '=', and UTF-8");
+      throw error(exec_errc::invalid_argument,
+                  "docker: a build argument needs a non-empty name without '='; name and value must be UTF-8");
     arguments_.insert_or_assign(std::move(name), std::move(value));
     return *this;
   }
@@ -44,7 +45,7 @@ class build_request {
   /// Sets the stage of a multi-stage Dockerfile at which the build stops. Default: the last stage.
   build_request& target(std::string stage) {
     if (!cofferdam::detail::is_valid_utf8(stage))
-      throw error(exec_errc::invalid_argument, "docker: the target of a build is not UTF-8");
+      throw error(exec_errc::invalid_argument, "docker: the build target is not UTF-8");
     target_ = std::move(stage);
     return *this;
   }
@@ -57,7 +58,8 @@ class build_request {
   build_request& network(std::string name) {
     if (name == "host" || name.find_first_of(" \t\r\n/?&") != std::string::npos)
       throw error(exec_errc::invalid_argument,
-                  "docker: the network of a build is none, bridge or one by name, not the host's");
+                  "docker: the network of a build must be none, bridge or the name of a network; the host's network is "
+                  "not allowed");
     network_ = std::move(name);
     return *this;
   }

@@ -61,8 +61,8 @@ inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 
 // Throws unless the text is UTF-8 without NUL bytes. The daemon would change invalid UTF-8 and cut the text at a NUL
 // byte.
 inline void require_text(std::string_view text, const std::string& what) {
-  if (text.find('\0') != std::string_view::npos) throw bad_option(what + " has a NUL byte in it");
-  if (!cofferdam::detail::is_valid_utf8(text)) throw bad_option(what + " is not UTF-8, which the daemon would change");
+  if (text.find('\0') != std::string_view::npos) throw bad_option(what + " contains a NUL byte");
+  if (!cofferdam::detail::is_valid_utf8(text)) throw bad_option(what + " is not UTF-8; the daemon would alter it");
 }
 
 // Returns true if the text is a valid name of a volume, network, runtime or container.
@@ -82,15 +82,16 @@ inline std::string guest_path(std::string_view path, const std::string& what) {
   const std::vector<std::string_view> parts = cofferdam::detail::path_components(path);
   std::string clean;
   for (const std::string_view part : parts) {
-    if (part == "..") throw bad_option(what + " " + quoted(path) + " has a '..' in it");
+    if (part == "..") throw bad_option(what + " " + quoted(path) + " contains '..'; write the path without it");
     clean += '/';
     clean += part;
   }
-  if (clean.empty()) throw bad_option(what + " is /, the container's own root; name a folder in it");
+  if (clean.empty()) throw bad_option(what + " is /, the container's root directory; choose a directory below it");
   if (clean.size() > max_path) throw bad_option(what + " is longer than 4095 bytes");
   for (const std::string_view kernels : {"/proc", "/sys", "/dev"})
     if (cofferdam::detail::is_beneath(clean, kernels) && clean != "/dev/shm")
-      throw bad_option(what + " " + quoted(path) + " lies in " + std::string(kernels) + ", which is the kernel's");
+      throw bad_option(what + " " + quoted(path) + " is in " + std::string(kernels) +
+                       ", which belongs to the kernel; choose another path");
   return clean;
 }
 
@@ -103,7 +104,7 @@ class tmpfs_mount {
   /// \param bytes   maximum size in bytes, at least 4096. The content counts against the container's memory limit.
   tmpfs_mount(std::string_view target, std::uint64_t bytes)
       : target_(detail::guest_path(target, "the path of a tmpfs")), bytes_(bytes) {
-    if (bytes < 4096) throw detail::bad_option("a tmpfs has at least 4096 bytes");
+    if (bytes < 4096) throw detail::bad_option("the size of a tmpfs must be at least 4096 bytes");
   }
   /// Makes a file system with a maximum size of `container_options::volume_size()` bytes.
   explicit tmpfs_mount(std::string_view target) : target_(detail::guest_path(target, "the path of a tmpfs")) {}
@@ -141,18 +142,18 @@ class mount {
     detail::require_text(source, "the source of a mount");
     if (!source.starts_with('/'))
       throw detail::bad_option("the source of a mount, " + detail::quoted(source) +
-                               ", does not start with /; for a volume there is mount::volume");
+                               ", does not start with /; use mount::volume to mount a volume");
     std::string clean;
     for (const std::string_view part : cofferdam::detail::path_components(source)) {
       if (part == "..")
-        throw detail::bad_option("the source of a mount, " + detail::quoted(source) + ", has a '..' in it");
+        throw detail::bad_option("the source of a mount, " + detail::quoted(source) +
+                                 ", contains '..'; write the path without it");
       clean += '/';
       clean += part;
     }
     if (detail::gives_power(clean))
-      throw detail::bad_option(
-          "the source of a mount, " + detail::quoted(source) +
-          ", would give the container power over the daemon's machine; mount a folder of your own");
+      throw detail::bad_option("the source of a mount, " + detail::quoted(source) +
+                               ", would give the container control of the daemon's machine; mount another directory");
     return mount(true, std::move(clean), target);
   }
 
@@ -162,8 +163,8 @@ class mount {
   /// \throws        error{exec_errc::invalid_argument} for an invalid name or path.
   static mount volume(std::string_view name, std::string_view target) {
     if (!detail::is_engine_name(name) || name.size() < 2)
-      throw detail::bad_option("a volume cannot be called " + detail::quoted(name) +
-                               ": two or more letters, digits, '_', '.' and '-', the first a letter or digit");
+      throw detail::bad_option("invalid volume name " + detail::quoted(name) +
+                               ": use two or more letters, digits, '_', '.' and '-', starting with a letter or digit");
     return mount(false, std::string(name), target);
   }
 
@@ -223,7 +224,7 @@ class container_options {
     const auto colons = std::count(name.begin(), name.end(), ':');
     if (!plain || colons > 1 || name.starts_with(':') || name.ends_with(':') || name.starts_with('-'))
       throw detail::bad_option("user " + detail::quoted(name) +
-                               " is not of the form 1000, 1000:1000, name or name:group");
+                               " must have the form 1000, 1000:1000, name or name:group");
     user_ = std::string(name);
     return *this;
   }
@@ -257,7 +258,7 @@ class container_options {
   /// \param bytes  at least 6 MiB. Default: 1 GiB.
   container_options& memory(std::uint64_t bytes) {
     if (bytes < std::uint64_t{6} * 1024 * 1024 || bytes > max_bytes)
-      throw detail::bad_option("memory is at least 6 MiB (6291456 bytes), the least that the daemon takes");
+      throw detail::bad_option("memory must be at least 6 MiB (6291456 bytes), the daemon's minimum");
     memory_ = bytes;
     return *this;
   }
@@ -265,7 +266,7 @@ class container_options {
   /// Sets the limit of processor time, in CPUs.
   /// \param count  from 0.01 to 65536. Default: 2. A number above the machine's number of CPUs means all CPUs.
   container_options& cpus(double count) {
-    if (!(count >= 0.01) || !(count <= 65536)) throw detail::bad_option("cpus is a number from 0.01 to 65536");
+    if (!(count >= 0.01) || !(count <= 65536)) throw detail::bad_option("cpus must be a number from 0.01 to 65536");
     cpus_ = count;
     return *this;
   }
@@ -273,7 +274,7 @@ class container_options {
   /// Sets the limit of processes and threads in the container. The warden's few processes count too.
   /// \param count  from 8 to 4194304. Default: 256.
   container_options& pids(std::uint64_t count) {
-    if (count < 8 || count > 4'194'304) throw detail::bad_option("pids is a number from 8 to 4194304");
+    if (count < 8 || count > 4'194'304) throw detail::bad_option("pids must be a number from 8 to 4194304");
     pids_ = count;
     return *this;
   }
@@ -283,8 +284,9 @@ class container_options {
   ///              another container is refused.
   container_options& network(std::string_view name) {
     if (name == "host" || !detail::is_engine_name(name))
-      throw detail::bad_option("network " + detail::quoted(name) +
-                               " is refused: it is none, bridge, or the name of a network that you made for this");
+      throw detail::bad_option(
+          "network " + detail::quoted(name) +
+          " is not allowed; use none, bridge, or the name of a network that you created for containers");
     network_ = std::string(name);
     return *this;
   }
@@ -301,7 +303,7 @@ class container_options {
   /// have half of this size.
   /// \param bytes  at least 4096. Default: half of `memory()`.
   container_options& workspace_size(std::uint64_t bytes) {
-    if (bytes < 4096 || bytes > max_bytes) throw detail::bad_option("workspace_size is at least 4096 bytes");
+    if (bytes < 4096 || bytes > max_bytes) throw detail::bad_option("workspace_size must be at least 4096 bytes");
     workspace_size_ = bytes;
     return *this;
   }
@@ -347,7 +349,8 @@ class container_options {
   /// \param name  the name of a runtime that the daemon is configured with, such as `runsc`. Default: the daemon's
   ///              default.
   container_options& runtime(std::string_view name) {
-    if (!detail::is_engine_name(name)) throw detail::bad_option("runtime " + detail::quoted(name) + " is no name");
+    if (!detail::is_engine_name(name))
+      throw detail::bad_option("runtime " + detail::quoted(name) + " is not a valid name");
     runtime_ = std::string(name);
     return *this;
   }
@@ -361,12 +364,15 @@ class container_options {
     const bool plain = !key.empty() && key.size() <= 256 && std::none_of(key.begin(), key.end(), [](char c) {
       return static_cast<unsigned char>(c) <= ' ' || c == '=' || c == '\x7f';
     });
-    if (!plain) throw detail::bad_option("label " + detail::quoted(key) + ": a name has no blank and no '='");
+    if (!plain)
+      throw detail::bad_option("label " + detail::quoted(key) +
+                               ": the name of a label must not be empty and must not contain blanks or '='");
     std::string lower(key.substr(0, detail::own_label_prefix.size()));
     for (char& c : lower)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     if (lower == detail::own_label_prefix)
-      throw detail::bad_option("label " + detail::quoted(key) + ": names that start with cofferdam. are the library's");
+      throw detail::bad_option("label " + detail::quoted(key) +
+                               ": names that start with cofferdam. are reserved for the library");
     labels_.insert_or_assign(std::string(key), std::string(value));
     return *this;
   }
@@ -379,7 +385,7 @@ class container_options {
     });
     if (!plain || !name.starts_with("linux") || (name.size() > 5 && name[5] != '/') || name.ends_with('/') ||
         name.find("//") != std::string_view::npos || std::count(name.begin(), name.end(), '/') > 2)
-      throw detail::bad_option("platform " + detail::quoted(name) + " is not of the form linux/amd64 or linux/arm/v7");
+      throw detail::bad_option("platform " + detail::quoted(name) + " must have the form linux/amd64 or linux/arm/v7");
     platform_ = std::string(name);
     return *this;
   }
@@ -444,11 +450,11 @@ class container_options {
     const bool plain = !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
       return c == '=' || static_cast<unsigned char>(c) < ' ' || c == '\x7f';
     });
-    if (!plain) throw detail::bad_option("a variable cannot be called " + detail::quoted(name));
+    if (!plain) throw detail::bad_option("invalid name of a variable: " + detail::quoted(name));
   }
 
   void require_free(const std::string& target) const {
-    if (has_at(target)) throw detail::bad_option("two mounts are to be at " + detail::quoted(target));
+    if (has_at(target)) throw detail::bad_option("two mounts have the same target, " + detail::quoted(target));
   }
 
   std::string user_;

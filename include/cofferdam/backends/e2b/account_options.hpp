@@ -27,7 +27,7 @@ class rate_limiter {
   /// \param interval  the time until one more sandbox may be created; zero or more.
   /// \throws error{exec_errc::invalid_argument} if `burst` is 0 or `interval` is negative.
   rate_limiter(std::size_t burst, std::chrono::milliseconds interval) {
-    if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: a rate_limiter lets at least one through");
+    if (burst == 0) throw error(exec_errc::invalid_argument, "e2b: the burst of a rate_limiter must be at least 1");
     if (interval < std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "e2b: a rate_limiter's interval must not be negative");
     state_ = std::make_shared<state>();

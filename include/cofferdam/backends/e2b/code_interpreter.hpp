@@ -151,7 +151,7 @@ class execution_reader {
     while (!text.empty()) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       if (end > limits_.results() + slack - line_.size())
-        throw error(exec_errc::too_large, "e2b: the code interpreter says a line of more than " +
+        throw error(exec_errc::too_large, "e2b: the code interpreter sent a line of more than " +
                                               std::to_string(limits_.results() + slack) + " bytes");
       line_ += text.substr(0, end);
       if (end == text.size()) return;

@@ -90,8 +90,7 @@ class create_options {
  private:
   static boost::json::string text(const std::string& value) {
     if (!cofferdam::detail::is_valid_utf8(value))
-      throw error(exec_errc::invalid_argument,
-                  "e2b: an option of the sandbox is not UTF-8, which its request cannot hold");
+      throw error(exec_errc::invalid_argument, "e2b: an option of the sandbox is not UTF-8; only UTF-8 can be sent");
     return boost::json::string(value.data(), value.size());
   }
   static boost::json::object texts(const std::map<std::string, std::string>& pairs) {

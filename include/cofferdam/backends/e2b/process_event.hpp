@@ -116,7 +116,7 @@ class process_event {
       plain = cofferdam::detail::base64_decode(copy);
     }
     if (!plain)
-      throw error(exec_errc::io_error, "e2b: the output in a message of a command's stream is no base64",
+      throw error(exec_errc::io_error, "e2b: the output in a message of a command's stream is not base64",
                   net_errc::malformed);
     return std::move(*plain);
   }

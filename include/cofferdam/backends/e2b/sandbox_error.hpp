@@ -24,7 +24,7 @@ class sandbox_words {
   static constexpr const char* name = "cofferdam.e2b.sandbox";
   static constexpr std::string_view message(int value) {
     return static_cast<sandbox_errc>(value) == sandbox_errc::paused ? "the sandbox is paused"
-                                                                    : "the sandbox was not reached";
+                                                                    : "the sandbox could not be reached";
   }
 };
 

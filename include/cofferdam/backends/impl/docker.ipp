@@ -106,14 +106,14 @@ COFFERDAM_DECL provider& provider::progress(
 
 COFFERDAM_DECL provider& provider::shell(std::string path) {
   if (!path.starts_with('/') || path.find('\0') != std::string::npos)
-    throw error(exec_errc::invalid_argument, "docker: the shell is named by an absolute path in the container");
+    throw error(exec_errc::invalid_argument, "docker: shell() needs an absolute path in the container");
   return with([&](detail::sandbox_settings& to) { to.shell = std::move(path); });
 }
 
 COFFERDAM_DECL provider& provider::default_timeout(std::chrono::milliseconds limit) {
   if (limit <= std::chrono::milliseconds::zero())
     throw error(exec_errc::invalid_argument,
-                "docker: the default timeout must be longer than zero (no_timeout says: none)");
+                "docker: the default timeout must be longer than zero (use no_timeout for no limit)");
   return with([&](detail::sandbox_settings& to) { to.commands.default_timeout = limit; });
 }
 
@@ -161,7 +161,7 @@ COFFERDAM_DECL provider from_dockerfile(std::filesystem::path context) {
 COFFERDAM_DECL provider in_container(std::string_view name_or_id) {
   if (!detail::is_engine_name(name_or_id))
     throw error(exec_errc::invalid_argument,
-                "docker: " + detail::quoted(name_or_id) + " is neither the name nor the id of a container");
+                "docker: " + detail::quoted(name_or_id) + " is not a valid name or id of a container");
   auto settings = std::make_shared<detail::sandbox_settings>();
   settings->adopted = std::string(name_or_id);
   return provider(std::move(settings));

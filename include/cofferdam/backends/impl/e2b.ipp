@@ -203,7 +203,7 @@ COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, s
   const std::string there = co_await files.directory_path(std::move(path));
   const bool below = depth == watch_depth::tree;
   if (below && !inside->daemon()->can().watches_below())
-    throw error(exec_errc::unsupported, "e2b: the sandbox's daemon cannot watch what is beneath a folder");
+    throw error(exec_errc::unsupported, "e2b: the sandbox's daemon cannot watch the subfolders of a folder");
   boost::json::object message;
   message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
   if (below) message["recursive"] = true;
@@ -313,7 +313,7 @@ COFFERDAM_DECL provider& provider::create_fields(boost::json::object fields) {
 
 COFFERDAM_DECL provider& provider::user(std::string name) {
   if (name.find_first_of(std::string_view(":\0\r\n", 4)) != std::string::npos)
-    throw error(exec_errc::invalid_argument, "e2b: a user's name holds no ':', no NUL and no line break");
+    throw error(exec_errc::invalid_argument, "e2b: the name of a user must not contain ':', NUL or a line break");
   return with([&](detail::sandbox_settings& to) { to.user = std::move(name); });
 }
 

@@ -121,7 +121,7 @@ template <class Unused>
 basic_local<Unused>& basic_local<Unused>::default_timeout(std::chrono::milliseconds limit) {
   if (limit <= std::chrono::milliseconds::zero())
     throw error(exec_errc::invalid_argument,
-                "local: the default timeout must be longer than zero (no_timeout says: none)");
+                "local: the default timeout must be longer than zero (use no_timeout for no limit)");
   return with([&](detail::local_settings& all) { all.commands.default_timeout = limit; });
 }
 
@@ -192,8 +192,8 @@ void basic_local<Unused>::warn_once() {
   static std::atomic_flag warned;
   if (!warned.test_and_set())
     detail::warn(
-        "local() is no wall: commands run on this machine as you. For code you do not trust use another "
-        "backend; local().without_warning() silences this");
+        "local() does not isolate: commands run on this machine as your user. For untrusted code use another backend; "
+        "local().without_warning() silences this warning");
 }
 
 template <class Unused>

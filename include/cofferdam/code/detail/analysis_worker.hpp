@@ -129,20 +129,20 @@ class analysis_worker {
   };
 
   void require_open() const {
-    if (closed_) throw error(exec_errc::environment_closed, "run_code: the runner's guard was closed");
+    if (closed_) throw error(exec_errc::environment_closed, "run_code: the runner's guard is closed");
   }
 
   std::optional<code_problem> unreadable(const std::string& source) const {
     if (source.size() > settings_.longest())
       return code_problem("TooCostly",
-                          "it has " + std::to_string(source.size()) + " bytes, and at most " +
-                              std::to_string(settings_.longest()) + " are read",
+                          "it has " + std::to_string(source.size()) + " bytes; the limit is " +
+                              std::to_string(settings_.longest()) + " bytes",
                           0, 0);
     if (!is_valid_utf8(source)) return code_problem("SyntaxError", "the source is not UTF-8", 0, 0);
     const std::size_t nul = source.find('\0');
     if (nul == std::string::npos) return std::nullopt;
     const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
-    return code_problem("SyntaxError", "the source holds a NUL character", static_cast<int>(line), 0);
+    return code_problem("SyntaxError", "the source contains a NUL character", static_cast<int>(line), 0);
   }
 
   // ---- recent results, because all guards of a stack need the facts about the same code ----
@@ -178,11 +178,11 @@ class analysis_worker {
       self->without_host_ = !here.facts;
       if (here.facts) {
         if (!self->is_doubtful(*here.facts, *self->host_, guest)) co_return std::move(*here.facts);
-        std::string why_not = "which guards were told not to ask";
+        std::string why_not = "which the options do not allow guards to use";
         if (place == analysis_place::automatic) {
           reading there = co_await ask_guest_too(self, source, guest);
           if (there.facts) co_return std::move(*there.facts);
-          why_not = "which cannot be asked: " + there.why_not;
+          why_not = "which cannot read the code: " + there.why_not;
         }
         co_return self->with_note(std::move(*here.facts), *self->host_, "on the host", ", " + why_not, guest);
       }
@@ -196,9 +196,10 @@ class analysis_worker {
       }
       why += (why.empty() ? "in the environment: " : "; in the environment: ") + there.why_not;
     }
-    throw error(exec_errc::provider_failed, "guards need Python 3.8 or newer to read code, and \"" +
-                                                one_line(self->settings_.interpreter()) + "\" is none (" + why +
-                                                "); install it, or name it by python_reader().interpreter(...)");
+    throw error(exec_errc::provider_failed,
+                "guards need Python 3.8 or newer to read code, and \"" + one_line(self->settings_.interpreter()) +
+                    "\" cannot be used (" + why +
+                    "); install Python, or choose another with python_reader().interpreter(...)");
   }
 
   /// Returns true if the reader has found a syntax error, but the guest has another version of Python, in which the
@@ -212,10 +213,10 @@ class analysis_worker {
                                  const std::string& why_not, const interpreter_info& guest) {
     const std::string guest_version = "Python 3." + std::to_string(minor_of(guest.python));
     code_problem problem = *facts.problem();
-    problem.note("Python 3." + std::to_string(reader.minor()) + " " + where + " says so; the code would run on " +
+    problem.note("Python 3." + std::to_string(reader.minor()) + " " + where + " reports this; the code would run on " +
                  guest_version + one_line(why_not, 300) +
-                 ". Write what both accept, or let guards read with that version: "
-                 "python_reader().interpreter(...) names a " +
+                 ". Write code that both accept, or let guards use the same version: set "
+                 "python_reader().interpreter(...) to a " +
                  guest_version);
     return code_analysis(facts.source(), std::move(problem));
   }
@@ -261,8 +262,8 @@ class analysis_worker {
       if (fresh || attempt > 0 || !exchange->ended || reader->ended_by_alarm()) break;
     }
     code_problem problem("TooCostly",
-                         "it takes too long, or too much memory, to be read: " +
-                             std::to_string(self->settings_.timeout().count()) + " ms were not enough",
+                         "it cannot be read within " + std::to_string(self->settings_.timeout().count()) +
+                             " ms, or needs too much memory",
                          0, 0);
     result.facts.emplace(source, std::move(problem));
     co_return result;
@@ -283,7 +284,7 @@ class analysis_worker {
       process running = co_await self->children_->start(std::move(starts), std::move(request));
       started = std::move(running);
     } else {
-      if (!guest.start) co_return std::string("the environment of this runner cannot start one");
+      if (!guest.start) co_return std::string("the environment of this runner cannot start processes");
       process running = co_await guest.start(self->settings_);
       started = std::move(running);
       limit = guest.start_timeout;

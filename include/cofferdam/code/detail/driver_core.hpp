@@ -226,8 +226,7 @@ class driver_core {
     }
     link->forget(number);
     if (cancelled)
-      throw error(exec_errc::cancelled,
-                  self->settings->name + ": cancelled while the driver was asked for its contexts");
+      throw error(exec_errc::cancelled, self->settings->name + ": cancelled while reading the list of contexts");
     co_return std::move(question->answer);
   }
 
@@ -277,16 +276,15 @@ class driver_core {
   void require_no_deadlock(const waiting_run* waiting, const std::optional<std::string>& context) const {
     if (waiting == nullptr) return;
     if (context && waiting->holds(this, *context))
-      throw error(exec_errc::deadlock,
-                  "run_code: the context '" + one_line(*context, 100) +
-                      "' runs the code that waits for this host function, so this run would wait for "
-                      "itself; run the code in another context, or without one");
+      throw error(exec_errc::deadlock, "run_code: the context '" + one_line(*context, 100) +
+                                           "' is running the code that called this host function, so this run would "
+                                           "wait for itself; use another context, or none");
     if constexpr (requires { settings->interpreters(); }) {
       if (!context && waiting->without_context(this) >= settings->interpreters())
         throw error(exec_errc::deadlock,
                     "run_code: each of the " + std::to_string(settings->interpreters()) +
-                        " interpreters for runs without a context runs code that waits for this host "
-                        "function; raise at_once, or run the code in a context");
+                        " interpreters for runs without a context is running code that called a host function and "
+                        "waits for it; raise at_once, or run the code in a context");
     }
   }
 
@@ -324,7 +322,7 @@ class driver_core {
           .with_partial(partial_of(result));
     if (silent) {
       result.kind(error_kind::timeout)
-          .reason("The code ran longer than its time limit, and the Python driver did not end it; both were ended.");
+          .reason("The code ran longer than its time limit, and the Python driver did not stop it; both were ended.");
       return;
     }
     if (link.failure()) {
@@ -337,14 +335,14 @@ class driver_core {
     if (link.ended_as() && link.ended_as()->kind() == error_kind::timeout) {
       result.kind(error_kind::timeout)
           .reason(
-              "The time limit of a layer below the runner has ended the interpreter itself, with all contexts. Give "
-              "limits to the runner, or to each piece of code.");
+              "The time limit of a layer below the runner ended the interpreter and all contexts. Set time limits on "
+              "the runner, or on each request.");
       return;
     }
     result.kind(error_kind::execution_error)
         .reason(
-            "The Python driver has died while the code ran, perhaps by the code's own doing; the next run starts "
-            "another, and contexts begin afresh.");
+            "The Python driver died while the code ran, perhaps because of the code; the next run starts a new driver, "
+            "and all contexts start empty.");
   }
 
   static std::shared_ptr<const command_result> partial_of(const code_result& result) {
@@ -355,16 +353,16 @@ class driver_core {
 
   static std::string why_not_started(const driver_link& link, bool silent, const std::string& interpreter) {
     const std::string name = "'" + one_line(interpreter) + "'";
-    if (silent) return name + " had not loaded everything within the start timeout";
+    if (silent) return name + " did not finish loading within the start timeout";
     if (!link.complaint().empty()) return "the driver cannot start: " + one_line(link.complaint(), 3000);
     const std::optional<command_result>& ended = link.ended_as();
     if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
     if (ended) {
-      std::string stderr_note = "; it said: '" + one_line(link.stderr_text(), 2000) + "'";
-      if (link.stderr_text().empty()) stderr_note = "; it said nothing";
+      std::string stderr_note = "; its error output: '" + one_line(link.stderr_text(), 2000) + "'";
+      if (link.stderr_text().empty()) stderr_note = "; it printed no error";
       return name + " ended with exit code " + std::to_string(ended->exit_code()) + stderr_note;
     }
-    return name + " was lost while it started";
+    return name + " was lost during its start";
   }
 
   static boost::json::object header_of(const driven_run& current_run, const Settings& settings,

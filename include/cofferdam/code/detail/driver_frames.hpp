@@ -46,7 +46,7 @@ inline bytes driver_frame_of(const boost::json::object& header, std::string_view
   const std::string text = boost::json::serialize(header);
   const std::size_t rest = 4 + text.size() + body.size();
   if (rest > 0x7FFFFFFFU)
-    throw error(exec_errc::too_large, "run_code: the code and its variables have more than 2 GiB together");
+    throw error(exec_errc::too_large, "run_code: the code and its variables are larger than 2 GiB");
   const std::string sizes = big_endian_32(rest) + big_endian_32(text.size());
   bytes frame;
   frame.reserve(4 + rest);
@@ -92,7 +92,7 @@ class driver_frames {
     const std::size_t rest = number(at_);
     const std::size_t header = number(at_ + 4);
     if (rest < 4 || header > rest - 4 || header > max_driver_header || rest > longest_)
-      throw error(exec_errc::io_error, "the Python driver has sent a frame that cannot be one");
+      throw error(exec_errc::io_error, "the Python driver sent an invalid frame");
     if (held_.size() - at_ < 4 + rest) return std::nullopt;
     const std::string_view content = as_text(held_).substr(at_ + 8, rest - 4);
     driver_frame frame;
@@ -110,7 +110,7 @@ class driver_frames {
     boost::system::error_code cause;
     boost::json::value value = boost::json::parse({text.data(), text.size()}, cause);
     if (cause || !value.is_object())
-      throw error(exec_errc::io_error, "the Python driver has sent a frame whose header is no JSON object");
+      throw error(exec_errc::io_error, "the Python driver sent a frame whose header is not a JSON object");
     return std::move(value.get_object());
   }
 
@@ -119,7 +119,7 @@ class driver_frames {
     const std::size_t found = text.find(driver_greeting);
     if (found == std::string_view::npos) {
       if (text.size() > max_driver_preamble)
-        throw error(exec_errc::io_error, "the interpreter printed other things where the Python driver was to speak");
+        throw error(exec_errc::io_error, "the interpreter printed other text on the channel of the Python driver");
       return false;
     }
     at_ += found + driver_greeting.size();

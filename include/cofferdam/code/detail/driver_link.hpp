@@ -460,10 +460,10 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     const auto found = std::find_if(functions.begin(), functions.end(),
                                     [&name](const host_function& each) { return each.name() == name; });
     kind = "NameError";
-    complaint = "the host has no function of this name for this run";
+    complaint = "this run has no host function of this name";
     if (found == functions.end()) return nullptr;
     kind = "TypeError";
-    complaint = name + ": the arguments are not those of the function";
+    complaint = name + ": the arguments do not match the parameters of the function";
     const boost::json::value* const given = call.if_contains("arguments");
     if (given == nullptr || !given->is_object()) return nullptr;
     if (given->get_object().size() != found->parameters().size()) return nullptr;
@@ -510,7 +510,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     } catch (const std::exception& reason) {
       complaint = reason.what();
     } catch (...) {
-      complaint = "the host's function has failed";
+      complaint = "the host function failed";
     }
     answer(run, number, kind, std::move(complaint));
   }

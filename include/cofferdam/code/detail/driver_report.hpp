@@ -158,15 +158,15 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
     result.exit_code(-1);
   } else if (why == "dropped") {
     result.kind(error_kind::execution_error)
-        .reason("The context was ended by end_context while the code ran, and the code with it.");
+        .reason("end_context ended the context while the code ran; the code was ended too.");
     result.exit_code(-1);
   } else if (is_true_at(header, "memory")) {
     result.kind(error_kind::out_of_memory)
         .reason("The code needed more memory than its environment has, and was ended.");
   } else if (!problem.empty()) {
-    result.kind(error_kind::execution_error).reason("The run could not begin or end as it should: " + problem + ".");
+    result.kind(error_kind::execution_error).reason("The run could not start or finish correctly: " + problem + ".");
   } else if (!body.empty() && !reported) {
-    result.kind(error_kind::execution_error).reason("What the run has said about itself cannot be read.");
+    result.kind(error_kind::execution_error).reason("The run's report cannot be read.");
   }
   return result;
 }

@@ -48,7 +48,7 @@ function requireWheels(names, known, folder, version) {
     seen.add(key);
     const one = Object.hasOwn(known, key) ? known[key] : Object.values(known).find((each) => each.name === name);
     if (one === undefined)
-      throw new Error("Pyodide has no package '" + name + "'; " + folder + "pyodide-lock.json names all");
+      throw new Error("Pyodide has no package '" + name + "'; " + folder + "pyodide-lock.json lists all packages");
     todo.push(...one.depends);
     try {
       globalThis.Deno.statSync(folder + one.file_name);
@@ -58,8 +58,7 @@ function requireWheels(names, known, folder, version) {
   }
   if (missing.length === 0) return;
   throw new Error("packages(" + names.join(", ") + ") needs " + missing.join(", ") + " in " + folder + ", and " +
-    "nothing is fetched; they are in Pyodide's full distribution, pyodide-" + version + ".tar.bz2 of its releases: put " +
-    "them there, or name its folder instead");
+    "nothing is downloaded; the packages are in Pyodide's full distribution, pyodide-" + version + ".tar.bz2 of its " + "releases: put them there, or use the folder of that distribution");
 }
 
 async function work(about) {
@@ -123,7 +122,7 @@ async function work(about) {
   const post = (letter, body, most) => {
     if (typeof letter !== "string" || letter.length !== 1) throw new TypeError("no message of a run");
     const size = apply(lengthOf, body, []);
-    if (size > most) throw new RangeError("a run cannot say more than " + most + " bytes at once");
+    if (size > most) throw new RangeError("a run cannot send more than " + most + " bytes at once");
     while (load(ctl, CTL.onTheWay) > MOST_ON_THE_WAY) wait(ctl, CTL.onTheWay, load(ctl, CTL.onTheWay), 1000);
     const copy = new Bytes(size);
     apply(set, copy, [body]);
@@ -195,7 +194,7 @@ async function work(about) {
   } catch (failure) {
     const exited = failure !== null && typeof failure === "object" && failure.name === "Exit" || failure?.name === "ExitStatus";
     say({k: "x", status: exited && Number.isInteger(failure.status) ? failure.status : null,
-      problem: exited ? null : "its interpreter has broken down: " + String(failure?.message ?? failure).slice(-300)});
+      problem: exited ? null : "its interpreter failed: " + String(failure?.message ?? failure).slice(-300)});
   }
 }
 
@@ -321,7 +320,7 @@ class Relay {
     this.worker.onmessage = (event) => this.hear(event.data);
     this.worker.onerror = (event) => {
       event.preventDefault();
-      tell({k: "x", problem: "its interpreter has broken down: " + event.message});
+      tell({k: "x", problem: "its interpreter failed: " + event.message});
     };
     this.worker.postMessage({control: this.control.buffer, mailbox: this.mailbox.buffer, interrupt: this.interrupt.buffer,
       ...about, snapshot: snapshot.length ? snapshot : null}, snapshot.length ? [snapshot.buffer] : []);
@@ -496,7 +495,7 @@ class Place {
   }
 
   outOfMemory() {
-    if (!this.driver.begun) return this.driver.fail("its memory limit is less than it needs to start");
+    if (!this.driver.begun) return this.driver.fail("the memory limit is too low for the interpreter to start; raise memory_limit()");
     this.end(null, null, true);
   }
 
@@ -536,7 +535,7 @@ class Place {
       this.outOfMemory();
     } else if (said.k === "i") {
       if (said.problem) return this.broken(said.problem);
-      if (run !== null || !this.due) return this.broken("it has said that it was over before it was");
+      if (run !== null || !this.due) return this.broken("the interpreter reported the end of the run too early");
       if (said.worn) return this.end(null, null);
       clearTimeout(this.tidying);
       this.due = false;
@@ -624,7 +623,7 @@ class Place {
     } catch (failure) {
       let words = String(failure?.message ?? failure);
       const host = failure?.name === "NotCapable" && /"([^"]*)"/.exec(words);
-      if (host) words = "there is no permission to reach " + host[1] + ", which pyodide's allow_network does not name";
+      if (host) words = "no permission to reach " + host[1] + ": add it with pyodide's allow_network";
       answer = {error: words.slice(0, 500)};
     }
     if (!this.dead && this.run === run)

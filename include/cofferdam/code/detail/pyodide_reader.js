@@ -36,7 +36,7 @@ for (;;) {
     got = answer(source, head.getUint8(4));
   } catch {  // the stack of WebAssembly was not deep enough, and no interpreter goes on after that
     const said = new TextEncoder().encode(JSON.stringify({error: {type: "TooDeep", line: 0, column: 0,
-      text: "it is nested too deeply, or too large, to be read"}}));
+      text: "it is nested too deeply or is too large"}}));
     const size = new Uint8Array(4);
     new DataView(size.buffer).setUint32(0, said.length);
     write(size);

@@ -88,14 +88,14 @@ def make_sleep(time):
 
 
 def no_processes(*args, **kwargs):
-    raise OSError(38, "there are no processes here")
+    raise OSError(38, "WebAssembly has no processes")
 
 
 def no_sockets(*args, **kwargs):
     import errno
     address = next((" for %s:%s" % each[:2] for each in args if type(each) is tuple and len(each) > 1), "")
-    raise OSError(errno.ENOTSUP, "there are no sockets%s; urllib.request reaches the hosts that pyodide's "
-                                 "allow_network names" % address)
+    raise OSError(errno.ENOTSUP, "WebAssembly has no sockets%s; use urllib.request for the hosts that pyodide's "
+                                 "allow_network allows" % address)
 
 
 class Selector:

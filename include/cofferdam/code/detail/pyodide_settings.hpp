@@ -45,8 +45,8 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view how_to_get_pyodide =
-    "; to get both: npm install deno@2.9.6 pyodide@314.0.6, then name node_modules/.bin/deno and node_modules/pyodide, "
-    "by options or as COFFERDAM_DENO and COFFERDAM_PYODIDE";
+    "; to install both, run npm install deno@2.9.6 pyodide@314.0.6, then set COFFERDAM_DENO to node_modules/.bin/deno "
+    "and COFFERDAM_PYODIDE to node_modules/pyodide, or set the options of pyodide()";
 
 /// The oldest minor version of Deno 2 that is supported. Up to 2.7.1 workers do not start, or runs hang. 2.7.14, 2.8.0
 /// and 2.9.6 were tested and work.
@@ -118,7 +118,7 @@ class pyodide_settings {
     if (!settings.snapshots.empty()) {
       std::error_code failed;
       settings.snapshots = std::filesystem::canonical(settings.snapshots, failed).string();
-      if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots is not there");
+      if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots does not exist");
       require_listable(settings.snapshots);
     }
     return settings;
@@ -132,13 +132,14 @@ class pyodide_settings {
     for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
     std::size_t writable = 0;
     for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
-    report->set(isolation_kind::files, mounts.empty()
-                                           ? "Deno's permissions: none of the host's"
-                                           : "Deno's permissions: " + std::to_string(mounts.size()) +
-                                                 " directories or files, " + std::to_string(writable) + " to write to");
+    report->set(isolation_kind::files, mounts.empty() ? "Deno's permissions: no files of the host"
+                                                      : "Deno's permissions: " + std::to_string(mounts.size()) +
+                                                            " directories or files, " + std::to_string(writable) +
+                                                            " of them writable");
     report->set(isolation_kind::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
     report->set(isolation_kind::signals, "WebAssembly has no processes to signal");
-    report->set(isolation_kind::system_calls, "WebAssembly makes none; Deno's process is not held by the system");
+    report->set(isolation_kind::system_calls,
+                "WebAssembly makes no system calls; the kernel does not restrict Deno's process");
     report->set(isolation_kind::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
                                             std::to_string(resident_limit()) + " bytes for its process");
     report->set(isolation_kind::process_count, "WebAssembly has no processes");
@@ -200,18 +201,18 @@ class pyodide_settings {
   /// \throws error{exec_errc::unsupported} if the version is wrong, or the program is not Deno.
   void require_version(const command_result& about) const {
     const std::string program = "'" + one_line(interpreter) + "'";
-    const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is needed";
+    const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is required";
     if (about.kind() == error_kind::execution_error)
       throw error(exec_errc::unsupported,
-                  "pyodide: " + program + " is no Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
+                  "pyodide: " + program + " is not Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
     if (about.kind() != error_kind::none) return;
     const std::string version_line = about.out().text().substr(0, about.out().text().find('\n'));
     int major = 0;
     int minor = 0;
     if (std::sscanf(version_line.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
       std::string answer = version_line.empty() ? "nothing" : "'" + one_line(version_line, 100) + "'";
-      throw error(exec_errc::unsupported, "pyodide: " + program + " is no Deno: asked for its version it said " +
-                                              answer + needed + std::string(how_to_get_pyodide));
+      throw error(exec_errc::unsupported, "pyodide: " + program + " is not Deno: its answer to --version is " + answer +
+                                              needed + std::string(how_to_get_pyodide));
     }
     if (major != 2 || minor < oldest_deno_minor)
       throw error(exec_errc::unsupported, "pyodide: " + program + " is '" + one_line(version_line, 100) + "'" + needed +
@@ -340,7 +341,7 @@ class pyodide_settings {
       }
     }
     throw error(exec_errc::not_found,
-                "pyodide: there is no program '" + one_line(program) + "'" + std::string(how_to_get_pyodide));
+                "pyodide: the program '" + one_line(program) + "' does not exist" + std::string(how_to_get_pyodide));
   }
 
   /// Returns the folder of Pyodide. By default, searches for it next to Deno, where npm installs both.
@@ -355,8 +356,8 @@ class pyodide_settings {
     }
     const std::filesystem::path real = std::filesystem::canonical(pyodide_folder, failed);
     if (pyodide_folder.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
-      throw error(exec_errc::not_found,
-                  "pyodide: Pyodide is not in '" + one_line(pyodide_folder) + "'" + std::string(how_to_get_pyodide));
+      throw error(exec_errc::not_found, "pyodide: there is no Pyodide in '" + one_line(pyodide_folder) + "'" +
+                                            std::string(how_to_get_pyodide));
     return real.string();
   }
 
@@ -367,15 +368,15 @@ class pyodide_settings {
     const boost::json::value about = boost::json::parse(text, failed);
     const std::string is(if_text_at(failed ? nullptr : about.if_object(), "version").value_or("unknown"));
     if (is.rfind("314.", 0) != 0)
-      throw error(exec_errc::unsupported, "pyodide: version 314 is needed, and '" + one_line(is, 100) + "' is there" +
-                                              std::string(how_to_get_pyodide));
+      throw error(exec_errc::unsupported, "pyodide: version 314 is required, but the version is '" + one_line(is, 100) +
+                                              "'" + std::string(how_to_get_pyodide));
     return is;
   }
 
   static void require_listable(const std::string& path) {
     if (path.find(',') != std::string::npos)
       throw error(exec_errc::invalid_argument,
-                  "pyodide: a path with a comma cannot be given to Deno: '" + one_line(path) + "'");
+                  "pyodide: Deno does not accept a path with a comma: '" + one_line(path) + "'");
   }
 
   static bool holds(const std::string& outer, const std::string& inner) {
@@ -388,18 +389,18 @@ class pyodide_settings {
     mount.is_file = !failed && std::filesystem::is_regular_file(real, failed);
     if (failed || (!mount.is_file && !std::filesystem::is_directory(real, failed)))
       throw error(exec_errc::not_a_directory,
-                  "pyodide: '" + one_line(mount.host) + "' is neither a directory nor a file that can be shown");
+                  "pyodide: '" + one_line(mount.host) + "' is neither a directory nor a regular file");
     mount.host = real.string();
     require_listable(mount.host);
     std::error_code unknown;
     const std::string deno = std::filesystem::canonical(interpreter, unknown).string();
     if (mount.writable && (holds(mount.host, folder) || holds(folder, mount.host) || holds(mount.host, deno)))
-      throw error(exec_errc::invalid_argument,
-                  "pyodide: code must not write to where Deno or Pyodide are: '" + one_line(mount.host) + "'");
+      throw error(exec_errc::invalid_argument, "pyodide: '" + one_line(mount.host) +
+                                                   "' must not be writable, because it belongs to Deno or Pyodide");
     for (const pyodide_mount& other : mounts)
       if (&other != &mount && other.guest == mount.guest)
         throw error(exec_errc::collision,
-                    "pyodide: two directories or files are to be seen as '" + one_line(mount.guest) + "'");
+                    "pyodide: two directories or files have the guest path '" + one_line(mount.guest) + "'");
   }
 
   /// Returns two paths: the snapshot for this version of Pyodide and of the driver program, and the temporary file to

@@ -1437,9 +1437,9 @@ def read(source, minor=0):
     except SyntaxError as failure:
         return problem(type(failure).__name__, str(failure.msg), failure.lineno, failure.offset)
     except (RecursionError, MemoryError):
-        return problem("TooDeep", "it is nested too deeply, or too large, to be read")
+        return problem("TooDeep", "it is nested too deeply or is too large")
     except TooMuch:
-        return problem("TooDeep", "there is too much in it to be judged")
+        return problem("TooDeep", "it is too complex to check")
     except (ValueError, OverflowError) as failure:
         return problem("SyntaxError", str(failure))
     return {"facts": [[kind, line, name, detail, number]

@@ -31,7 +31,7 @@ awaitable<void> install_packages(std::shared_ptr<python_core> core, E& environme
     if (result.kind() != error_kind::none) pip_output = result.reason() + " " + pip_output;
     if (pip_output.size() > 3000) pip_output.erase(0, pip_output.size() - 3000);
     throw error(exec_errc::provider_failed,
-                "python: pip could not install the packages; it said: '" + one_line(pip_output, 3000) + "'");
+                "python: pip could not install the packages; pip's output: '" + one_line(pip_output, 3000) + "'");
   }
   co_await write_text(environment, mark, "");
 }

@@ -95,7 +95,8 @@ class reader_process {
     if (self->works_) co_return std::string();
     self->process_ = process();
     if (exchange->failure || !self->refusal_.empty()) co_return self->refusal_;
-    co_return self->said_.empty() ? std::string("it did not answer") : "it said '" + one_line(self->said_) + "'";
+    co_return self->said_.empty() ? std::string("the interpreter did not answer")
+                                  : "its output is '" + one_line(self->said_) + "'";
   }
 
   /// Requests the facts about a piece of code. If there is no answer within the limit, the process is ended.

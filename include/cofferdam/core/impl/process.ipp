@@ -38,13 +38,13 @@ class finished_process final : public process::implementation {
 }  // namespace detail
 
 COFFERDAM_DECL awaitable<void> process::implementation::resize(std::uint16_t, std::uint16_t) {
-  throw error(exec_errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+  throw error(exec_errc::unsupported, "resize: the command has no terminal; set terminal() on the command");
   co_return;
 }
 
 COFFERDAM_DECL awaitable<void> process::resize(std::uint16_t rows, std::uint16_t columns) {
   if (rows == 0 || columns == 0)
-    throw error(exec_errc::invalid_argument, "resize: a terminal has at least one row and one column");
+    throw error(exec_errc::invalid_argument, "resize: a terminal must have at least one row and one column");
   return get().resize(rows, columns);
 }
 

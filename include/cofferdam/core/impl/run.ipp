@@ -140,7 +140,7 @@ COFFERDAM_DECL int exit_status(const run_outcome& end, int value) noexcept {
   } catch (const std::exception& thrown) {
     std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, thrown.what());
   } catch (...) {
-    std::fprintf(stderr, "%s: an exception that is no std::exception\n", program_invocation_short_name);
+    std::fprintf(stderr, "%s: an exception that is not a std::exception\n", program_invocation_short_name);
   }
   return status;
 }

@@ -91,11 +91,10 @@ class host_function {
     for (const char c : name)
       good = good && (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
     if (!good)
-      throw error(
-          exec_errc::invalid_argument,
-          "code_request: functions and arguments that code calls are named by letters, digits and '_', not by a digit "
-          "first; rename '" +
-              name + "'");
+      throw error(exec_errc::invalid_argument,
+                  "code_request: the names of functions and arguments must consist of letters, digits and '_' and must "
+                  "not start with a digit; rename '" +
+                      name + "'");
     for (const std::string_view word :
          {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
           "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
@@ -110,13 +109,14 @@ class host_function {
     for (const char* const known : {"", "str", "int", "float", "bool", "list", "dict", "bytes"})
       if (type == known) return type;
     throw error(exec_errc::invalid_argument,
-                "code_request: a parameter's type is str, int, float, bool, list, dict, bytes, or empty for any");
+                "code_request: the type of a parameter must be str, int, float, bool, list, dict, bytes, or empty for "
+                "any type");
   }
   host_function& add(host_parameter added) {
     for (const host_parameter& each : parameters_)
       if (each.name() == added.name())
         throw error(exec_errc::invalid_argument,
-                    "code_request: '" + name_ + "' has two parameters '" + added.name() + "'");
+                    "code_request: '" + name_ + "' has two parameters named '" + added.name() + "'; rename one");
     parameters_.push_back(std::move(added));
     return *this;
   }

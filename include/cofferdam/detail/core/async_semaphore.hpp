@@ -50,7 +50,7 @@ class async_semaphore {
       const wait_result result = co_await mine.changed().wait();
       if (failure_) throw *failure_;
       if (result == wait_result::cancelled)
-        throw error(exec_errc::cancelled, std::string(doing) + ": cancelled while it waited for its turn");
+        throw error(exec_errc::cancelled, std::string(doing) + ": cancelled while waiting for its turn");
     }
     mine.keep();
   }

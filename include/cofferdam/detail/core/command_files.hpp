@@ -90,7 +90,7 @@ inline std::vector<directory_entry> parse_descriptions(std::string_view text, st
                                                        listing_room room) {
   std::vector<directory_entry> entries;
   const auto broken = [&] {
-    return error(exec_errc::io_error, "list " + shown_path(room.path()) + ": the environment's answer cannot be read");
+    return error(exec_errc::io_error, "list " + shown_path(room.path()) + ": the environment sent an invalid answer");
   };
   while (!text.empty()) {
     const std::size_t end = text.find('\0');
@@ -132,7 +132,7 @@ awaitable<directory_entry> stat_by_command(E& environment, std::string path) {
   std::vector<directory_entry> found =
       parse_descriptions(as_text(result.out().head()), 2, listing_room(list_options(), path));
   if (found.size() != 1)
-    throw error(exec_errc::io_error, "stat '" + one_line(path) + "': the environment's answer cannot be read");
+    throw error(exec_errc::io_error, "stat '" + one_line(path) + "': the environment sent an invalid answer");
   co_return std::move(found.front());
 }
 
@@ -209,7 +209,7 @@ awaitable<void> make_executable(E& environment, std::string path, unsigned mode)
   std::string why = one_line(result.err().text());
   if (why.empty()) why = result.reason();
   throw error(exec_errc::permission_denied,
-              "put " + shown_path(path) + ": the file is there, but could not be made executable: " + why);
+              "put " + shown_path(path) + ": the file was written, but could not be made executable: " + why);
 }
 
 template <class E>
@@ -224,9 +224,9 @@ awaitable<transferred_file> put_whole(E& environment, file_source& source, const
     const bytes piece = co_await source.read(file_piece);
     if (piece.empty()) break;
     if (piece.size() > max_whole_file - content.size())
-      throw error(exec_errc::too_large, "put " + shown_path(header.source()) + ": longer than " +
-                                            std::to_string(max_whole_file) +
-                                            " bytes, the most for an environment that takes files only whole");
+      throw error(exec_errc::too_large,
+                  "put " + shown_path(header.source()) + ": longer than " + std::to_string(max_whole_file) +
+                      " bytes, the maximum for an environment that cannot receive a file in parts");
     content.insert(content.end(), piece.begin(), piece.end());
   }
   const bytes_view view(content);
@@ -389,11 +389,11 @@ template <class E>
 class with_command_files : public E {
  public:
   static_assert(!std::is_final_v<E>,
-                "cofferdam: this environment has no files(), and cannot be given any, since its class is final: write "
-                "file_system files(), or remove final");
+                "cofferdam: this environment has no files(), and they cannot be added because its class is final: "
+                "define file_system files(), or remove final");
   static_assert(!has_file_members<E>,
-                "cofferdam: list, stat, put_files and the like are members of a file_system, which file_system files() "
-                "returns; members of the environment are never called");
+                "cofferdam: list, stat, put_files and the like are never called on an environment; define file_system "
+                "files(), and put them into the file_system that files() returns");
 
   explicit with_command_files(E wrapped)
       : E(std::move(wrapped)), files_(std::make_shared<command_file_system<E>>(*this)) {}

@@ -198,9 +198,9 @@ class shell_word_splitter {
       case '(': return refuse_syntax("'('");
       case ')': return refuse_syntax("')'");
       case '`': return refuse_syntax("a backtick");
-      case '*': return refuse_syntax("'*' (the shell would look for files)");
-      case '?': return refuse_syntax("'?' (the shell would look for files)");
-      case '[': return refuse_syntax("'[' (the shell would look for files)");
+      case '*': return refuse_syntax("'*' (the shell would expand it to file names)");
+      case '?': return refuse_syntax("'?' (the shell would expand it to file names)");
+      case '[': return refuse_syntax("'[' (the shell would expand it to file names)");
       case '\n': return refuse_syntax("a line break");
       case '$':
         if (at_end(1) || peek(1) == ' ' || peek(1) == '\t') return take_plain(c);  // bash keeps such a '$' unchanged
@@ -210,7 +210,7 @@ class shell_word_splitter {
         return take_plain(c);
       case '~':
         if (word_.empty() || word_.back() == '=' || word_.back() == ':')
-          return refuse_syntax("'~' (the shell would put a home directory there)");
+          return refuse_syntax("'~' (the shell would expand it to a home directory)");
         return take_plain(c);
       case '{':
         if (!has_brace_) brace_ = at_;
@@ -227,7 +227,7 @@ class shell_word_splitter {
     const utf8_unit unit = decode_utf8(line_.substr(at_));
     if (!unit.valid() || is_bidi_control(unit.code_point())) return refuse_character();
     if (is_invisible(unit.code_point()))
-      return refuse_syntax("an unquoted character that looks like a blank or like nothing");
+      return refuse_syntax("an unquoted character that looks like a blank or is invisible");
     if (is_operator_look_alike(unit.code_point()))
       return refuse_syntax("an unquoted character that looks like an operator");
     for (std::size_t i = 0; i < unit.size(); ++i) take_plain(peek(0));
@@ -277,7 +277,7 @@ class shell_word_splitter {
       take_quoted_character();
       if (failure_) return;
     }
-    if (at_end(0)) return refuse(shell_refusal::shell_syntax, open, "a single quote without an end");
+    if (at_end(0)) return refuse(shell_refusal::shell_syntax, open, "a single quote without a closing quote");
     ++at_;
   }
 
@@ -304,7 +304,7 @@ class shell_word_splitter {
       take_quoted_character();
       if (failure_) return;
     }
-    if (at_end(0)) return refuse(shell_refusal::shell_syntax, open, "a double quote without an end");
+    if (at_end(0)) return refuse(shell_refusal::shell_syntax, open, "a double quote without a closing quote");
     ++at_;
   }
 
@@ -317,7 +317,7 @@ class shell_word_splitter {
   void finish_word() {
     if (!in_word_ || failure_) return;
     if (has_brace_ && has_brace_separator_)
-      return refuse(shell_refusal::shell_syntax, brace_, "'{' (the shell would make several words of this one)");
+      return refuse(shell_refusal::shell_syntax, brace_, "'{' (the shell would expand it to several words)");
     if (words_.empty()) check_program();
     if (words_.size() == max_shell_words) refuse(shell_refusal::too_long, word_start_, "more than 4096 words");
     if (failure_) return;
@@ -331,10 +331,11 @@ class shell_word_splitter {
   void check_program() {
     if (word_.empty()) return refuse(shell_refusal::empty_command, word_start_, "a program without a name");
     if (word_.find('=') != std::string::npos)
-      return refuse(shell_refusal::shell_assignment, word_start_, "'=' in the program's place");
+      return refuse(shell_refusal::shell_assignment, word_start_, "'=' in the name of the program");
     if (is_shell_keyword(word_))
-      return refuse(shell_refusal::shell_syntax, word_start_, "a word of the shell's own in the program's place");
-    if (word_.front() == '%') return refuse(shell_refusal::shell_syntax, word_start_, "'%' (a job of the shell)");
+      return refuse(shell_refusal::shell_syntax, word_start_, "a shell keyword or builtin as the program");
+    if (word_.front() == '%')
+      return refuse(shell_refusal::shell_syntax, word_start_, "'%' (the shell would take it for a job)");
   }
 
   std::string_view line_;

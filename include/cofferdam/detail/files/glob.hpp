@@ -38,7 +38,7 @@ class glob {
   explicit glob(std::string pattern) : pattern_(std::move(pattern)) {
     if (pattern_.empty() || pattern_.find('\0') != std::string::npos || pattern_.size() > max_path)
       throw error(exec_errc::invalid_argument, "the pattern " + detail::shown_path(pattern_) +
-                                                   " is empty, holds a NUL byte or is longer than 4095 bytes");
+                                                   " is empty, contains a NUL byte or is longer than 4095 bytes");
     std::vector<std::string_view> segments = detail::path_components(pattern_);
     std::size_t plain = 0;
     while (plain < segments.size() && !is_pattern(segments[plain])) ++plain;

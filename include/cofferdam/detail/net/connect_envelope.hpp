@@ -64,7 +64,8 @@ class connect_envelope_reader {
     begin_again();
     while (!input.empty()) {
       if (ended_)
-        throw error(exec_errc::io_error, "Connect: the stream goes on behind its end envelope; the peer is broken",
+        throw error(exec_errc::io_error,
+                    "Connect: data follows the end envelope of the stream; the peer violates the protocol",
                     net_errc::malformed);
       if (have_ < head_.size()) {
         const std::size_t taken = std::min(input.size(), head_.size() - have_);
@@ -143,11 +144,11 @@ class connect_envelope_reader {
     const std::uint32_t flags = byte(0);
     if ((flags & ~std::uint32_t{3}) != 0)
       throw error(exec_errc::io_error,
-                  "Connect: an envelope has the flags " + std::to_string(flags) +
-                      ", some of which are reserved; is the peer's answer no Connect stream?",
+                  "Connect: an envelope has reserved flags set (" + std::to_string(flags) +
+                      "); the peer's answer may not be a Connect stream",
                   net_errc::malformed);
     if ((flags & 1U) != 0)
-      throw error(exec_errc::io_error, "Connect: an envelope is compressed, which nobody had offered",
+      throw error(exec_errc::io_error, "Connect: an envelope is compressed, although no compression was offered",
                   net_errc::malformed);
     length_ = byte(1) << 24U | byte(2) << 16U | byte(3) << 8U | byte(4);
     if (length_ > max_bytes_)
@@ -183,7 +184,7 @@ class connect_envelope_reader {
 inline void append_connect_envelope(std::string& to, std::string_view payload, bool is_end) {
   if (payload.size() > std::numeric_limits<std::uint32_t>::max())
     throw error(exec_errc::too_large, "Connect: a message of " + std::to_string(payload.size()) +
-                                          " bytes; an envelope holds at most 4294967295");
+                                          " bytes; an envelope can contain at most 4294967295");
   const auto length = static_cast<std::uint32_t>(payload.size());
   to.reserve(to.size() + 5 + payload.size());
   to += is_end ? '\x02' : '\0';

@@ -158,13 +158,13 @@ inline std::optional<connect_failure> read_connect_end(std::string_view payload)
   const boost::json::value value = detail::parse_untrusted_json(payload, broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr)
-    throw error(exec_errc::io_error, "Connect: the end envelope of the stream holds no JSON object",
+    throw error(exec_errc::io_error, "Connect: the end envelope of the stream is not a JSON object",
                 net_errc::malformed);
   const boost::json::value* const failure = object->if_contains("error");
   if (failure == nullptr || failure->is_null()) return std::nullopt;
   const boost::json::object* const fields = failure->if_object();
   if (fields == nullptr)
-    throw error(exec_errc::io_error, "Connect: the error in the end envelope of the stream is no JSON object",
+    throw error(exec_errc::io_error, "Connect: the error in the end envelope of the stream is not a JSON object",
                 net_errc::malformed);
   const connect_code code = connect_code_named(detail::text_at(*fields, "code")).value_or(connect_code::unknown);
   return connect_failure(code, std::string(detail::text_at(*fields, "message")));

@@ -268,7 +268,7 @@ class gzip_decoder {
       case state::header_check:
         if ((flags_ & flag_check) != 0) {
           if (!need(16)) return false;
-          if (take(16) != (header_crc_.value() & 0xFFFFU)) refuse("the header's checksum is another one");
+          if (take(16) != (header_crc_.value() & 0xFFFFU)) refuse("the header's checksum is wrong");
         }
         begin_content();
         return true;
@@ -276,7 +276,7 @@ class gzip_decoder {
       case state::stored_size: {
         if (!need(32)) return false;
         left_ = take(16);
-        if (take(16) != (left_ ^ 0xFFFFU)) refuse("the lengths of a stored block disagree");
+        if (take(16) != (left_ ^ 0xFFFFU)) refuse("the two lengths of a stored block differ");
         state_ = state::stored;
         return true;
       }
@@ -302,7 +302,7 @@ class gzip_decoder {
       case state::distance_bits:
         if (!need(extra_)) return false;
         distance_ += take(extra_);
-        if (distance_ > written_ - member_) refuse("a distance leads behind the beginning");
+        if (distance_ > written_ - member_) refuse("a distance points before the start of the content");
         state_ = state::copy;
         return true;
       case state::copy:
@@ -324,12 +324,13 @@ class gzip_decoder {
       if (!need(8)) return false;
       if (header_size_ == 0) header_crc_ = detail::crc32();
       const std::uint32_t value = take_of_header();
-      if ((header_size_ == 0 && value != 0x1F) || (header_size_ == 1 && value != 0x8B)) refuse("no header");
-      if (header_size_ == 2 && value != 8) refuse("another method than DEFLATE");
+      if ((header_size_ == 0 && value != 0x1F) || (header_size_ == 1 && value != 0x8B))
+        refuse("the data does not start with a gzip header");
+      if (header_size_ == 2 && value != 8) refuse("the compression method is not DEFLATE");
       if (header_size_ == 3) flags_ = value;
       ++header_size_;
     }
-    if ((flags_ & 0xE0U) != 0) refuse("a flag that RFC 1952 reserves");
+    if ((flags_ & 0xE0U) != 0) refuse("a flag is set that RFC 1952 reserves");
     header_size_ = 0;
     state_ = (flags_ & flag_extra) != 0 ? state::extra_size : state::name;
     return true;
@@ -365,7 +366,7 @@ class gzip_decoder {
         return true;
       case 1: use_fixed_codes(); return true;
       case 2: state_ = state::dynamic_sizes; return true;
-      default: refuse("a block of a kind that there is not");
+      default: refuse("a block has an invalid type");
     }
   }
   void end_block() noexcept {
@@ -388,7 +389,7 @@ class gzip_decoder {
     symbol_count_ = take(5) + 257;
     distance_count_ = take(5) + 1;
     order_count_ = take(4) + 4;
-    if (symbol_count_ > 286 || distance_count_ > 30) refuse("a block has more codes than there are");
+    if (symbol_count_ > 286 || distance_count_ > 30) refuse("a block has too many codes");
     lengths_.fill(0);
     at_ = 0;
     state_ = state::dynamic_order;
@@ -402,7 +403,7 @@ class gzip_decoder {
       lengths_[order[at_]] = static_cast<std::uint8_t>(take(3));
     }
     if (!symbols_.assign(std::span<const std::uint8_t>(lengths_).first(order.size())))
-      refuse("the code of the code lengths is none");
+      refuse("the code of the code lengths is invalid");
     lengths_.fill(0);
     at_ = 0;
     state_ = state::dynamic_lengths;
@@ -416,7 +417,7 @@ class gzip_decoder {
       unsigned taken = 0;
       const int symbol = symbols_.decode(bits_, count_, taken);
       if (symbol == detail::huffman_code::incomplete) return false;
-      if (symbol < 0) refuse("a code length that there is not");
+      if (symbol < 0) refuse("a code length is invalid");
       const unsigned more = symbol == 16 ? 2 : symbol == 17 ? 3 : symbol == 18 ? 7 : 0;
       if (count_ < taken + more) return false;
       take(taken);
@@ -424,18 +425,18 @@ class gzip_decoder {
         lengths_[at_++] = static_cast<std::uint8_t>(symbol);
         continue;
       }
-      if (symbol == 16 && at_ == 0) refuse("a length is to be repeated, and there is none");
+      if (symbol == 16 && at_ == 0) refuse("a repeated code length has no predecessor");
       const std::uint8_t length = symbol == 16 ? lengths_[at_ - 1] : std::uint8_t{0};
       const std::size_t times = take(more) + (symbol == 18 ? 11U : 3U);
-      if (times > total - at_) refuse("more code lengths than codes");
+      if (times > total - at_) refuse("a block has more code lengths than codes");
       std::fill_n(lengths_.begin() + static_cast<std::ptrdiff_t>(at_), times, length);
       at_ += times;
     }
-    if (lengths_[256] == 0) refuse("a block without an end");
+    if (lengths_[256] == 0) refuse("a block has no code for its end");
     const std::span<const std::uint8_t> lengths(lengths_);
     if (!symbols_.assign(lengths.first(symbol_count_)) ||
         !distances_.assign(lengths.subspan(symbol_count_, distance_count_)))
-      refuse("the lengths of a block are no code");
+      refuse("the code lengths of a block are invalid");
     state_ = state::symbol;
     return true;
   }
@@ -451,7 +452,7 @@ class gzip_decoder {
       unsigned taken = 0;
       const int symbol = symbols_.decode(bits_, count_, taken);
       if (symbol == detail::huffman_code::incomplete) return false;
-      if (symbol < 0 || symbol > 285) refuse("a symbol that there is not");
+      if (symbol < 0 || symbol > 285) refuse("a symbol is invalid");
       take(taken);
       if (symbol == 256) {
         end_block();
@@ -476,7 +477,7 @@ class gzip_decoder {
     unsigned taken = 0;
     const int symbol = distances_.decode(bits_, count_, taken);
     if (symbol == detail::huffman_code::incomplete) return false;
-    if (symbol < 0 || symbol > 29) refuse("a distance that there is not");
+    if (symbol < 0 || symbol > 29) refuse("a distance is invalid");
     take(taken);
     distance_ = bases[static_cast<std::size_t>(symbol)];
     extra_ = symbol < 4 ? 0U : static_cast<unsigned>(symbol) / 2 - 1;
@@ -492,8 +493,8 @@ class gzip_decoder {
       if (!need(32)) return false;
     }
     const std::uint32_t size = take(32);
-    if (expected_ != check_.value()) refuse("the checksum is another one");
-    if (size != static_cast<std::uint32_t>(written_ - member_)) refuse("the content has another length");
+    if (expected_ != check_.value()) refuse("the content's checksum is wrong");
+    if (size != static_cast<std::uint32_t>(written_ - member_)) refuse("the content's length is wrong");
     has_check_ = false;
     state_ = state::header;
     return true;

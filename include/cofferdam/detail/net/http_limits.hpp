@@ -82,7 +82,8 @@ class http_client_settings {
   /// Sets the maximum number of connections, idle or in use. Further requests wait. Streams from `upgrade` do not
   /// count. Default 64; at least 1.
   http_client_settings& connections(std::size_t max_connections) {
-    if (max_connections == 0) throw error(exec_errc::invalid_argument, "http_client: it needs at least one connection");
+    if (max_connections == 0)
+      throw error(exec_errc::invalid_argument, "http_client: the maximum number of connections must be at least 1");
     connections_ = max_connections;
     return *this;
   }

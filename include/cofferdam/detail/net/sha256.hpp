@@ -21,7 +21,7 @@ inline sha256_digest sha256_of(std::string_view text) {
   sha256_digest digest{};
   unsigned size = 0;
   if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw error(exec_errc::io_error, "OpenSSL cannot make a SHA-256 digest");
+    throw error(exec_errc::io_error, "OpenSSL cannot compute a SHA-256 digest");
   return digest;
 }
 

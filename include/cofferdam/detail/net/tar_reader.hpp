@@ -108,7 +108,8 @@ class tar_reader {
   /// \throws        error{exec_errc::invalid_argument} if `next()` has not returned `more` since the last piece.
   void feed(bytes_view piece) {
     if (!input_.empty())
-      throw error(exec_errc::invalid_argument, "tar_reader: call next() until it says 'more', then feed() again");
+      throw error(exec_errc::invalid_argument,
+                  "tar_reader: call next() until it returns 'more', then call feed() again");
     input_ = as_text(piece);
   }
 
@@ -158,7 +159,7 @@ class tar_reader {
         case state::head:
           if (!take_block()) return tar_event::more;
           if (is_zero(block())) {
-            if (has_extension()) throw damaged("a header for the next entry, and no entry");
+            if (has_extension()) throw damaged("an extension header without an entry after it");
             state_ = state::last_block;
           } else if (read_head()) {
             return tar_event::head;
@@ -189,13 +190,13 @@ class tar_reader {
           break;
         case state::last_block:
           if (!take_block()) return tar_event::more;
-          if (!is_zero(block())) throw damaged("a single block of zeros, which is no end");
+          if (!is_zero(block())) throw damaged("a single block of zeros, where an end has two");
           state_ = state::ended;
           return tar_event::end_of_archive;
         case state::ended: {
           const std::string_view rest = take(input_.size());
-          if (!is_zero(rest)) throw damaged("something after its end");
-          if (rest.size() > max_trailing - trailing_) throw damaged("zeros without end after its end");
+          if (!is_zero(rest)) throw damaged("data after its end");
+          if (rest.size() > max_trailing - trailing_) throw damaged("too many zeros after its end");
           trailing_ += rest.size();
           return tar_event::more;
         }
@@ -237,7 +238,7 @@ class tar_reader {
 
   std::int64_t number(detail::tar_field where, const char* what) const {
     const std::optional<std::int64_t> value = detail::tar_number(field(where));
-    if (!value) throw damaged(std::string("a header whose ") + what + " is no number");
+    if (!value) throw damaged(std::string("a header whose ") + what + " is not a number");
     return *value;
   }
 
@@ -260,7 +261,7 @@ class tar_reader {
       case 'K': begin_extension(flag); return false;
       case 'S': throw unsupported("a sparse file");
       case 'M': throw unsupported("the rest of a file that began in another volume");
-      case 'X': throw unsupported("a header as only Solaris writes it");
+      case 'X': throw unsupported("a header that only Solaris writes");
       default: begin_entry(flag); return true;
     }
   }
@@ -270,9 +271,9 @@ class tar_reader {
     const bool again = flag == 'x'   ? has_pax_
                        : flag == 'L' ? long_name_.has_value()
                                      : flag == 'K' && long_link_.has_value();
-    if (again) throw damaged("two headers of one kind for one entry");
+    if (again) throw damaged("two headers of the same kind for one entry");
     if (flag == 'g') {
-      if (has_extension()) throw damaged("a global header between an entry and what belongs to it");
+      if (has_extension()) throw damaged("a global header between an entry and its extension header");
       count_entry();
     }
     const bool is_pax = flag == 'x' || flag == 'g';
@@ -313,7 +314,7 @@ class tar_reader {
   std::string long_text() const {
     const std::string_view text = detail::until_nul(extension_);
     if (text.empty() || !is_zero(std::string_view(extension_).substr(text.size())))
-      throw damaged("a long name that is empty or holds a NUL");
+      throw damaged("a long name that is empty or contains a NUL");
     return std::string(text);
   }
 
@@ -344,28 +345,28 @@ class tar_reader {
   }
 
   void set_text(std::optional<std::string>& to, const detail::pax_record& record) const {
-    if (to) throw damaged("a pax header that says one thing twice");
+    if (to) throw damaged("a pax header with the same key twice");
     if (record.value.empty() || record.value.find('\0') != std::string_view::npos)
-      throw damaged("a pax header with a name that is empty or holds a NUL");
+      throw damaged("a pax header with a name that is empty or contains a NUL");
     if (record.value.size() > limits_.name()) throw long_name(record.value);
     to.emplace(record.value);
   }
 
   /// \param is_time  true to accept negative numbers and fractions. A fraction is rounded down.
   void set_number(std::optional<std::int64_t>& to, const detail::pax_record& record, bool is_time) const {
-    if (to) throw damaged("a pax header that says one thing twice");
+    if (to) throw damaged("a pax header with the same key twice");
     std::string_view whole = record.value;
     bool rounds_down = false;
     if (const std::size_t point = whole.find('.'); is_time && point != std::string_view::npos) {
       const std::string_view fraction = whole.substr(point + 1);
       if (fraction.find_first_not_of("0123456789") != std::string_view::npos)
-        throw damaged("a pax header with a number that is none");
+        throw damaged("a pax header with an invalid number");
       whole = whole.substr(0, point);
       rounds_down = whole.starts_with('-') && fraction.find_first_not_of('0') != std::string_view::npos;
     }
     std::optional<std::int64_t> value = detail::decimal<std::int64_t>(whole);
     if (!value || (*value < 0 && !is_time) || (rounds_down && *value == std::numeric_limits<std::int64_t>::min()))
-      throw damaged("a pax header with a number that is none");
+      throw damaged("a pax header with an invalid number");
     to = rounds_down ? *value - 1 : *value;
   }
 
@@ -386,7 +387,7 @@ class tar_reader {
       while (name.size() > 1 && name.ends_with('/')) name.pop_back();
     }
     if (size != 0 && type != tar_type::regular && type != tar_type::unknown)
-      throw damaged("data in an entry of a type that has none, " + detail::shown_path(name));
+      throw damaged("data in an entry whose type allows no data, " + detail::shown_path(name));
     announce(size);
     entry_ = tar_entry(std::move(name), type);
     if (type == tar_type::symlink || type == tar_type::hard_link) entry_.link(entry_link());
@@ -467,18 +468,20 @@ class tar_reader {
 
   std::string place() const { return "the tar archive has, before byte " + std::to_string(position_) + ", "; }
   error damaged(const std::string& what) const {
-    return error(exec_errc::io_error, place() + what + ": it is damaged");
+    return error(exec_errc::io_error, place() + what + ": the archive is damaged");
   }
-  error unsupported(const std::string& what) const { return error(exec_errc::unsupported, place() + what); }
+  error unsupported(const std::string& what) const {
+    return error(exec_errc::unsupported, place() + what + ": not supported");
+  }
   error too_large(const std::string& what) const {
-    return error(exec_errc::too_large, place() + what + ": raise the limit");
+    return error(exec_errc::too_large, place() + what + ": raise the limit to read this archive");
   }
   error long_name(std::string_view name) const {
     return too_large("the name " + detail::shown_path(name) + ", longer than " + std::to_string(limits_.name()) +
                      " bytes");
   }
   static error failure() {
-    return error(exec_errc::io_error, "the tar archive has been refused: nothing more is read of it");
+    return error(exec_errc::io_error, "the tar archive was rejected after an error: it cannot be read further");
   }
 
   static constexpr std::size_t kept_capacity = std::size_t{16} * 1024;

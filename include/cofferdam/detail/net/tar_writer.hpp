@@ -48,7 +48,7 @@ class tar_writer {
   ///     complete, or if the archive has ended; error{exec_errc::unsupported} for devices, FIFOs and unknown types.
   ///     After an exception, the writer is unchanged.
   bytes head(const tar_entry& entry) {
-    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
+    if (ended_ || unfinished_) throw misuse("the previous entry is incomplete, or the archive was ended");
     check(entry);
     std::string name = entry.name();
     if (entry.type() == tar_type::directory && !name.ends_with('/')) name += '/';
@@ -96,7 +96,7 @@ class tar_writer {
   /// \throws error{exec_errc::invalid_argument} if these are more bytes than the entry's head has announced; the writer
   ///     is then unchanged.
   void data(std::uint64_t count) {
-    if (count > remaining_) throw misuse("more data than its head announced");
+    if (count > remaining_) throw misuse("the entry has more data than its header announced");
     remaining_ -= count;
   }
 
@@ -106,7 +106,8 @@ class tar_writer {
   /// Completes an entry and returns its padding: 0 to 511 zeros.
   /// \throws error{exec_errc::invalid_argument} if data is missing, or if no entry was begun.
   bytes padding() {
-    if (!unfinished_ || remaining_ != 0) throw misuse("data is missing, or there is no entry");
+    if (!unfinished_ || remaining_ != 0)
+      throw misuse("the entry has less data than its header announced, or no entry is open");
     unfinished_ = false;
     return bytes(padding_);
   }
@@ -114,7 +115,7 @@ class tar_writer {
   /// Returns the end of the archive: two blocks of zeros. Call this once.
   /// \throws error{exec_errc::invalid_argument} if an entry is not complete, or if the archive has ended.
   bytes end() {
-    if (ended_ || unfinished_) throw misuse("the entry before is not complete, or the archive has ended");
+    if (ended_ || unfinished_) throw misuse("the previous entry is incomplete, or the archive was ended");
     ended_ = true;
     return bytes(2 * detail::tar_block);
   }
@@ -172,13 +173,13 @@ class tar_writer {
                                               " is neither a file, nor a directory, nor a link");
     if (entry.name().empty()) throw refuse("has no name");
     if (entry.name().find('\0') != std::string::npos || entry.link().find('\0') != std::string::npos)
-      throw refuse("has a NUL in its name or target");
+      throw refuse("has a NUL byte in its name or target");
     if (entry.type() != tar_type::directory && entry.name().ends_with('/'))
-      throw refuse("is no directory, but its name ends like one");
+      throw refuse("is not a directory, but its name ends in '/'");
     if (is_link == entry.link().empty())
-      throw refuse(is_link ? "is a link to nothing" : "is no link, but has a target");
-    if (entry.size() != 0 && entry.type() != tar_type::regular) throw refuse("has data, which its type cannot have");
-    if (entry.size() > std::uint64_t{1} << 62U) throw refuse("is larger than any file can be");
+      throw refuse(is_link ? "is a link without a target" : "is not a link, but has a target");
+    if (entry.size() != 0 && entry.type() != tar_type::regular) throw refuse("has data, which its type does not allow");
+    if (entry.size() > std::uint64_t{1} << 62U) throw refuse("is larger than the maximum size of a file");
   }
 
   static bool is_ascii(std::string_view text) noexcept {

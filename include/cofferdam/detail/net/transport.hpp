@@ -48,9 +48,11 @@ class connector {
   /// Connects to the peer and returns the stream.
   /// \param limit  the time limit until the stream is usable; more than zero.
   awaitable<byte_stream> connect(asio::any_io_executor executor, std::chrono::milliseconds limit) const {
-    if (!connect_) throw error(exec_errc::invalid_argument, "connector: there is none (default-constructed)");
+    if (!connect_)
+      throw error(exec_errc::invalid_argument,
+                  "connector: empty (default-constructed); create it for an address first");
     if (limit <= std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, "connect: the limit must be longer than zero");
+      throw error(exec_errc::invalid_argument, "connect: the time limit must be longer than zero");
     // The clock's time must not overflow when the limit is added, so the limit is at most a year.
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
     return connect_(std::move(executor), std::min(limit, longest));

@@ -146,7 +146,7 @@ class atomic_file {
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
       throw error(exec_errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
                                              (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
-                                             " has that name, and only a file is replaced");
+                                             " has this name, and only regular files can be replaced");
     replaces_ = true;
     if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
   }

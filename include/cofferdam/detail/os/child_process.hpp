@@ -107,7 +107,7 @@ class basic_child_process final : public command_transport {
 
   void describe_unknown_status(command_result& result) override {
     result.kind(error_kind::execution_error);
-    result.reason("The command's exit status was taken by another part of this program");
+    result.reason("Another part of this program collected the command's exit status");
     result.advice("Do not wait for all children (wait, waitpid(-1)) in a program that runs commands.");
     result.cause(std::error_code(ECHILD, std::system_category()));
   }

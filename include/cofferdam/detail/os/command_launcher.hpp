@@ -149,7 +149,8 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   }
 
   static error nothing_left_of(std::uint32_t number) {
-    return error(exec_errc::not_found, "end_background: nothing is left of a command " + std::to_string(number));
+    return error(exec_errc::not_found,
+                 "end_background: no background processes are left of command " + std::to_string(number));
   }
 
   void require_open() const {
@@ -221,7 +222,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     awaitable<void> signal(int number) override {
       if (number < 1 || number > 64)
         throw error(exec_errc::invalid_argument,
-                    "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
+                    "signal: " + std::to_string(number) + " is not a signal number; use 1 to 64");
       running_->send(number);
       co_return;
     }
@@ -255,7 +256,8 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     } catch (const error&) {
       throw;
     } catch (const std::system_error& failure) {  // an error from Asio
-      throw error(exec_errc::io_error, std::string("the command was ended: it cannot be watched: ") + failure.what(),
+      throw error(exec_errc::io_error,
+                  std::string("the command was ended, because its process cannot be watched: ") + failure.what(),
                   failure.code());
     }
   }
@@ -269,7 +271,8 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     try {
       return asio::steady_timer(executor);
     } catch (const std::system_error& failure) {
-      throw error(exec_errc::io_error, std::string("commands cannot be watched: ") + failure.what(), failure.code());
+      throw error(exec_errc::io_error, std::string("the processes of commands cannot be watched: ") + failure.what(),
+                  failure.code());
     }
   }
 

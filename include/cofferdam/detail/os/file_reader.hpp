@@ -44,7 +44,7 @@ class file_reader {
       const unique_fd probe = detail::open_beneath(root, path, O_PATH, how, links);
       if (!probe && errno == ELOOP && links == link_policy::refuse)
         throw error(exec_errc::not_a_file,
-                    "read " + detail::shown_path(path) + ": a symbolic link, and links are not followed",
+                    "read " + detail::shown_path(path) + ": it is a symbolic link, and links are not followed",
                     std::error_code(ELOOP, std::system_category()));
       if (!probe || ::fstat(probe.get(), &status) != 0) throw detail::path_error(errno, "read", path);
     }
@@ -129,8 +129,8 @@ class file_reader {
 
   /// Returns the error for a file that is longer than the caller allows.
   error larger_than(std::uint64_t max_bytes) const {
-    return error(exec_errc::too_large, "read " + detail::shown_path(path_) + ": longer than the " +
-                                           std::to_string(max_bytes) + " bytes that were allowed");
+    return error(exec_errc::too_large, "read " + detail::shown_path(path_) + ": longer than the limit of " +
+                                           std::to_string(max_bytes) + " bytes");
   }
 
  private:

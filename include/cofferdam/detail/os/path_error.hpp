@@ -18,21 +18,21 @@ inline error path_error(int code, std::string_view doing, std::string_view path)
   const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
   const std::error_code cause(code, std::system_category());
   switch (code) {
-    case ENOENT: return error(exec_errc::not_found, what + "there is no such file or directory", cause);
+    case ENOENT: return error(exec_errc::not_found, what + "no such file or directory", cause);
     case ENOTDIR: return error(exec_errc::not_a_directory, what + "a part of the path is not a directory", cause);
-    case EISDIR: return error(exec_errc::not_a_file, what + "a directory is in its place", cause);
+    case EISDIR: return error(exec_errc::not_a_file, what + "it is a directory", cause);
     case EXDEV:
     case ELOOP:
-      return error(exec_errc::outside_workspace, what + "a symbolic link leads out of the directory, or in circles",
-                   cause);
+      return error(exec_errc::outside_workspace,
+                   what + "a symbolic link leads out of the directory, or the links form a loop", cause);
     case EACCES:
     case EPERM:
     case EROFS: return error(exec_errc::permission_denied, what + cause.message(), cause);
-    case EEXIST: return error(exec_errc::already_exists, what + "the name is taken", cause);
+    case EEXIST: return error(exec_errc::already_exists, what + "the name already exists", cause);
     case ENOTEMPTY: return error(exec_errc::not_empty, what + "the directory is not empty", cause);
     case EFBIG:
     case ENAMETOOLONG: return error(exec_errc::too_large, what + cause.message(), cause);
-    case ENXIO: return error(exec_errc::not_a_file, what + "a FIFO, socket or device is in its place", cause);
+    case ENXIO: return error(exec_errc::not_a_file, what + "it is a FIFO, socket or device", cause);
     default: return error(exec_errc::io_error, what + cause.message(), cause);
   }
 }
@@ -42,7 +42,7 @@ inline error path_error(int code, std::string_view doing, std::string_view path)
 inline error name_error(int code, std::string_view doing, std::string_view path) {
   if (code == EXDEV)
     return error(exec_errc::io_error,
-                 std::string(doing) + " " + shown_path(path) + ": the two are on different file systems",
+                 std::string(doing) + " " + shown_path(path) + ": source and destination are on different file systems",
                  std::error_code(code, std::system_category()));
   return path_error(code, doing, path);
 }

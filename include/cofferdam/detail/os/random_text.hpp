@@ -29,7 +29,7 @@ inline void fill_random(std::span<unsigned char> room) {
     if (got > 0)
       room = room.subspan(static_cast<std::size_t>(got));
     else if (errno != EINTR)
-      throw error(exec_errc::io_error, "the system has no random numbers",
+      throw error(exec_errc::io_error, "the system provides no random numbers",
                   std::error_code(errno, std::system_category()));
   }
 }

@@ -180,9 +180,10 @@ class basic_running_command final : public end_listener {
 
   /// Returns the error for a command that has not ended in time.
   error unended(const std::string& doing) const {
-    return error(exec_errc::provider_lost, doing + ", but the command has not ended within " +
-                                               std::to_string((limits_.grace + end_patience).count()) +
-                                               " ms; close the environment, which says what is left of it");
+    return error(exec_errc::provider_lost,
+                 doing + ", but the command did not end within " +
+                     std::to_string((limits_.grace + end_patience).count()) +
+                     " ms; close the environment; close() reports the processes that are left");
   }
 
   /// Returns the next piece of output; an empty piece at the end of both outputs.
@@ -208,7 +209,7 @@ class basic_running_command final : public end_listener {
   awaitable<void> write_input(bytes_view data) {
     if (!limits_.open_input)
       throw error(exec_errc::unsupported,
-                  "write_input: the command's input was not left open; say open_input() on the command");
+                  "write_input: the command's input is closed; set open_input() on the command");
     while (!feeding_.empty() && input_->is_open()) {
       const bool cancelled = co_await changed_.wait() == wait_result::cancelled;
       if (cancelled) throw error(exec_errc::cancelled, "write_input: cancelled; nothing was written");
@@ -235,7 +236,7 @@ class basic_running_command final : public end_listener {
 
   void resize(terminal_size size) {
     if (!limits_.terminal)
-      throw error(exec_errc::unsupported, "resize: the command has no terminal; say terminal() on the command");
+      throw error(exec_errc::unsupported, "resize: the command has no terminal; set terminal() on the command");
     if (over()) return;
     if (terminal_)
       set_terminal_size(terminal_, size);
@@ -359,7 +360,7 @@ class basic_running_command final : public end_listener {
   void cannot_watch(std::error_code cause) {
     kill();
     fail(error(exec_errc::io_error,
-               "the command was ended: its end or its output cannot be waited for: " + cause.message(), cause));
+               "the command was ended, because its exit or its output cannot be awaited: " + cause.message(), cause));
   }
 
   /// Makes the awaiting coroutines throw this error. If this is called more than once, the first error counts.

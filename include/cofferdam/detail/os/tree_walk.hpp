@@ -128,7 +128,8 @@ class tree_walk {
         if (pending_.size() == 1) return std::nullopt;
         pending_.pop_back();
         if (!stack_.pop())
-          throw error(exec_errc::io_error, "list " + detail::shown_path(room_.path()) + ": the tree was moved");
+          throw error(exec_errc::io_error,
+                      "list " + detail::shown_path(room_.path()) + ": the directory was moved during the operation");
         const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
         prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
         continue;
@@ -285,8 +286,8 @@ class tree_removal {
       is_mount = ::unlinkat(stack_.fd(), pending_.back().back().c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY;
     if (*is_mount)
       throw error(exec_errc::io_error,
-                  "remove " + detail::shown_path(path_) + ": something is mounted on " +
-                      detail::shown_path(pending_.back().back()) + " in it, and is not emptied; unmount it",
+                  "remove " + detail::shown_path(path_) + ": a file system is mounted on " +
+                      detail::shown_path(pending_.back().back()) + " inside; unmount it first",
                   std::make_error_code(std::errc::device_or_resource_busy));
   }
 
@@ -297,7 +298,9 @@ class tree_removal {
   }
 
   void leave() {
-    if (!stack_.pop()) throw error(exec_errc::io_error, "remove " + detail::shown_path(path_) + ": the tree was moved");
+    if (!stack_.pop())
+      throw error(exec_errc::io_error,
+                  "remove " + detail::shown_path(path_) + ": the directory was moved during the operation");
     pending_.pop_back();
     if (unlink(pending_.back().back(), AT_REMOVEDIR)) {
       pending_.back().pop_back();
@@ -309,7 +312,8 @@ class tree_removal {
 
   void count_round() {
     if (++rounds_ > max_rounds)
-      throw error(exec_errc::not_empty, "remove " + detail::shown_path(path_) + ": something keeps filling it");
+      throw error(exec_errc::not_empty,
+                  "remove " + detail::shown_path(path_) + ": another process keeps adding files to the directory");
   }
 
   detail::directory_stack stack_;

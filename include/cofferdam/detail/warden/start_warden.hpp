@@ -106,7 +106,8 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
 ///     or process.
 inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
   if (program.empty())
-    throw error(exec_errc::provider_failed, "the warden cannot be started: there is none for this kind of machine");
+    throw error(exec_errc::provider_failed,
+                "the warden cannot be started: no warden exists for this machine's architecture");
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
   started_warden started;
@@ -126,7 +127,8 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
       started.pid = result.pid();
       return started;
     }
-    if (result.stage() != spawn_stage::exec) throw detail::cannot_start("no process for it", result.cause().value());
+    if (result.stage() != spawn_stage::exec)
+      throw detail::cannot_start("its process cannot be created", result.cause().value());
     number = result.cause().value();
   }
   file = detail::program_in_file(program, folder);

@@ -114,11 +114,11 @@ class file_plan {
       return;
     }
     if (files_.size() == max_files_)
-      throw error(exec_errc::too_large, "these are more than the " + std::to_string(max_files_) +
-                                            " files that were allowed; name fewer, or allow more with at_most_files()");
+      throw error(exec_errc::too_large, "more files than the limit of " + std::to_string(max_files_) +
+                                            "; name fewer files, or raise the limit with at_most_files()");
     if (file.size() > max_bytes_ - bytes_)
-      throw error(exec_errc::too_large, "these are more than the " + std::to_string(max_bytes_) +
-                                            " bytes that were allowed; name fewer, or allow more with at_most()");
+      throw error(exec_errc::too_large, "the files are larger than the limit of " + std::to_string(max_bytes_) +
+                                            " bytes; name fewer files, or raise the limit with at_most()");
     bytes_ += file.size();
     if (file.failure())
       failed_.insert(file.source());
@@ -166,7 +166,7 @@ class file_plan {
         if (!is_new && other->second != part)
           return error(exec_errc::collision,
                        "the destinations " + shown_path(other->second) + " and " + shown_path(part) +
-                           " differ only in case, which the receiving file system does not keep apart");
+                           " differ only in case, which the receiving file system does not distinguish");
         if (end == std::string::npos) break;
       }
     }
@@ -193,7 +193,7 @@ class file_plan {
     if (a.destination() == b.destination())
       return error(exec_errc::collision, shown_path(b.source()) + " and " + shown_path(a.source()) +
                                              " would both become " + shown_path(a.destination()) +
-                                             "; move them one by one, with into()");
+                                             "; copy them one by one, with into()");
     return error(exec_errc::collision, shown_path(b.source()) + " would become the file " +
                                            shown_path(b.destination()) + ", where " + shown_path(a.source()) +
                                            " needs a directory");

@@ -90,7 +90,8 @@ class guest_planner {
     }
     if (found.is_directory()) {
       if (path == "." && kept_ == kept_path::name && !set_.into())
-        throw error(exec_errc::invalid_argument, "copy '.': the workspace has no name; say where it goes with into()");
+        throw error(exec_errc::invalid_argument,
+                    "copy '.': the workspace has no name; set its destination with into()");
       std::string target = directory_target(set_.into(), name);
       if (kept_ == kept_path::whole) target = file_target(set_.into(), path);
       co_await add_tree(path, target, found.mode());
@@ -158,10 +159,12 @@ class guest_planner {
   // directory.
   static const directory_entry& checked(const directory_entry& found) {
     if (path_components(found.path()).empty() || found.path().front() == '/')
-      throw error(exec_errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
+      throw error(exec_errc::io_error,
+                  "the environment listed " + shown_path(found.path()) + ", which is not a valid name");
     for (const std::string_view part : path_components(found.path()))
       if (part == "..")
-        throw error(exec_errc::io_error, "the environment listed " + shown_path(found.path()) + ", which is no name");
+        throw error(exec_errc::io_error,
+                    "the environment listed " + shown_path(found.path()) + ", which is not a valid name");
     return found;
   }
 
@@ -175,13 +178,14 @@ class guest_planner {
         if (is_named || set_.follows_symlinks())
           plan_.add(planned_file(source, target, file_type::regular, 0, 0644));
         else
-          plan_.add_failure(source, error(exec_errc::not_a_file,
-                                          "fetch " + shown_path(source) +
-                                              ": a symbolic link, and links are only followed with follow_symlinks()"));
+          plan_.add_failure(source,
+                            error(exec_errc::not_a_file,
+                                  "fetch " + shown_path(source) +
+                                      ": it is a symbolic link; links are followed only with follow_symlinks()"));
         break;
       case file_type::other:
-        plan_.add_failure(source,
-                          error(exec_errc::not_a_file, "fetch " + shown_path(source) + ": a FIFO, socket or device"));
+        plan_.add_failure(
+            source, error(exec_errc::not_a_file, "fetch " + shown_path(source) + ": it is a FIFO, socket or device"));
         break;
     }
   }
@@ -232,8 +236,9 @@ class guest_source final : public file_source {
     piece = co_await inner_->read(max_bytes);
     if (piece.size() > left_) {
       is_open_ = false;
-      throw error(exec_errc::too_large, "fetch " + shown_path(current_->source()) +
-                                            ": it is larger than what at_most() leaves; allow more with at_most()");
+      throw error(exec_errc::too_large,
+                  "fetch " + shown_path(current_->source()) +
+                      ": the files are larger than the limit in total; raise the limit with at_most()");
     }
     left_ -= piece.size();
     co_return piece;
@@ -258,7 +263,7 @@ class guest_source final : public file_source {
       co_return;
     }
     if (header->type() != file_type::regular || header->destination() != file.destination())
-      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent something else");
+      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent another file");
     const std::uint64_t size = header->size();
     const unsigned mode = header->mode() & 0777U;
     header.emplace(file.source(), file.destination(), file_type::regular, size, mode);

@@ -56,13 +56,14 @@ class host_planner {
   }
 
   static error nothing_there(std::string_view text) {
-    return error(exec_errc::not_found, "upload " + shown_path(text) + ": there is no such file or directory");
+    return error(exec_errc::not_found, "upload " + shown_path(text) + ": no such file or directory");
   }
 
   awaitable<void> add_item(file_item item) {
     const std::string& text = item.text();
     if (text.empty() || text.find('\0') != std::string::npos)
-      throw error(exec_errc::invalid_argument, "upload " + shown_path(text) + ": empty, or with a NUL byte");
+      throw error(exec_errc::invalid_argument,
+                  "upload " + shown_path(text) + ": the path is empty or contains a NUL byte");
     if (item.naming() == file_naming::pattern) {
       co_await add_matches(text);
       co_return;
@@ -98,7 +99,7 @@ class host_planner {
     if (S_ISDIR(status.st_mode)) {
       if (name.empty() && !set_.into())
         throw error(exec_errc::invalid_argument,
-                    "upload " + shown_path(shown) + ": it has no name; say where it goes with into()");
+                    "upload " + shown_path(shown) + ": the path has no name; set the destination with into()");
       const std::string target = directory_target(set_.into(), name);
       if (set_.follows_symlinks())
         co_await add_followed(path, target);
@@ -211,10 +212,10 @@ class host_planner {
 
   static error not_followed(std::string_view path) {
     return error(exec_errc::not_a_file, "upload " + shown_path(path) +
-                                            ": a symbolic link, and links are only followed with follow_symlinks()");
+                                            ": it is a symbolic link; links are followed only with follow_symlinks()");
   }
   static error not_regular(std::string_view path) {
-    return error(exec_errc::not_a_file, "upload " + shown_path(path) + ": a FIFO, socket or device");
+    return error(exec_errc::not_a_file, "upload " + shown_path(path) + ": it is a FIFO, socket or device");
   }
 
   // ---- directory trees with symbolic links followed ----
@@ -257,8 +258,9 @@ class host_planner {
     }
     for (const level& above : levels) {
       if (above.device != status.st_dev || above.inode != status.st_ino) continue;
-      plan_.add_failure(path, error(exec_errc::not_a_file,
-                                    "upload " + shown_path(path) + ": a symbolic link to a directory it is in"));
+      plan_.add_failure(
+          path, error(exec_errc::not_a_file,
+                      "upload " + shown_path(path) + ": it is a symbolic link to one of its own parent directories"));
       return;
     }
     try {
@@ -327,7 +329,7 @@ class host_source final : public file_source {
     bytes piece = reader_->read(std::min(max_bytes, host_piece));
     if (piece.size() > left_)
       throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
-                                            ": it has grown past what at_most() leaves; allow more with at_most()");
+                                            ": the file grew beyond the limit; raise the limit with at_most()");
     left_ -= piece.size();
     co_return piece;
   }
@@ -337,7 +339,7 @@ class host_source final : public file_source {
     const std::uint64_t size = reader_->size() - reader_->position();
     if (size > left_)
       throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
-                                            ": it has grown past what at_most() leaves; allow more with at_most()");
+                                            ": the file grew beyond the limit; raise the limit with at_most()");
     left_ -= size;
     return file_range(reader_->descriptor(), reader_->position(), size);
   }

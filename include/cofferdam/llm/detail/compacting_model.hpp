@@ -84,7 +84,7 @@ class basic_compacting_model {
       if (!source.drop_turn()) co_return false;
     }
     if (summary.empty())
-      throw chat_failure(chat_errc::bad_answer, "session: the model did not write the summary it was asked for");
+      throw chat_failure(chat_errc::bad_answer, "agent_session: the model did not write the requested summary");
     state_.history.replace_by_summary(summary);
     tell_shortened("the conversation was summarised");
     co_return true;

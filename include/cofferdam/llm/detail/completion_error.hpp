@@ -168,13 +168,13 @@ inline std::string complaint_sentence(const std::string& peer, int status, chat_
   switch (why) {
     case chat_errc::context_overflow: text += "the conversation is longer than the model's context; send less"; break;
     case chat_errc::not_authenticated: text += "the API key is missing or wrong"; break;
-    case chat_errc::not_permitted: text += "the API key may not do this"; break;
-    case chat_errc::no_quota: text += "there is no quota left"; break;
+    case chat_errc::not_permitted: text += "the API key has no permission for this request"; break;
+    case chat_errc::no_quota: text += "the quota is used up"; break;
     case chat_errc::no_such_model:
-      text += "no such model or path; check the model's name, and whether the base URL has its /v1";
+      text += "no such model or path; check the model's name, and that the base URL ends in /v1";
       break;
     case chat_errc::request_too_large: text += "the request is too large; send less at a time"; break;
-    case chat_errc::rate_limited: text += "too many requests; try later"; break;
+    case chat_errc::rate_limited: text += "too many requests; try again later"; break;
     case chat_errc::rejected: text += "the service rejects the request"; break;
     default: text += "the service failed"; break;
   }

@@ -77,14 +77,13 @@ class completion_assembly {
   /// Returns the whole answer.
   /// \throws chat_failure with output_limit, filtered or bad_answer.
   chat_reply finish(const std::string& peer) {
-    if (!has_choice_) throw chat_failure(chat_errc::bad_answer, peer + ": the answer has no choice in it");
+    if (!has_choice_) throw chat_failure(chat_errc::bad_answer, peer + ": the answer contains no choice");
     if (finish_ == "length" || finish_ == "max_tokens")
-      throw chat_failure(chat_errc::output_limit,
-                         peer +
-                             ": the answer was cut off by the limit of output tokens; raise max_output_tokens, or ask "
-                             "for less at a time");
+      throw chat_failure(chat_errc::output_limit, peer +
+                                                      ": the answer was cut off by the limit of output tokens; raise "
+                                                      "max_output_tokens, or request less at a time");
     if (finish_ == "content_filter" && calls_.empty())
-      throw chat_failure(chat_errc::filtered, peer + ": a content filter held the answer back");
+      throw chat_failure(chat_errc::filtered, peer + ": a content filter withheld the answer");
     chat_message message(chat_role::assistant, std::move(text_));
     message.reasoning(std::move(reasoning_));
     message.refusal(std::move(refusal_));

@@ -74,8 +74,8 @@ class conversation {
   void replace_by_summary(const std::string& summary) {
     const bool has_later_task = task_end_ > kept_;
     chat_message told = chat_message::user("This is a summary of the work so far, which you wrote:\n\n" + summary);
-    chat_message accepted = chat_message::assistant("Thank you. I go on from there.");
-    chat_message next = has_later_task ? messages_[task_end_ - 1] : chat_message::user("Please go on.");
+    chat_message accepted = chat_message::assistant("Thank you. I will continue from there.");
+    chat_message next = has_later_task ? messages_[task_end_ - 1] : chat_message::user("Please continue.");
     messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(kept_), messages_.end());
     add(std::move(told));
     add(std::move(accepted));

@@ -38,7 +38,7 @@ awaitable<transfer_result> save_each_file(any_environment& environment, std::vec
     for (char& c : folded) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     std::optional<error> failure;
     if (!taken.insert(folded).second)
-      failure = error(exec_errc::collision, one_line(path) + ": another file has this name");
+      failure = error(exec_errc::collision, one_line(path) + ": another file already has this name");
     if (!failure) {
       try {
         file_set files;
@@ -98,9 +98,10 @@ awaitable<transfer_result> save_workspace(any_environment& environment, std::fil
     }
     constexpr std::size_t max_files = 100'000;
     if (sum > max_bytes || paths.size() > max_files)
-      failure = error(exec_errc::too_large, "session: the unfinished work has " + std::to_string(sum) + " bytes in " +
-                                                std::to_string(paths.size()) + " files, and at most " +
-                                                std::to_string(max_bytes) + " in 100000 are copied out");
+      failure =
+          error(exec_errc::too_large, "agent_session: the unfinished work has " + std::to_string(sum) + " bytes in " +
+                                          std::to_string(paths.size()) + " files; the limit for copying it out is " +
+                                          std::to_string(max_bytes) + " bytes in 100000 files");
   } catch (const error& reason) {
     if (ends_everything(reason)) throw;
     failure = reason;

@@ -36,12 +36,12 @@ inline void resume_session(const boost::json::value& saved, conversation& histor
   const json_object_view object = saved.if_object();
   const boost::json::value* const messages = member(object, "history");
   if (messages == nullptr || count_at(object, "version") != 1U)
-    throw error(exec_errc::invalid_argument, "session: this is no saved session of a version that is known here");
+    throw error(exec_errc::invalid_argument, "agent_session: not a saved session, or its version is not supported");
   std::vector<chat_message> read = history_from_json(*messages);
   const std::size_t kept = count_at(object, "head").value_or(0);
   const std::size_t task_end = count_at(object, "task").value_or(0);
   if (kept > task_end || task_end > read.size())
-    throw error(exec_errc::invalid_argument, "session: the saved session contradicts itself");
+    throw error(exec_errc::invalid_argument, "agent_session: the saved session is inconsistent");
   history = conversation(std::move(read), kept, task_end);
   usage.input = count_at(object, "input_tokens").value_or(0);
   usage.output = count_at(object, "output_tokens").value_or(0);

@@ -43,7 +43,8 @@ class session_tools {
                                                      "\"; use 1 to 64 letters, digits, underscores and dashes");
       for (const chat_tool& other : list)
         if (other.name() == each.name())
-          throw error(exec_errc::invalid_argument, "session: two tools are called \"" + one_line(each.name()) + "\"");
+          throw error(exec_errc::invalid_argument,
+                      "agent_session: two tools have the name \"" + one_line(each.name()) + "\"; rename one");
       list.emplace_back(std::string(each.name()), std::string(each.description()), each.parameters());
     }
     descriptions_ = std::make_shared<const std::vector<chat_tool>>(std::move(list));

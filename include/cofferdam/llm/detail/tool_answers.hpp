@@ -44,7 +44,7 @@ class tool_answers {
     const std::size_t times = ++mistakes_[call.name + "\n" + call.text];
     if (times >= 5) stuck_ = true;
     if (times < 3) return {};
-    return "\nYou have sent the same invalid call " + std::to_string(times) +
+    return "\nYou sent the same invalid call " + std::to_string(times) +
            " times; change the arguments or use another tool.";
   }
 
@@ -60,7 +60,7 @@ class tool_answers {
     }
     if (left_out != 0)
       answer.add(
-          chat_part("\n[image left out: there are at most " + std::to_string(max_images_a_turn) + " in a turn]"));
+          chat_part("\n[image left out: the limit is " + std::to_string(max_images_a_turn) + " images in a turn]"));
   }
 
   std::map<std::string, std::size_t> mistakes_;

@@ -21,15 +21,15 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns the position of the first error in JSON text, such as "line 1 column 17", or "it ends too early". The model
-/// gets this text.
+/// Returns the position of the first error in JSON text, such as "line 1 column 17", or "the text ends too early". The
+/// model gets this text.
 inline std::string json_fault(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = 64;
   boost::json::stream_parser parser(boost::json::storage_ptr(), options);
   std::error_code failure;
   const std::size_t read = std::min(parser.write_some(text.data(), text.size(), failure), text.size());
-  if (!failure) return "it ends too early";
+  if (!failure) return "the text ends too early";
   const std::string_view before = text.substr(0, read);
   const std::size_t line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
   const std::size_t start = before.rfind('\n');

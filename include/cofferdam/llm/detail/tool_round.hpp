@@ -68,7 +68,8 @@ class tool_round {
       for (tools::any_tool& known : tools_)
         if (known.name() == tool_call.name) tool_call.tool = &known;
       if (tool_call.tool == nullptr) {
-        refuse(tool_call, "Error: there is no tool '" + one_line(tool_call.name, 64) + "'. Tools: " + names() + ".");
+        refuse(tool_call,
+               "Error: unknown tool '" + one_line(tool_call.name, 64) + "'. Available tools: " + names() + ".");
         continue;
       }
       std::string complaint;
@@ -106,8 +107,8 @@ class tool_round {
     }
     if (ending.size() > 1) {
       for (round_call* each : ending) {
-        refuse(*each, "Error: not finished, because " + std::to_string(ending.size()) +
-                          " calls in this turn would end the work. Call one of them, once.");
+        refuse(*each, "Error: the work is not finished, because " + std::to_string(ending.size()) +
+                          " calls in this turn would end it. Call exactly one of these tools, once.");
         tell_refused(*each);
       }
       co_return;
@@ -201,13 +202,14 @@ class tool_round {
       std::rethrow_exception(failure);
     } catch (const error& known) {
       if (is_environment_gone(known)) throw;
-      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool worked", known.cause());
+      if (cancelled)
+        throw error(exec_errc::cancelled, "the session was cancelled while a tool was running", known.cause());
       return tools::tool_result("Error: " + std::string(known.what()), false);
     } catch (const std::exception& other) {
-      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool worked");
+      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool was running");
       return tools::tool_result("Error: the tool failed: " + one_line(other.what(), 1000), false);
     } catch (...) {
-      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool worked");
+      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool was running");
       return tools::tool_result("Error: the tool failed in an unknown way.", false);
     }
   }

@@ -71,16 +71,16 @@ class workspace_exchange {
     std::string reasons;
     for (const failed_file& each : report.failed())
       if (reasons.size() < 500) reasons += (reasons.empty() ? "" : "; ") + std::string(each.reason().what());
-    return error(exec_errc::io_error, "session: input files could not be copied in: " + reasons,
+    return error(exec_errc::io_error, "agent_session: input files could not be copied into the workspace: " + reasons,
                  report.failed().front().reason().code());
   }
 
   static void warn_of_unsaved(const std::vector<std::string>& paths) {
-    const std::string sentence =
-        "session: the model finished with " + std::to_string(paths.size()) +
-        (paths.size() == 1 ? " file (\"" : " files (the first is \"") + one_line(paths.front(), 100) +
-        "\"), and there is no output folder: nothing was copied; say output_dir(), or read them from the environment "
-        "before it is closed";
+    const std::string sentence = "agent_session: the model finished with " + std::to_string(paths.size()) +
+                                 (paths.size() == 1 ? " file (\"" : " files (the first is \"") +
+                                 one_line(paths.front(), 100) +
+                                 "\"), but no output folder is set, so nothing was copied; set output_dir(), or read "
+                                 "the files from the environment before you close it";
     warn(sentence);
   }
 

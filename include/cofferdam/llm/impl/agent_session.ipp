@@ -50,7 +50,8 @@ class running_mark {
 template <class = void>
 awaitable<agent_result> work_on(session_state& state, std::string task) {
   state.tools.prepare(state.who, state.environment);
-  if (state.history.empty() && task.empty()) throw error(exec_errc::invalid_argument, "session: there is no task");
+  if (state.history.empty() && task.empty())
+    throw error(exec_errc::invalid_argument, "agent_session: the task is empty");
   const std::vector<std::string> inputs = co_await state.files.bring_in(state.environment);
   if (state.history.empty()) state.history.add(chat_message::system(system_prompt(state.who)));
   state.history.add_task(task_prompt(std::move(task), inputs));
@@ -62,7 +63,7 @@ awaitable<agent_result> work_on(session_state& state, std::string task) {
 /// Runs a session. `agent_session::run` calls this function.
 template <class = void>
 awaitable<agent_result> run_session(session_state& state, std::string task) {
-  if (state.running) throw error(exec_errc::invalid_argument, "session: a run is under way already");
+  if (state.running) throw error(exec_errc::invalid_argument, "agent_session: a run is already in progress");
   const running_mark mark(state.running);
   try {
     agent_result result = co_await work_on(state, std::move(task));
@@ -70,7 +71,7 @@ awaitable<agent_result> run_session(session_state& state, std::string task) {
   } catch (const error&) {
     throw;
   } catch (const std::system_error& failure) {
-    rethrow_cancellation(failure, "the session's run was cancelled; its history is whole");
+    rethrow_cancellation(failure, "the session's run was cancelled; the history is complete");
   }
 }
 

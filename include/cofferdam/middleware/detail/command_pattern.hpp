@@ -92,14 +92,14 @@ class command_pattern {
     if (is_recursive(source_))
       throw error(exec_errc::invalid_argument,
                   "allow_commands: the pattern \"" + one_line(source_) +
-                      "\" calls itself or a group of its own, which takes too long to match");
+                      "\" calls itself or one of its groups, which takes too long to match");
     expression_.imbue(std::locale::classic());
     try {
       expression_.assign(source_, boost::regex_constants::perl);
     } catch (const std::exception& failure) {
       std::string why = one_line(failure.what());
       if (source_.find("(?P<") != std::string::npos)
-        why += ". A named group is written (?<name>...) here, not (?P<name>...) as in Python";
+        why += ". Write a named group as (?<name>...), not as (?P<name>...) as in Python";
       throw error(exec_errc::invalid_argument,
                   "allow_commands: the pattern \"" + one_line(source_) + "\" is not a regular expression: " + why);
     }

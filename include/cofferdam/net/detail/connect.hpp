@@ -42,9 +42,11 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 using due_time = std::chrono::steady_clock::time_point;
 
 inline std::string connect_advice(std::error_code cause) {
-  if (cause == std::errc::no_such_file_or_directory) return "; is the server running, and is that where it listens?";
-  if (cause == std::errc::permission_denied) return "; this user may not use it: is it in the socket's group?";
-  if (cause == std::errc::connection_refused) return "; nothing listens there: is the server running?";
+  if (cause == std::errc::no_such_file_or_directory)
+    return "; check that the server is running and listens at this path";
+  if (cause == std::errc::permission_denied)
+    return "; this user has no access to the socket: add the user to the socket's group";
+  if (cause == std::errc::connection_refused) return "; no process listens there: check that the server is running";
   if (cause == std::errc::too_many_files_open) return "; raise the limit on open files, or use fewer connections";
   return "";
 }
@@ -59,7 +61,8 @@ inline error connect_error(const std::string& name, const std::string& where, st
                "cannot connect to " + name + where + ": " + cause.message() + connect_advice(cause), cause);
 }
 inline error connect_timed_out(const std::string& name, const std::string& where) {
-  return error(exec_errc::io_error, "cannot connect to " + name + where + " within the time limit; is it reachable?",
+  return error(exec_errc::io_error,
+               "cannot connect to " + name + where + " within the time limit; check that the server is reachable",
                net_errc::timed_out);
 }
 inline error connect_cancelled(const std::string& name) {
@@ -75,7 +78,7 @@ inline void check_host(std::string_view host, std::uint16_t port) {
   if (host.empty() || host.size() > 255 || !visible || not_an_address || port == 0)
     throw error(exec_errc::invalid_argument,
                 "\"" + one_line(host) + "\", port " + std::to_string(port) +
-                    ", is no host: it takes a name or an address, and a port that is not 0");
+                    ", is not a valid address: use a host name or an IP address, and a port other than 0");
 }
 
 /// Returns `host:port`, with brackets around an IPv6 address.
@@ -155,8 +158,8 @@ inline awaitable<std::vector<asio::ip::tcp::endpoint>> resolve(std::string host,
   }
   if (work->failure)
     throw error(exec_errc::io_error,
-                "cannot connect to " + name + ": its name is not known: " + work->failure.message() +
-                    "; is it spelled right, and is there a network?",
+                "cannot connect to " + name + ": its name cannot be resolved: " + work->failure.message() +
+                    "; check the spelling and the network connection",
                 work->failure);
   co_return std::move(work->found);
 }

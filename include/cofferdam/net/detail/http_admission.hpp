@@ -75,15 +75,16 @@ inline void check_lists(const http_server_settings& settings) {
       const std::optional<http_authority> each = parse_authority(host);
       if (!each || each->host.empty())
         throw error(exec_errc::invalid_argument, "allowed_hosts: \"" + one_line(host) +
-                                                     "\" is no name or address, with or without a port; IPv6 stands in "
-                                                     "brackets, * stands alone");
+                                                     "\" is not a host name or address, with or without a port; write "
+                                                     "IPv6 addresses in brackets, and * only as the single entry");
     }
   }
   if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
     for (const std::string& origin : *origins)
       if (!parse_origin(origin))
-        throw error(exec_errc::invalid_argument, "allowed_origins: \"" + one_line(origin) +
-                                                     "\" is no origin such as https://app.example; * stands alone");
+        throw error(exec_errc::invalid_argument,
+                    "allowed_origins: \"" + one_line(origin) +
+                        "\" is not an origin such as https://app.example; write * only as the single entry");
   }
 }
 

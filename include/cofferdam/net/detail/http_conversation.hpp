@@ -77,10 +77,10 @@ class http_conversation {
   }
 
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
-    if (into.empty()) throw error(exec_errc::invalid_argument, "http_call: there is no room to read into");
+    if (into.empty()) throw error(exec_errc::invalid_argument, "http_call: the buffer to read into is empty");
     if (body_ended_) co_return 0;
     if (verdict_ != 0)
-      throw error(exec_errc::io_error, "the body of this request cannot be read: an earlier read had failed");
+      throw error(exec_errc::io_error, "the body of this request cannot be read: an earlier read failed");
     if (body_read_ + announced_left() > body_limit_) throw too_long();
     co_await invite();
     for (;;) {
@@ -105,7 +105,7 @@ class http_conversation {
       const bool came = co_await input_.more(body_due());
       if (came) continue;
       verdict_ = 408;
-      throw error(exec_errc::io_error, "nothing more of the request's body came within the time limit",
+      throw error(exec_errc::io_error, "the rest of the request's body did not arrive within the time limit",
                   net_errc::timed_out);
     }
   }
@@ -125,18 +125,18 @@ class http_conversation {
   /// \param size  the length of the body in bytes; no value if it is unknown.
   awaitable<void> begin(http_reply what, std::optional<std::uint64_t> size) {
     if (!what.body().empty())
-      throw error(exec_errc::invalid_argument, "http_call: a reply that is begun has its body written, not given");
+      throw error(exec_errc::invalid_argument,
+                  "http_call: begin() takes a reply without a body; send the body with write()");
     const std::string text = begin_reply(what, size);
     co_await send(as_bytes(text));
   }
 
   awaitable<void> write(bytes_view data) {
     if (replied_ != progress::begun)
-      throw error(exec_errc::invalid_argument,
-                  "http_call: a reply is begun before it is written, and not written when over");
+      throw error(exec_errc::invalid_argument, "http_call: call write() only between begin() and end()");
     if (data.empty() || bodiless_) co_return;
     if (left_ && data.size() > *left_)
-      throw error(exec_errc::invalid_argument, "http_call: more is written of the reply than its length allows");
+      throw error(exec_errc::invalid_argument, "http_call: the body is longer than the length given to begin()");
     if (left_) *left_ -= data.size();
     if (!chunked_) {
       co_await send(data);
@@ -156,8 +156,8 @@ class http_conversation {
   awaitable<void> end() {
     if (replied_ == progress::whole) co_return;
     if (left_.value_or(0) != 0 && !bodiless_)
-      throw error(exec_errc::invalid_argument,
-                  "http_call: the reply was to be " + std::to_string(*left_) + " bytes longer");
+      throw error(exec_errc::invalid_argument, "http_call: the body is " + std::to_string(*left_) +
+                                                   " bytes shorter than the length given to begin()");
     if (chunked_ && !bodiless_) co_await send(as_bytes(http_last_chunk));
     replied_ = progress::whole;
   }
@@ -277,7 +277,7 @@ class http_conversation {
 
   std::string begin_reply(const http_reply& what, std::optional<std::uint64_t> size) {
     if (replied_ != progress::none)
-      throw error(exec_errc::invalid_argument, "http_call: there is a reply already; a request has one");
+      throw error(exec_errc::invalid_argument, "http_call: this request was already replied to");
     const http_request_head& asked = parser_.head();
     const int status = what.status();
     const bool has_length = size.has_value() && status != 204 && status != 304;
@@ -319,14 +319,14 @@ class http_conversation {
       const bool was_broken =
           std::exchange(broken_, true) || input_.closed();  // broken_: true until the write succeeds
       if (was_broken)
-        throw error(exec_errc::io_error, "the client cannot be written to: an earlier write had failed",
+        throw error(exec_errc::io_error, "the reply cannot be sent: an earlier write failed",
                     net_errc::connection_lost);
       write_limit_.arm(settings_.write_timeout());
       try {
         co_await input_.stream().write(part);
       } catch (const error&) {
         if (!slow_) throw;
-        throw error(exec_errc::io_error, "the client took nothing of the reply within the time limit",
+        throw error(exec_errc::io_error, "the client read nothing of the reply within the time limit",
                     net_errc::timed_out);
       }
       write_limit_.disarm();

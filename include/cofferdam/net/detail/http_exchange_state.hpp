@@ -47,8 +47,8 @@ class http_outgoing {
     const http_fields& given = request_.fields();
     for (const std::string_view name : {"Content-Length", "Transfer-Encoding", "Trailer"})
       if (given.count(name) != 0)
-        throw error(exec_errc::invalid_argument,
-                    "an HTTP request's " + std::string(name) + " is the client's business: give it a body instead");
+        throw error(exec_errc::invalid_argument, "the HTTP client sets the field " + std::string(name) +
+                                                     " itself: set the body of the request instead");
     http_request_head head;
     head.method = request_.method();
     head.target = request_.target();
@@ -179,10 +179,10 @@ class http_exchange_state {
   }
 
   awaitable<std::size_t> read_some(std::span<std::byte> into) {
-    if (into.empty()) throw error(exec_errc::invalid_argument, "HTTP: there is no room to read into");
+    if (into.empty()) throw error(exec_errc::invalid_argument, "HTTP: the buffer to read into is empty");
     if (ended_) co_return 0;
     if (!lease_)
-      throw error(exec_errc::io_error, "HTTP: the connection of this answer is closed: an earlier read had failed");
+      throw error(exec_errc::io_error, "HTTP: the connection of this answer is closed, because an earlier read failed");
     std::size_t count = 0;
     std::exception_ptr failure;
     try {
@@ -329,9 +329,9 @@ class http_exchange_state {
 
   static void check_sum(const http_body& body, std::uint64_t total, bool more) {
     if (body.size() && (total > *body.size() || (!more && total != *body.size())))
-      throw error(exec_errc::invalid_argument, "an HTTP request's body was to have " + std::to_string(*body.size()) +
-                                                   " bytes; its source made " + std::to_string(total) +
-                                                   (more ? " and more" : ""));
+      throw error(exec_errc::invalid_argument, "the body of an HTTP request should have " +
+                                                   std::to_string(*body.size()) + " bytes, but its source produced " +
+                                                   std::to_string(total) + (more ? " and more" : ""));
   }
 
   static bytes framed(const bytes& piece) {
@@ -438,8 +438,8 @@ class http_exchange_state {
     const bool answered = parser_.head().status >= 200;
     if (expired)
       throw error(exec_errc::io_error,
-                  peer() + (answered ? ": nothing more of its answer came within the idle limit"
-                                     : ": no answer came within the limit for the head"),
+                  peer() + (answered ? ": the rest of the answer did not arrive within the idle limit"
+                                     : ": no answer arrived within the limit for the head"),
                   net_errc::timed_out);
     try {
       std::rethrow_exception(failure);

@@ -64,7 +64,7 @@ class http_message_parser {
   static int minor_version(std::string_view text) {
     if (text == "HTTP/1.1") return 1;
     if (text == "HTTP/1.0") return 0;
-    throw http_violation(net_errc::malformed, "it does not begin as HTTP/1.1 does: " + in_quotes(text));
+    throw http_violation(net_errc::malformed, "the message does not begin like HTTP/1.1: " + in_quotes(text));
   }
 
   http_parser_limits limits_;
@@ -170,10 +170,10 @@ class http_response_parser {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     if (rest.size() < 4 || rest[0] != ' ' || !is_digit(rest[1]) || !is_digit(rest[2]) || !is_digit(rest[3]) ||
         (rest.size() > 4 && rest[4] != ' '))
-      throw detail::http_violation(net_errc::malformed, "its status line is " + detail::in_quotes(line));
+      throw detail::http_violation(net_errc::malformed, "invalid status line " + detail::in_quotes(line));
     head_.status = (rest[1] - '0') * 100 + (rest[2] - '0') * 10 + (rest[3] - '0');
     if (head_.status < 100 || head_.status > 599)
-      throw detail::http_violation(net_errc::malformed, "its status is " + std::to_string(head_.status));
+      throw detail::http_violation(net_errc::malformed, "invalid status " + std::to_string(head_.status));
     if (rest.size() > 5) head_.reason = rest.substr(5);
   }
 
@@ -186,7 +186,7 @@ class http_response_parser {
     }
     if (status < 200) {
       if (++interims_ > core_.limits_.interim)
-        throw detail::http_violation(net_errc::malformed, "it sends interim answers without end");
+        throw detail::http_violation(net_errc::malformed, "too many interim answers");
       core_.state_ = state::start;
       core_.lines_ = detail::http_lines(core_.limits_.line, core_.limits_.head);
       after_interim_ = true;
@@ -265,7 +265,9 @@ class http_request_parser {
       core_.state_ = state::end;
       return http_event::end;
     }
-    if (!core_.began_) throw error(exec_errc::io_error, "the peer has no more requests", net_errc::connection_lost);
+    if (!core_.began_)
+      throw error(exec_errc::io_error, "the peer closed the connection; it has no more requests",
+                  net_errc::connection_lost);
     throw error(exec_errc::io_error, "the peer closed the connection inside its request", net_errc::truncated);
   }
 
@@ -288,18 +290,19 @@ class http_request_parser {
     const auto first = line.find(' ');
     const auto last = line.rfind(' ');
     if (first == std::string_view::npos || first == last)
-      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
+      throw detail::http_violation(net_errc::malformed, "invalid request line " + detail::in_quotes(line));
     head_.method = line.substr(0, first);
     head_.target = line.substr(first + 1, last - first - 1);
     head_.minor_version = detail::http_message_parser::minor_version(line.substr(last + 1));
     if (!detail::is_token(head_.method) || !detail::is_target(head_.target))
-      throw detail::http_violation(net_errc::malformed, "its request line is " + detail::in_quotes(line));
+      throw detail::http_violation(net_errc::malformed, "invalid request line " + detail::in_quotes(line));
   }
 
   void finish_head() {
     const std::size_t hosts = head_.fields.count("Host");
     if (hosts > 1 || (hosts == 0 && head_.minor_version == 1))
-      throw detail::http_violation(net_errc::malformed, "it needs one Host and has " + std::to_string(hosts));
+      throw detail::http_violation(net_errc::malformed,
+                                   "a request must have one Host field, and this one has " + std::to_string(hosts));
     const bool chunked = detail::is_chunked(head_.fields, head_.minor_version);
     const std::optional<std::uint64_t> length = detail::content_length(head_.fields);
     if (chunked) {

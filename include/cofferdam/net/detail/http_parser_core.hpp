@@ -24,7 +24,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline error http_violation(net_errc cause, const std::string& what) {
-  return error(exec_errc::io_error, "the peer's HTTP cannot be taken: " + what, cause);
+  return error(exec_errc::io_error, "invalid HTTP from the peer: " + what, cause);
 }
 inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 60) + "\""; }
 
@@ -45,7 +45,7 @@ class http_lines {
     }
     const auto feed = input.find('\n');
     const std::size_t count = feed == std::string_view::npos ? input.size() : feed + 1;
-    if (count > left_) throw http_violation(net_errc::head_too_large, "its head is longer than the limit");
+    if (count > left_) throw http_violation(net_errc::head_too_large, "the head is longer than the limit");
     if (line_.size() + count > longest_ + 2)
       throw http_violation(net_errc::head_too_large,
                            "a line is longer than the limit of " + std::to_string(longest_) + " bytes");
@@ -56,7 +56,7 @@ class http_lines {
       throw http_violation(net_errc::malformed, "a line ends in a bare line feed");
     line_.resize(line_.size() - 2);
     if (!is_field_text(line_))
-      throw http_violation(net_errc::malformed, "a line has a control character: " + in_quotes(line_));
+      throw http_violation(net_errc::malformed, "a line contains a control character: " + in_quotes(line_));
     whole_ = true;
     return count;
   }
@@ -73,17 +73,17 @@ class http_lines {
 
 inline http_field parse_field(const std::string& line) {
   if (line.front() == ' ' || line.front() == '\t')
-    throw http_violation(net_errc::malformed, "a field goes on in a second line");
+    throw http_violation(net_errc::malformed, "a field continues on a second line");
   const auto colon = line.find(':');
   if (colon == std::string::npos || !is_token(std::string_view(line).substr(0, colon)))
     throw http_violation(net_errc::malformed,
-                         "a line is no field: " + in_quotes(std::string_view(line).substr(0, colon)));
+                         "a line is not a field: " + in_quotes(std::string_view(line).substr(0, colon)));
   return http_field(line.substr(0, colon), line.substr(colon + 1));
 }
 
 inline void add_field(http_fields& fields, const std::string& line, std::size_t max_fields) {
   if (fields.size() == max_fields)
-    throw http_violation(net_errc::too_many_fields, "it has more than " + std::to_string(max_fields) + " fields");
+    throw http_violation(net_errc::too_many_fields, "the head has more than " + std::to_string(max_fields) + " fields");
   fields.append(parse_field(line));
 }
 
@@ -92,11 +92,11 @@ inline void add_field(http_fields& fields, const std::string& line, std::size_t 
 inline std::optional<std::uint64_t> content_length(const http_fields& fields) {
   const std::size_t count = fields.count("Content-Length");
   if (count == 0) return std::nullopt;
-  if (count > 1) throw http_violation(net_errc::ambiguous_length, "it has more than one Content-Length");
+  if (count > 1) throw http_violation(net_errc::ambiguous_length, "more than one Content-Length");
   const std::string_view text = *fields.find("Content-Length");
   if (text.empty() || text.size() > 18 ||
       !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
-    throw http_violation(net_errc::ambiguous_length, "its Content-Length is " + in_quotes(text));
+    throw http_violation(net_errc::ambiguous_length, "invalid Content-Length " + in_quotes(text));
   std::uint64_t value = 0;
   for (const char c : text) value = value * 10 + static_cast<std::uint64_t>(c - '0');
   return value;
@@ -109,12 +109,12 @@ inline bool is_chunked(const http_fields& fields, int minor_version) {
   const std::size_t count = fields.count("Transfer-Encoding");
   if (count == 0) return false;
   if (fields.count("Content-Length") != 0)
-    throw http_violation(net_errc::ambiguous_length, "it has both Content-Length and Transfer-Encoding");
+    throw http_violation(net_errc::ambiguous_length, "both Content-Length and Transfer-Encoding");
   const std::string_view coding = *fields.find("Transfer-Encoding");
   if (minor_version == 0 || count > 1)
-    throw http_violation(net_errc::ambiguous_length, "its Transfer-Encoding is not to be trusted");
+    throw http_violation(net_errc::ambiguous_length, "Transfer-Encoding twice or in HTTP/1.0");
   if (!same_ignoring_case(coding, "chunked"))
-    throw http_violation(net_errc::unsupported_coding, "its transfer coding is " + in_quotes(coding) + ", not chunked");
+    throw http_violation(net_errc::unsupported_coding, "the transfer coding is " + in_quotes(coding) + ", not chunked");
   return true;
 }
 
@@ -191,7 +191,7 @@ class http_body_reader {
       case part::carriage_return:
       case part::line_feed:
         if (input.front() != (part_ == part::carriage_return ? '\r' : '\n'))
-          throw http_violation(net_errc::malformed, "a chunk is longer than it says");
+          throw http_violation(net_errc::malformed, "a chunk is longer than its declared size");
         part_ = part_ == part::carriage_return ? part::line_feed : part::size;
         return 1;
       case part::trailers: {
@@ -220,13 +220,13 @@ class http_body_reader {
       const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
       if (digit < 0) break;
       if (digits == 16 || value > (std::numeric_limits<std::uint64_t>::max() >> 5))
-        throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
+        throw http_violation(net_errc::ambiguous_length, "invalid chunk size " + in_quotes(line));
       value = value * 16 + static_cast<std::uint64_t>(digit);
     }
     std::string_view extension = line.substr(digits);
     if (digits == 0 ||
         (!extension.empty() && (without_blanks(extension).empty() || without_blanks(extension)[0] != ';')))
-      throw http_violation(net_errc::ambiguous_length, "a chunk's size is " + in_quotes(line));
+      throw http_violation(net_errc::ambiguous_length, "invalid chunk size " + in_quotes(line));
     return value;
   }
 

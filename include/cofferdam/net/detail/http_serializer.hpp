@@ -43,7 +43,7 @@ inline std::string http_head_text(const http_request_head& head) {
 inline std::string http_head_text(const http_response_head& head) {
   if (head.status < 100 || head.status > 599 || !detail::is_field_text(head.reason))
     throw error(exec_errc::invalid_argument,
-                "an HTTP response needs a status from 100 to 599 and a reason without controls");
+                "an HTTP response needs a status from 100 to 599 and a reason without control characters");
   std::string text = "HTTP/1." + std::string(head.minor_version == 0 ? "0 " : "1 ");
   text += std::to_string(head.status) + " " + head.reason + "\r\n";
   detail::append_fields(text, head.fields);

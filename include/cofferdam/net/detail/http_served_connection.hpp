@@ -138,7 +138,7 @@ class http_served_connection {
     connection.call_ = &call;
     try {
       // If the client has disconnected before this handler started, no event will cancel the handler any more.
-      if (connection.talk_.input().ended()) throw error(exec_errc::cancelled, "the client has gone");
+      if (connection.talk_.input().ended()) throw error(exec_errc::cancelled, "the client closed the connection");
       co_await connection.handler_(call);
     } catch (...) {
       connection.failure_ = std::current_exception();
@@ -153,7 +153,7 @@ class http_served_connection {
     int status = 0;
     if (failure_) {
       if (!is_known(failure_)) report(failure_);
-      if (talk_.replied() == progress::begun) throw error(exec_errc::io_error, "a reply was cut off");
+      if (talk_.replied() == progress::begun) throw error(exec_errc::io_error, "a reply was cut off before its end");
       if (talk_.verdict() != 0 || overdue_) talk_.last();
       if (none) status = overdue_ ? 503 : talk_.verdict() != 0 ? talk_.verdict() : 500;
     } else if (talk_.replied() == progress::begun) {

@@ -45,7 +45,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
   std::size_t connections() const noexcept { return connections_.size(); }
   void listen(listener where) {
     if (running_ || stopping_)
-      throw error(exec_errc::invalid_argument, "http_server: it takes no listener once it runs or was stopped");
+      throw error(exec_errc::invalid_argument, "http_server: add listeners before the server runs or is stopped");
     static_cast<void>(where.name());  // throws if `where` is default-constructed or moved from
     listeners_.push_back(std::move(where));
   }
@@ -65,8 +65,9 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
 
   static awaitable<void> run(std::shared_ptr<http_server_core> self) {
     http_server_core& core = *self;
-    if (core.listeners_.empty()) throw error(exec_errc::invalid_argument, "http_server: it listens nowhere");
-    if (std::exchange(core.running_, true)) throw error(exec_errc::invalid_argument, "http_server: it runs already");
+    if (core.listeners_.empty())
+      throw error(exec_errc::invalid_argument, "http_server: no listener was added; call listen() first");
+    if (std::exchange(core.running_, true)) throw error(exec_errc::invalid_argument, "http_server: already running");
     if (!core.stopping_) {
       for (listener& each : core.listeners_) core.spawn_acceptor(each);
     }
@@ -77,7 +78,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
       return end_at_once(self);
     };
     co_await with_cleanup(waits, ends);
-    if (!whole) throw error(exec_errc::cancelled, "the HTTP server was cancelled; everything of it has ended");
+    if (!whole) throw error(exec_errc::cancelled, "the HTTP server was cancelled; all its connections are closed");
     if (core.failure_) std::rethrow_exception(core.failure_);
   }
 
@@ -98,7 +99,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     };
     co_await with_cleanup(waits, ends);
     if (!whole)
-      throw error(exec_errc::cancelled, "stopping the HTTP server was cancelled; everything of it was ended at once");
+      throw error(exec_errc::cancelled,
+                  "stopping the HTTP server was cancelled; all its connections were closed at once");
   }
 
  private:

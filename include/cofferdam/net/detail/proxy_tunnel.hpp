@@ -41,10 +41,11 @@ inline error proxy_error(const http_proxy& proxy, const std::string& name, const
 /// \param head  the head of the proxy's response.
 inline void require_tunnel(const http_proxy& proxy, const std::string& name, const http_response_head& head) {
   if (head.ok()) return;
-  std::string why = "it refuses: " + std::to_string(head.status) + " " + one_line(head.reason, 100);
+  std::string why =
+      "the proxy refuses the connection: " + std::to_string(head.status) + " " + one_line(head.reason, 100);
   if (head.status == 407)
-    why += proxy.authorization().empty() ? "; it wants a user and a password: http://USER:PASSWORD@HOST:PORT"
-                                         : "; it does not take the user and password of its URL";
+    why += proxy.authorization().empty() ? "; it requires a user and a password: write http://USER:PASSWORD@HOST:PORT"
+                                         : "; it rejects the user and password of its URL";
   throw proxy_error(proxy, name, why, make_error_code(net_errc::proxy_refused));
 }
 
@@ -69,7 +70,7 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
     if (limit.expired()) throw connect_timed_out(name, " (its proxy did not answer)");
     if (failure == asio::error::operation_aborted) throw connect_cancelled(name);
     if (failure == asio::error::eof)
-      throw proxy_error(proxy, name, "it closed the connection without an answer",
+      throw proxy_error(proxy, name, "the proxy closed the connection without an answer",
                         make_error_code(net_errc::connection_lost));
     if (failure) throw proxy_error(proxy, name, failure.message(), failure);
   };
@@ -88,7 +89,7 @@ inline awaitable<asio::ip::tcp::socket> connect_by_proxy(http_proxy proxy, std::
     try {
       event = parser.parse(piece).event;
     } catch (const error& bad) {
-      throw proxy_error(proxy, name, std::string("its answer is no HTTP: ") + bad.what(), bad.cause());
+      throw proxy_error(proxy, name, std::string("its answer is not HTTP: ") + bad.what(), bad.cause());
     }
     if (event == http_event::head) break;
   }

@@ -74,7 +74,8 @@ class tcp_listening : public socket_listening<asio::ip::tcp> {
     std::error_code failure;
     const asio::ip::address where = asio::ip::make_address(address, failure);
     if (failure)
-      throw error(exec_errc::invalid_argument, "\"" + one_line(address) + "\" is no IPv4 or IPv6 address to listen on");
+      throw error(exec_errc::invalid_argument,
+                  "\"" + one_line(address) + "\" is not an IPv4 or IPv6 address to listen on");
     asio::ip::tcp::endpoint place(where, port);
     name_ = text(place);
     acceptor_.open(place.protocol(), failure);
@@ -106,7 +107,7 @@ class tcp_listening : public socket_listening<asio::ip::tcp> {
     std::error_code failure;
     socket.set_option(asio::ip::tcp::no_delay(true), failure);
     const asio::ip::tcp::endpoint from = socket.remote_endpoint(failure);
-    return failure ? std::string("a client that has gone") : "the client " + text(from);
+    return failure ? std::string("a disconnected client") : "the client " + text(from);
   }
 
  private:
@@ -124,8 +125,7 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
       throw error(exec_errc::invalid_argument,
                   "\"" + one_line(path) +
-                      "\" is no path of a Unix socket: it has to be absolute and at most 107 "
-                      "bytes long");
+                      "\" is not a valid path of a Unix socket: the path must be absolute and at most 107 bytes long");
     name_ = "the socket \"" + one_line(path) + "\"";
     remove_dead_socket();
     std::error_code failure;
@@ -144,7 +144,7 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     bound_ = true;
     if (!S_ISSOCK(status.st_mode) || (status.st_mode & 0077U) != 0) {
       remove_file();
-      throw error(exec_errc::permission_denied, "cannot listen on " + name_ + ": others could connect to it");
+      throw error(exec_errc::permission_denied, "cannot listen on " + name_ + ": other users could connect to it");
     }
     acceptor_.listen(asio::socket_base::max_listen_connections, failure);
     if (failure) remove_file();
@@ -169,7 +169,8 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     struct stat there {};
     if (::lstat(path_.c_str(), &there) != 0) return;
     if (!S_ISSOCK(there.st_mode))
-      throw error(exec_errc::already_exists, "cannot listen on " + name_ + ": something else has that name");
+      throw error(exec_errc::already_exists,
+                  "cannot listen on " + name_ + ": something that is not a socket has this name");
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -177,7 +178,8 @@ class unix_listening final : public socket_listening<asio::local::stream_protoco
     const bool dead = fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
                       errno == ECONNREFUSED;
     if (fd >= 0) ::close(fd);
-    if (!dead) throw error(exec_errc::already_exists, "cannot listen on " + name_ + ": somebody listens there already");
+    if (!dead)
+      throw error(exec_errc::already_exists, "cannot listen on " + name_ + ": another process already listens there");
     ::unlink(path_.c_str());
   }
 

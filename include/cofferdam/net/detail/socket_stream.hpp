@@ -88,7 +88,7 @@ class socket_stream final : public byte_stream::implementation {
     std::error_code failure;
     socket_.shutdown(Socket::shutdown_send, failure);
     if (failure && failure != asio::error::not_connected)
-      throw stream_error(peer_, "ending what is sent", failure, closed_);
+      throw stream_error(peer_, "ending the output", failure, closed_);
     co_return;
   }
 

@@ -48,7 +48,7 @@ class tar_names {
     const std::vector<std::string_view> parts = detail::path_components(clean);
     if (parts.empty()) {
       if (entry.type() == tar_type::directory) return clean;
-      throw error(exec_errc::collision, "the archive names its own root as something else than a directory");
+      throw error(exec_errc::collision, "the archive's root is not a directory");
     }
     const kind new_kind = kind_of(entry.type());
     // A hard link counts as refused until its target is known to be a file.
@@ -118,10 +118,10 @@ class tar_names {
           throw error(exec_errc::collision, "the archive names " + detail::shown_path(name) + " twice");
       } else if (at->what == kind::link) {
         throw error(exec_errc::outside_workspace,
-                    "the archive's entry " + detail::shown_path(name) + " lies beneath a link");
+                    "the archive's entry " + detail::shown_path(name) + " is below a link");
       } else if (at->what != kind::directory) {
         throw error(exec_errc::not_a_directory,
-                    "the archive's entry " + detail::shown_path(name) + " lies beneath what is no directory");
+                    "the archive's entry " + detail::shown_path(name) + " is below an entry that is not a directory");
       }
     }
     return *at;
@@ -131,7 +131,7 @@ class tar_names {
     // The approximate memory of one map node, without its name, in bytes.
     constexpr std::size_t overhead = 128;
     if (left_ < overhead + name.size())
-      throw error(exec_errc::too_large, "the archive has more names than may be kept: raise the limit of tar_names");
+      throw error(exec_errc::too_large, "the archive has more names than the limit: raise the limit of tar_names");
     left_ -= overhead + name.size();
     return nodes_.emplace(place{folder, std::string(name)}, node{what, ++last_}).first->second;
   }
@@ -156,10 +156,11 @@ class tar_names {
   static void check_symlink(const tar_entry& entry, std::size_t depth) {
     const std::string& target = entry.link();
     if (target.empty() || target.find('\0') != std::string::npos)
-      throw error(exec_errc::invalid_argument, shown(entry) + " is a link to a name that none can have");
+      throw error(exec_errc::invalid_argument, shown(entry) + " is a link to an invalid name");
     if (leads_out(target, depth))
-      throw error(exec_errc::outside_workspace,
-                  shown(entry) + " is a symbolic link that may lead out: to " + detail::shown_path(target));
+      throw error(
+          exec_errc::outside_workspace,
+          shown(entry) + " is a symbolic link that may lead out of the archive: to " + detail::shown_path(target));
   }
 
   void check_hard_link(const tar_entry& entry) const {
@@ -174,7 +175,7 @@ class tar_names {
     }
     if (what != kind::file)
       throw error(exec_errc::not_found, shown(entry) + " is a hard link to " + detail::shown_path(entry.link()) +
-                                            ", which is no file that came before it");
+                                            ", which is not an earlier file of the archive");
   }
 
   static constexpr std::uint64_t no_folder = ~std::uint64_t{0};

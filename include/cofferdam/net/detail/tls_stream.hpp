@@ -176,11 +176,9 @@ inline bool speaks_no_tls(std::error_code cause) noexcept {
 }
 
 inline error certificate_error(const std::string& peer, bool has_certificate) {
-  const char* advice = has_certificate
-                           ? " does not take our client certificate; is it signed by the authority that the "
-                             "server trusts, and still valid?"
-                           : " wants a client certificate and was given none; set certificate() in the "
-                             "tls_settings";
+  const char* advice = has_certificate ? " rejects the client certificate; check that it is still valid and signed by "
+                                         "an authority that the server trusts"
+                                       : " requires a client certificate; set certificate() in the tls_settings";
   return error(exec_errc::io_error, peer + advice, net_errc::client_certificate_needed);
 }
 
@@ -208,7 +206,7 @@ class tls_stream final : public byte_stream::implementation {
       done = X509_VERIFY_PARAM_set1_ip_asc(rules, expected.c_str());
     }
     ERR_clear_error();
-    if (done != 1) throw error(exec_errc::io_error, peer_ + ": TLS cannot be told whom to expect");
+    if (done != 1) throw error(exec_errc::io_error, peer_ + ": OpenSSL cannot set the expected host name for TLS");
   }
 
   /// Makes this stream the server's side of the connection. The handshake takes place in the first read.
@@ -255,13 +253,13 @@ class tls_stream final : public byte_stream::implementation {
   /// arrives first. SSL_shutdown alone would leave the alert in Asio's buffer. The alert is therefore written into a
   /// separate buffer, and sent from there.
   awaitable<void> shutdown_send() override {
-    if (closed_) throw translated("ending what is sent", asio::error::operation_aborted);
+    if (closed_) throw translated("ending the output", asio::error::operation_aborted);
     if (std::exchange(ended_, true)) co_return;
     const std::string alert = close_notify();
     std::error_code failure;
     co_await asio::async_write(stream_.next_layer(), asio::buffer(alert),
                                asio::redirect_error(asio::use_awaitable, failure));
-    if (failure) throw translated("ending what is sent", failure);
+    if (failure) throw translated("ending the output", failure);
   }
 
   void close() noexcept override {
@@ -333,10 +331,11 @@ class tls_stream final : public byte_stream::implementation {
 
   static const char* advice_for_verdict(net_errc code) noexcept {
     switch (code) {
-      case net_errc::certificate_untrusted: return "; if it is the right one, trust its authority in the tls_settings";
-      case net_errc::certificate_wrong_host: return "; connect by a name that it is for, or set server_name()";
+      case net_errc::certificate_untrusted:
+        return "; if the certificate is right, trust its authority in the tls_settings";
+      case net_errc::certificate_wrong_host: return "; connect by a name in the certificate, or set server_name()";
       case net_errc::certificate_expired:
-      case net_errc::certificate_not_yet_valid: return "; the server needs a new one, or a clock is wrong";
+      case net_errc::certificate_not_yet_valid: return "; the server needs a new certificate, or a clock is wrong";
       default: return "";
     }
   }

@@ -34,7 +34,7 @@ COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_by_pieces(int f
     const ssize_t got = ::pread(file, piece.data(), chunk_size, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
-      throw error(exec_errc::invalid_argument, "a file that is to be sent cannot be read",
+      throw error(exec_errc::invalid_argument, "the file to send cannot be read",
                   std::error_code(errno, std::system_category()));
     if (got == 0) throw file_is_shorter();
     const auto size = static_cast<std::size_t>(got);
@@ -45,11 +45,11 @@ COFFERDAM_DECL awaitable<void> byte_stream::implementation::send_by_pieces(int f
 }
 
 COFFERDAM_DECL error byte_stream::implementation::file_is_shorter() {
-  return error(exec_errc::invalid_argument, "a file that is to be sent has become shorter meanwhile");
+  return error(exec_errc::invalid_argument, "the file to send became shorter while it was sent");
 }
 
 COFFERDAM_DECL awaitable<std::size_t> byte_stream::read_some(std::span<std::byte> into) {
-  if (into.empty()) throw error(exec_errc::invalid_argument, "byte_stream: there is no room to read into");
+  if (into.empty()) throw error(exec_errc::invalid_argument, "byte_stream: the buffer to read into is empty");
   return get().read_some(into);
 }
 
@@ -63,7 +63,8 @@ COFFERDAM_DECL void byte_stream::close() noexcept {
 
 COFFERDAM_DECL auto byte_stream::get() const -> implementation& {
   if (!open_)
-    throw error(exec_errc::invalid_argument, "byte_stream: there is none (default-constructed or moved from)");
+    throw error(exec_errc::invalid_argument,
+                "byte_stream: empty (default-constructed or moved from); connect or accept first");
   return *open_;
 }
 

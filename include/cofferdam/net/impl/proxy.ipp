@@ -46,17 +46,17 @@ inline bool covers(const std::string& rule, const asio::ip::address& address) {
 
 COFFERDAM_DECL http_proxy http_proxy::parse(std::string_view url, std::string_view setting) {
   const auto wrong = [&](const char* why) {
-    return error(exec_errc::invalid_argument, std::string(setting) + " is no proxy that can be used: " + why);
+    return error(exec_errc::invalid_argument, std::string(setting) + " is not a valid proxy URL: " + why);
   };
   const std::string whole = url.find("://") == std::string_view::npos ? "http://" + std::string(url) : std::string(url);
   const auto parsed = boost::urls::parse_uri(whole);
   if (!parsed) throw wrong("write it as http://HOST:PORT");
   const boost::urls::url_view& parsed_url = *parsed;
   if (parsed_url.scheme_id() != boost::urls::scheme::http)
-    throw wrong("only http:// proxies are spoken to; what goes through them is encrypted all the same");
+    throw wrong("only http:// proxies are supported; traffic through them is still encrypted by TLS");
   if (parsed_url.has_query() || parsed_url.has_fragment() ||
       (!parsed_url.encoded_path().empty() && parsed_url.encoded_path() != "/"))
-    throw wrong("there is more in it than a host and a port");
+    throw wrong("it contains more than a host and a port");
   http_proxy result;
   result.host_ = parsed_url.host_address();
   if (result.host_.empty()) throw wrong("it has no host");

@@ -40,7 +40,7 @@ class command_transport {
   /// process watches, and means that this process was killed.
   virtual void describe_unknown_status(command_result& result) {
     result.kind(error_kind::execution_error);
-    result.reason("The command killed the process that watched it, so nobody knows how it ended");
+    result.reason("The command killed the process that watched it, so its exit status is unknown");
     result.advice("Do not kill processes that you have not started.");
   }
 

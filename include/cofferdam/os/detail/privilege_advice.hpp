@@ -31,9 +31,8 @@ inline void advise_without_sudo(command_result& result) {
   if (result.ok() || !result.advice().empty()) return;
   if (!tells_of_no_new_privileges(result.err()) && !tells_of_no_new_privileges(result.out())) return;
   result.advice(
-      "Commands cannot gain privileges here (no_new_privs), so sudo fails whatever the password is. Do it without "
-      "root: "
-      "install into the working directory, for example with 'python3 -m venv' or '--prefix'.");
+      "Commands cannot gain privileges here (no_new_privs), so sudo always fails. Work without root: install into the "
+      "working directory, for example with 'python3 -m venv' or '--prefix'.");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

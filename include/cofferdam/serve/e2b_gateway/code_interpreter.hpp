@@ -96,7 +96,7 @@ class code_interpreter {
     return *this;
   }
   code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t maximum) {
-    if (maximum == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit is at least 1");
+    if (maximum == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit must be at least 1");
     auto changed = copy();
     (*changed).*which = maximum;
     return with(std::move(changed));
@@ -104,7 +104,8 @@ class code_interpreter {
   code_interpreter& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
                          std::chrono::milliseconds value) {
     if (value < std::chrono::milliseconds(10) || value > std::chrono::hours(1))
-      throw error(exec_errc::invalid_argument, "code_interpreter: " + std::string(name) + " is 10 ms to an hour");
+      throw error(exec_errc::invalid_argument,
+                  "code_interpreter: " + std::string(name) + " must be from 10 ms to an hour");
     auto changed = copy();
     (*changed).*which = value;
     return with(std::move(changed));

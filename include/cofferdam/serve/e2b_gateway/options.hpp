@@ -96,7 +96,7 @@ class options {
     bool is_visible = !key.empty() && key.size() <= 512;
     for (const char c : key) is_visible = is_visible && c > ' ' && c < 0x7F;
     if (!is_visible)
-      throw error(exec_errc::invalid_argument, "e2b_gateway: an API key is 1 to 512 visible ASCII characters");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: an API key must have 1 to 512 visible ASCII characters");
     api_keys_.push_back(std::move(key));
     return *this;
   }
@@ -112,7 +112,7 @@ class options {
       is_name = is_name &&
                 ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.');
     if (!is_name || name.front() == '.' || name.back() == '.')
-      throw error(exec_errc::invalid_argument, "e2b_gateway: the domain is a DNS name without a port");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the domain must be a DNS name without a port");
     for (char& c : name) c = cofferdam::detail::lowered(c);
     domain_ = std::move(name);
     return *this;
@@ -166,7 +166,7 @@ class options {
   /// request gets status 408, or status 503 if it waited for memory. From 10 ms to one hour; default: one minute.
   options& message_timeout(std::chrono::milliseconds duration) {
     if (duration < std::chrono::milliseconds(10) || duration > std::chrono::hours(1))
-      throw error(exec_errc::invalid_argument, "e2b_gateway: the message time is 10 ms to an hour");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the message time must be from 10 ms to an hour");
     message_timeout_ = duration;
     return *this;
   }
@@ -184,14 +184,14 @@ class options {
   /// gets status 400, except in a `timeout` request, which shortens it. From one second to one year; default: 24 hours.
   options& max_lifetime(std::chrono::seconds lifetime) {
     if (lifetime < std::chrono::seconds(1) || lifetime > std::chrono::hours(24 * 365))
-      throw error(exec_errc::invalid_argument, "e2b_gateway: the longest life is one second to a year");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the maximum lifetime must be from one second to a year");
     max_lifetime_ = lifetime;
     return *this;
   }
   /// Sets the interval at which a watched directory is listed. From 10 ms to one hour; default: 250 ms.
   options& watch_interval(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(1))
-      throw error(exec_errc::invalid_argument, "e2b_gateway: the watch interval is 10 ms to an hour");
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the watch interval must be from 10 ms to an hour");
     watch_interval_ = time;
     return *this;
   }
@@ -204,7 +204,7 @@ class options {
   options& port(std::uint16_t number, port_factory factory) {
     if (number == 0 || number == 49983 || !factory)
       throw error(exec_errc::invalid_argument,
-                  "e2b_gateway: a service needs a factory, and a port that is not 0 or 49983");
+                  "e2b_gateway: a service needs a factory, and a port other than 0 and 49983");
     ports_[number] = std::move(factory);
     return *this;
   }
@@ -239,15 +239,16 @@ class options {
 
  private:
   options& at_least_one(std::size_t& which, std::size_t value) {
-    if (value == 0) throw error(exec_errc::invalid_argument, "e2b_gateway: a limit is at least 1");
+    if (value == 0) throw error(exec_errc::invalid_argument, "e2b_gateway: a limit must be at least 1");
     which = value;
     return *this;
   }
   options& absolute(std::string& which, std::string path) {
     if (path.size() < 2 || path.front() != '/' || path.back() == '/' || path.find("//") != std::string::npos ||
         path.find("/.") != std::string::npos)
-      throw error(exec_errc::invalid_argument,
-                  "e2b_gateway: the home and the workspace are absolute paths in their shortest form: /home/user");
+      throw error(
+          exec_errc::invalid_argument,
+          "e2b_gateway: the home and the workspace must be absolute paths in their shortest form, such as /home/user");
     which = std::move(path);
     return *this;
   }

@@ -92,7 +92,7 @@ COFFERDAM_DECL server::server(asio::any_io_executor executor, server_options opt
 
 COFFERDAM_DECL server& server::python(cofferdam::python how) {
   if (!core_->plan.open_environment)
-    throw error(exec_errc::invalid_argument, "mcp: python needs a server with an environment to run it in");
+    throw error(exec_errc::invalid_argument, "mcp: Python tools need a server with an environment");
   return runner([how = std::move(how)](any_environment& inside) {
     return any_runner_provider(environment_ref<any_environment>(inside) | how);
   });
@@ -100,7 +100,7 @@ COFFERDAM_DECL server& server::python(cofferdam::python how) {
 
 COFFERDAM_DECL server& server::runner(std::function<any_runner_provider(any_environment& inside)> make) {
   if (!core_->plan.open_environment)
-    throw error(exec_errc::invalid_argument, "mcp: there is no environment for the runner");
+    throw error(exec_errc::invalid_argument, "mcp: the server has no environment for the runner");
   core_->plan.open_runner = [make = std::move(make)](std::shared_ptr<any_environment> inside) {
     return detail::open_inside(make(*inside), inside);
   };
@@ -186,13 +186,13 @@ COFFERDAM_DECL awaitable<void> server::serve(byte_stream client) {
 COFFERDAM_DECL awaitable<void> server::serve(listener where) {
   if (core_->options().tokens().empty() && !where.is_loopback())
     throw error(exec_errc::invalid_argument, "mcp: " + where.name() +
-                                                 " can be reached from elsewhere, and there is no token: say "
+                                                 " is reachable from other machines, but there is no token: set "
                                                  "server_options::token, or listen on 127.0.0.1");
   if (core_->options().tokens().empty() && core_->options().needs_token())
     throw error(exec_errc::invalid_argument,
-                "mcp: there is no token, so every user of this machine could use what " + where.name() +
-                    " serves: say server_options::token, or server_options::without_token");
-  if (http_) throw error(exec_errc::invalid_argument, "mcp: it serves HTTP already, or has served");
+                "mcp: there is no token, so every user of this machine could use the server at " + where.name() +
+                    ": set server_options::token, or server_options::without_token");
+  if (http_) throw error(exec_errc::invalid_argument, "mcp: HTTP serving was already started; create another server");
   http_server_settings settings = core_->options().http();
   settings.allowed_hosts({"*"}).allowed_origins({"*"});  // the endpoint checks hosts and origins itself
   settings.body(core_->options().message()).stop_timeout(std::chrono::milliseconds(200));
@@ -207,18 +207,19 @@ COFFERDAM_DECL awaitable<void> server::serve(listener where) {
 }
 
 COFFERDAM_DECL awaitable<void> server::stop() {
-  if (!http_) throw error(exec_errc::invalid_argument, "mcp: it does not serve HTTP");
+  if (!http_) throw error(exec_errc::invalid_argument, "mcp: not serving HTTP; start serving first");
   return http_->stop();
 }
 
 COFFERDAM_DECL std::size_t server::sessions() const noexcept { return endpoint_ ? endpoint_->sessions().size() : 0; }
 
 COFFERDAM_DECL void server::require_new(const std::string& name) const {
-  if (core_->tool(name)) throw error(exec_errc::invalid_argument, "mcp: there is a tool '" + name + "' already");
+  if (core_->tool(name))
+    throw error(exec_errc::invalid_argument, "mcp: two tools have the name '" + name + "'; rename one");
 }
 
 COFFERDAM_DECL void server::require_handler(bool has_one, const std::string& name) {
-  if (!has_one) throw error(exec_errc::invalid_argument, "mcp: there is no handler for '" + name + "'");
+  if (!has_one) throw error(exec_errc::invalid_argument, "mcp: '" + name + "' has no handler");
 }
 
 COFFERDAM_DECL void server::add_environment_tools() {

@@ -41,7 +41,7 @@ class failure : public std::exception {
     required[detail::json_view(name)] = boost::json::object();
     boost::json::object data;
     data["requiredCapabilities"] = std::move(required);
-    return {detail::missing_capability, "This needs the client capability '" + std::string(name) + "'",
+    return {detail::missing_capability, "This request needs the client capability '" + std::string(name) + "'",
             std::move(data)};
   }
 
@@ -104,7 +104,10 @@ class call {
   awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
     const std::string capability = method.substr(0, method.find('/'));
     if (!client_can(capability)) throw failure::missing_capability(capability);
-    if (is_modern()) throw failure(detail::internal_error, "A modern client is asked by its answer");
+    if (is_modern())
+      throw failure(
+          detail::internal_error,
+          "A client of version 2026-07-28 or newer cannot be sent requests; return answer::input_required instead");
     return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
                                     std::move(params));
   }

@@ -90,7 +90,8 @@ class server_options {
   /// that wait for them. More calls are refused. Default: 8 and 64.
   /// \throws error{exec_errc::invalid_argument} if `at_once` is 0.
   server_options& calls(std::size_t at_once, std::size_t waiting) {
-    if (at_once == 0) throw error(exec_errc::invalid_argument, "mcp: at least one call must be able to run");
+    if (at_once == 0)
+      throw error(exec_errc::invalid_argument, "mcp: the maximum number of calls at once must be at least 1");
     at_once_ = at_once;
     waiting_ = waiting;
     return *this;
@@ -105,13 +106,15 @@ class server_options {
   /// message with many values takes long to parse, and delays all other clients.
   /// \throws error{exec_errc::invalid_argument} for 0.
   server_options& message(std::size_t max_bytes) {
-    if (max_bytes == 0) throw error(exec_errc::invalid_argument, "mcp: a message has at least one byte");
+    if (max_bytes == 0)
+      throw error(exec_errc::invalid_argument, "mcp: the maximum size of a message must be at least one byte");
     message_ = max_bytes;
     return *this;
   }
   /// Sets the maximum number of entries in one page of a list. Default: 100; at least 1.
   server_options& page(std::size_t max_entries) {
-    if (max_entries == 0) throw error(exec_errc::invalid_argument, "mcp: a page has at least one entry");
+    if (max_entries == 0)
+      throw error(exec_errc::invalid_argument, "mcp: the size of a page must be at least one entry");
     page_ = max_entries;
     return *this;
   }
@@ -127,7 +130,8 @@ class server_options {
   /// token may use an equal share, but at least a quarter, and always enough for one message. Default: 64 MiB.
   /// \throws error{exec_errc::invalid_argument} for 0.
   server_options& memory(std::size_t max_bytes) {
-    if (max_bytes == 0) throw error(exec_errc::invalid_argument, "mcp: the memory of messages is at least one byte");
+    if (max_bytes == 0)
+      throw error(exec_errc::invalid_argument, "mcp: the memory of messages must be at least one byte");
     memory_ = max_bytes;
     return *this;
   }
@@ -136,7 +140,7 @@ class server_options {
   /// \throws error{exec_errc::invalid_argument} for a time outside of this range.
   server_options& message_timeout(std::chrono::milliseconds limit) {
     if (limit < std::chrono::milliseconds(10) || limit > std::chrono::hours(1))
-      throw error(exec_errc::invalid_argument, "mcp: the message time is 10 ms to an hour");
+      throw error(exec_errc::invalid_argument, "mcp: the message time must be from 10 ms to an hour");
     message_timeout_ = limit;
     return *this;
   }
@@ -154,14 +158,14 @@ class server_options {
   server_options& token(std::string secret) {
     bool good = secret.size() >= 16;
     for (const char c : secret) good = good && c > ' ' && c < 0x7F;
-    if (!good) throw error(exec_errc::invalid_argument, "mcp: a token has at least 16 visible characters");
+    if (!good) throw error(exec_errc::invalid_argument, "mcp: a token must have at least 16 visible characters");
     tokens_.push_back(std::move(secret));
     return *this;
   }
   /// For HTTP: sets the path of the endpoint. It begins with a slash. Default: "/mcp".
   /// \throws error{exec_errc::invalid_argument} for another path.
   server_options& path(std::string where) {
-    if (!where.starts_with('/')) throw error(exec_errc::invalid_argument, "mcp: the path begins with a slash");
+    if (!where.starts_with('/')) throw error(exec_errc::invalid_argument, "mcp: the path must begin with a slash");
     path_ = std::move(where);
     return *this;
   }
@@ -242,7 +246,7 @@ class server_options {
  private:
   server_options& set(std::chrono::seconds& which, std::chrono::seconds value) {
     if (value <= std::chrono::seconds::zero() || value > std::chrono::hours(24 * 365))
-      throw error(exec_errc::invalid_argument, "mcp: a time is at least a second and at most a year");
+      throw error(exec_errc::invalid_argument, "mcp: a time limit must be at least a second and at most a year");
     which = value;
     return *this;
   }

@@ -93,9 +93,9 @@ class fake_script {
         pattern += (pattern.back() == '(' ? "\"" : ", \"") + one_line(word) + "\"";
       pattern += ")";
     }
-    return error(exec_errc::unsupported, "fake_provider: no reply to the command " + pattern +
-                                             "; script it by fake.on(" + pattern +
-                                             ", reply(\"...\")), or all others by fake.on(any_command, ...)");
+    return error(exec_errc::unsupported,
+                 "fake_provider: no reply to the command " + pattern + "; add fake.on(" + pattern +
+                     ", reply(\"...\")) for it, or fake.on(any_command, ...) for all other commands");
   }
 };
 
@@ -106,7 +106,7 @@ class fake_process;
 class fake_state {
  public:
   static constexpr const char* nothing_open =
-      "fake_provider: there is no environment (default-constructed or moved from)";
+      "fake_provider: not open (default-constructed or moved from); call open() on the provider first";
 
   fake_state(asio::any_io_executor executor, std::shared_ptr<fake_script> script)
       : home_(std::move(executor)), script_(std::move(script)) {
@@ -198,9 +198,9 @@ class fake_process final : public process::implementation {
     state_->require_open();
     if (!command_.has_open_input())
       throw error(exec_errc::unsupported,
-                  "write_input: the command's input was not left open; say open_input() on the command");
+                  "write_input: the command's input is closed; set open_input() on the command");
     if (over_ || input_closed_)
-      throw error(exec_errc::io_error, "write_input: the command has ended, or its input has");
+      throw error(exec_errc::io_error, "write_input: the command has ended, or its input was closed");
     const std::lock_guard lock(state_->script().mutex);
     command& recorded = state_->script().commands[number_];
     bytes input = recorded.take_input();
@@ -214,7 +214,8 @@ class fake_process final : public process::implementation {
   }
   awaitable<void> signal(int number) override {
     if (number < 1 || number > 64)
-      throw error(exec_errc::invalid_argument, "signal: " + std::to_string(number) + " is no signal; they are 1 to 64");
+      throw error(exec_errc::invalid_argument,
+                  "signal: " + std::to_string(number) + " is not a signal number; use 1 to 64");
     signal_ = number;
     wake();
     co_return;

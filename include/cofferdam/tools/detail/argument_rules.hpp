@@ -64,7 +64,7 @@ class argument_rules {
   /// Returns an error message for a missing value.
   std::string missing() const {
     return "'" + name + "' is missing" +
-           (type.kind() == value_kind::any ? std::string() : ", and must be " + type.one());
+           (type.kind() == value_kind::any ? std::string() : " and must be " + type.one());
   }
 
  private:

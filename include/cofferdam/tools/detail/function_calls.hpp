@@ -79,9 +79,10 @@ void fit_rules(const std::string& function, argument_rules& rules) {
     rules.required = false;
   } else if constexpr (!std::same_as<plain, boost::json::value>) {
     if (!rules.required && !rules.fallback)
-      throw error(exec_errc::invalid_argument, "tools: the argument '" + rules.name + "' of the function '" + function +
-                                                   "' is optional: the handler's parameter has to be a "
-                                                   "std::optional, or the argument needs otherwise(value)");
+      throw error(
+          exec_errc::invalid_argument,
+          "tools: the argument '" + rules.name + "' of the function '" + function +
+              "' is optional: make the handler's parameter a std::optional, or give the argument otherwise(value)");
   }
 }
 

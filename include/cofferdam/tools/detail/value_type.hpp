@@ -33,7 +33,7 @@ enum class number_range { finite, all };
 /// Describes a JSON value for an error message: `the string "a"`, `2.5`, `an array`.
 inline std::string shown_value(const boost::json::value& value) {
   const std::string_view tag = python_type(value);
-  if (tag == "int") return "one beyond 64 bits";
+  if (tag == "int") return "an integer beyond 64 bits";
   if (!tag.empty()) return "a Python " + one_line(tag, 20);
   if (value.is_string()) return "the string \"" + one_line(cofferdam::detail::view_of(value.get_string()), 40) + "\"";
   if (value.is_array()) return "an array";
@@ -119,7 +119,7 @@ class value_type {
       const boost::json::array& items = value.get_array();
       for (std::size_t i = 0; i < items.size(); ++i) {
         const std::string inside = item().misfit(items[i], range);
-        if (!inside.empty()) return "one whose item " + std::to_string(i) + " is " + inside;
+        if (!inside.empty()) return "an array whose item " + std::to_string(i) + " is " + inside;
       }
       return {};
     }

@@ -119,7 +119,7 @@ class basic_file_requests {
       const wait_result result = co_await request->came.wait();
       if (request->answered) break;
       if (result == wait_result::cancelled)
-        throw error(exec_errc::cancelled, "file operation: cancelled; whether it was done is not known");
+        throw error(exec_errc::cancelled, "file operation: cancelled; it may or may not have been done");
     }
     if (!request->answered) throw *lost_;
     co_return std::move(request->answer);
@@ -135,7 +135,7 @@ class basic_file_requests {
     if (frame.type() == wire::frame_type::worker_lost) {
       wire::payload_reader values(frame);
       const auto count = values.number<std::uint32_t>();
-      if (count > sent_.size()) throw wire::violation("more file requests are lost than were sent");
+      if (count > sent_.size()) throw wire::violation("more file requests were lost than were sent");
       for (std::uint32_t i = 0; i < count; ++i) {
         sent_.front()->answer.number = ECONNRESET;
         end_first();
@@ -155,7 +155,7 @@ class basic_file_requests {
         return true;
       }
       if (payload.size() > wire::max_read - request.answer.data.size())
-        throw wire::violation("more data for a file request than was asked for");
+        throw wire::violation("more data for a file request than was requested");
       request.answer.data.insert(request.answer.data.end(), payload.begin(), payload.end());
       return true;
     }

@@ -39,7 +39,7 @@ class frame {
 
 /// Returns the error for input that violates the protocol.
 inline error violation(const std::string& what) {
-  return error(exec_errc::provider_lost, "the warden's stream cannot be understood: " + what);
+  return error(exec_errc::provider_lost, "the warden's stream is invalid: " + what);
 }
 
 /// A decoder that splits a stream into frames. The input may be cut anywhere.
@@ -209,12 +209,12 @@ class hello {
  public:
   /// \throws error{exec_errc::provider_lost} if the frame is not from a warden, or from a warden of another version.
   explicit hello(const frame& from) {
-    if (from.type() != frame_type::hello) throw violation("its first frame is no greeting");
+    if (from.type() != frame_type::hello) throw violation("its first frame is not a greeting");
     payload_reader values(from);
-    if (values.number<std::uint32_t>() != magic) throw violation("its first frame is no greeting");
+    if (values.number<std::uint32_t>() != magic) throw violation("its first frame is not a greeting");
     if (const auto theirs = values.number<std::uint16_t>(); theirs != version)
-      throw violation("it speaks version " + std::to_string(theirs) + ", we speak " + std::to_string(version) +
-                      "; use the warden of this library");
+      throw violation("it uses protocol version " + std::to_string(theirs) + ", but this library uses " +
+                      std::to_string(version) + "; use the warden of this library");
     machine_ = values.number<std::uint16_t>();
     pid_ = values.number<std::uint32_t>();
     uid_ = values.number<std::uint32_t>();
@@ -255,7 +255,7 @@ class exited {
     oom_kills = values.number<std::uint32_t>();
     left = values.number<std::uint8_t>() != 0;
     values.finish();
-    if (how > exit_how::lost) throw violation("a command that ended in a way nobody knows");
+    if (how > exit_how::lost) throw violation("a command with an unknown kind of end");
   }
   exit_how how;
   std::int32_t code;

@@ -239,8 +239,8 @@ class basic_warden_command final : public command_transport {
     if (out_of_time) command_.note_end(end_reason::timeout);
     if (how.oom_kills != 0) {
       result.kind(error_kind::out_of_memory);
-      result.reason("The command was ended because it used more memory than there is for it");
-      result.advice("Work on less data at a time, or allow more memory.");
+      result.reason("The command was ended because it used more memory than its environment has");
+      result.advice("Process less data at a time, or raise the memory limit.");
     } else if (explain && is_known && how.reason == wire::exit_reason::none && !is_told_to_end_) {
       explain(result);
     }
@@ -274,15 +274,14 @@ class basic_warden_command final : public command_transport {
     if (command_.over()) return;
     command_.status_known();
     if (cause)
-      command_.fail(
-          error(exec_errc::unavailable,
-                "Cannot run " + program_ +
-                    ": the system passes no descriptors now, because programs of the same user have too many on their "
-                    "way through Unix sockets (" +
-                    cause.message() +
-                    "); nothing was started; end what commands have left running, or close the environment, and try "
-                    "again; a higher RLIMIT_NOFILE of this program allows more",
-                cause));
+      command_.fail(error(exec_errc::unavailable,
+                          "Cannot run " + program_ +
+                              ": the system cannot pass file descriptors now, because programs of the same user have "
+                              "too many in transit through Unix sockets (" +
+                              cause.message() +
+                              "); nothing was started; end background processes or close the environment, then try "
+                              "again, or raise RLIMIT_NOFILE of this program",
+                          cause));
     else
       command_.mutable_result().term_signal(SIGKILL);
     command_.conclude();
@@ -355,16 +354,16 @@ class basic_warden_command final : public command_transport {
     if (now < *late_since_ + (stood_still_ ? max_wait : 3 * max_wait)) return watch_after(rouse_time);
     const std::string why =
         is_told_to_end_ || !limits().timeout
-            ? "a command was to be ended"
+            ? "a command had to be ended"
             : "the time limit of a command (" + std::to_string(limits().timeout->count()) + " ms) has passed";
     const error reason(exec_errc::provider_lost,
                        why +
-                           ", and the warden has not ended it: a command may have stopped the warden; this program "
-                           "has ended everything in the environment; open another one");
+                           ", but the warden did not end it, perhaps because a command stopped the warden; this "
+                           "program ended everything in the environment; open another one");
     // If the warden works, it already handles a command that SIGKILL does not end. Nothing more can be done for such a
     // command.
     if ((stood_still_ || !is_stuck_) && sink_->end_without_warden(reason)) return;
-    command_.lose(command_.unended(why + (is_stuck_ ? ", and SIGKILL was sent" : ", and the warden does not answer")));
+    command_.lose(command_.unended(why + (is_stuck_ ? ", SIGKILL was sent" : ", the warden does not answer")));
   }
 
   /// Returns true if the warden may be unable to send its report, because earlier output was not read.

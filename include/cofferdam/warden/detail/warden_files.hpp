@@ -320,7 +320,7 @@ class basic_warden_files<Unused>::reading {
     values_of values(answer.values);
     size_ = values.next_size();
     mode_ = values.next_mode();
-    if (answer.data.size() > wire::max_read) throw wire::violation("more of a file than was asked for");
+    if (answer.data.size() > wire::max_read) throw wire::violation("more of a file than was requested");
     got_ += answer.data.size();
     ended_ = answer.data.empty() || got_ >= size_;
     piece = std::move(answer.data);

@@ -64,12 +64,12 @@ class adopted_container {
 ///     not run, or is paused.
 inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
-  const api_call doing = api->call("look at the container", name);
+  const api_call doing = api->call("inspect the container", name);
   http_request what = api->request("GET", "/containers/" + cofferdam::detail::percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   if (answer.status() == 404)
     throw error(exec_errc::not_found, "docker: the daemon at " + api->address() + " has no container \"" +
-                                          one_line(name, 120) + "\"; `docker ps` lists those that run");
+                                          one_line(name, 120) + "\"; run docker ps to list the running containers");
   const boost::json::object seen = engine::object_of(answer, doing);
   adopted_container found;
   found.id = std::string(text_at(seen, "Id"));
@@ -77,8 +77,8 @@ inline awaitable<adopted_container> look_at(std::shared_ptr<engine> api, std::st
   if (found.name.starts_with('/')) found.name.erase(0, 1);
   const boost::json::object* const state = object_at(seen, "State");
   if (state == nullptr || !is_true_at(*state, "Running") || is_true_at(*state, "Paused"))
-    throw error(exec_errc::provider_failed,
-                "docker: the container \"" + one_line(name, 120) + "\" does not run, or is paused; start it first");
+    throw error(exec_errc::provider_failed, "docker: the container \"" + one_line(name, 120) +
+                                                "\" is stopped or paused; run docker start or docker unpause first");
   if (const boost::json::object* const config = object_at(seen, "Config")) {
     found.user = std::string(text_at(*config, "User"));
     found.variables = texts_at(*config, "Env");
@@ -117,8 +117,9 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
     const std::int64_t mode = number_at(*found, "mode").value_or(0);
     const bool is_link = !text_at(*found, "linkTarget").empty();
     if ((mode & directory_bit) == 0 && !is_link)
-      throw error(exec_errc::not_a_directory, "docker: what is at \"" + one_line(path, 200) + "\" in the container \"" +
-                                                  there.name + "\" is no directory, so it cannot be the workspace");
+      throw error(exec_errc::not_a_directory,
+                  "docker: \"" + one_line(path, 200) + "\" in the container \"" + there.name +
+                      "\" is not a directory; choose another working_directory for the workspace");
     co_return;
   }
   if (there.reaches(path)) {
@@ -128,8 +129,9 @@ inline awaitable<void> ensure_workspace(std::shared_ptr<exec_place> place, adopt
   std::vector<std::string> words{"/bin/sh", "-c", "mkdir -p -- \"$1\" && cd -- \"$1\"", "sh", path};
   const bool is_created = co_await exec_place::try_out(place, std::move(words), bytes());
   if (!is_created)
-    throw error(exec_errc::not_found, "docker: the container \"" + there.name + "\" has no \"" + one_line(path, 200) +
-                                          "\", and it cannot be made; name another working_directory");
+    throw error(exec_errc::not_found, "docker: the container \"" + there.name + "\" has no directory \"" +
+                                          one_line(path, 200) +
+                                          "\", and it cannot be created; choose another working_directory");
 }
 
 /// Copies the warden program (the helper program that starts the commands) into a new private folder of the container.
@@ -220,8 +222,9 @@ inline awaitable<warden_session> bring_warden(std::shared_ptr<exec_place> place,
     }
   }
   throw error(exec_errc::unsupported,
-              "docker: a warden cannot be brought into the container \"" + there.name +
-                  "\": " + (last ? std::string(last->what()) : "nothing in it can be written and executed"));
+              "docker: cannot install the warden in the container \"" + there.name + "\": " +
+                  (last ? std::string(last->what())
+                        : "the container has no directory that allows both writing and executing files"));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

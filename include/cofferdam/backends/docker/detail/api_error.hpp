@@ -93,57 +93,59 @@ inline api_verdict judge(unsigned status, std::string_view message) {
   // This case must be first. The rest of such a message is text from the Dockerfile, which could match any case below.
   if (holds(message, "returned a non-zero code") || holds(message, "executor failed running") ||
       holds(message, "did not complete successfully"))
-    return {exec_errc::provider_failed, "a command of the Dockerfile failed: the build's output says why"};
+    return {exec_errc::provider_failed, "a command in the Dockerfile failed: see the build's output for the reason"};
   if (holds(message, "is too new. Maximum supported API version"))
-    return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version it names"};
+    return {exec_errc::unsupported, "update the daemon, or set DOCKER_API_VERSION to the version named in its message"};
   if (holds(message, "is too old. Minimum supported API version"))
-    return {exec_errc::unsupported, "this library is older than the daemon allows; update it"};
+    return {exec_errc::unsupported, "this library is too old for the daemon: update the library"};
   if (holds(message, "HTTP request to an HTTPS server"))
     return {exec_errc::invalid_argument,
-            "the daemon speaks TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to its keys"};
+            "the daemon requires TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the folder of the keys"};
   if (holds(message, "no space left on device"))
-    return {exec_errc::io_error, "the daemon's disk is full: see docker system df"};
+    return {exec_errc::io_error, "the daemon's disk is full: run docker system df to see what uses it"};
   if (holds(message, "toomanyrequests") || holds(message, "Too Many Requests"))
-    return {exec_errc::provider_failed,
-            "the registry limits how often one may pull: wait, or log in with docker login"};
+    return {exec_errc::provider_failed, "the registry's pull limit is reached: wait, or log in with docker login"};
   if (holds(message, "no basic auth credentials") || holds(message, "unauthorized") ||
       holds(message, "access denied") || holds(message, "authentication required") || holds(message, "denied: "))
     return {exec_errc::permission_denied,
-            "the registry wants to know who asks, or has no such image: see docker login"};
+            "the registry requires a login, or has no such image: run docker login, or check the image's name"};
   if (holds(message, "image operating system") || holds(message, "no matching manifest"))
-    return {exec_errc::not_found, "the image is not there for this platform: name another with platform()"};
+    return {exec_errc::not_found, "the image does not exist for this platform: choose another with platform()"};
   if (holds(message, "manifest unknown") || (holds(message, "manifest for") && holds(message, "not found")))
-    return {exec_errc::not_found, "the registry has no such tag: look at the spelling"};
+    return {exec_errc::not_found, "the registry has no such tag: check the spelling"};
   if (holds(message, "o such image") || holds(message, "image not known"))
     return {exec_errc::not_found, "pull it first: docker pull"};
   if (holds(message, "no such host") || holds(message, "connection refused") || holds(message, "i/o timeout") ||
       holds(message, "TLS handshake timeout"))
-    return {exec_errc::provider_failed, "the daemon cannot reach the registry: look at its network and proxy"};
-  if (holds(message, "already in use")) return {exec_errc::already_exists, "take another name, or remove what has it"};
+    return {exec_errc::provider_failed, "the daemon cannot reach the registry: check the daemon's network and proxy"};
+  if (holds(message, "already in use"))
+    return {exec_errc::already_exists, "choose another name, or remove the object that has this name"};
   if (holds(message, "nknown runtime") || holds(message, "unknown or invalid runtime name"))
-    return {exec_errc::unsupported, "the daemon has no such runtime: see docker info, or leave runtime() out"};
+    return {exec_errc::unsupported,
+            "the daemon has no such runtime: run docker info to list its runtimes, or omit runtime()"};
   if (holds(message, "unable to find user") || holds(message, "no matching entries in passwd"))
-    return {exec_errc::invalid_argument, "the image has no such user: give numbers, such as 1000:1000"};
+    return {exec_errc::invalid_argument, "the image has no such user: use numeric ids, such as 1000:1000"};
   if (holds(message, "bind source path does not exist"))
-    return {exec_errc::not_found, "a folder to be mounted is not there on the daemon's machine"};
+    return {exec_errc::not_found, "a folder to mount does not exist on the daemon's machine"};
   if (holds(message, "Cannot locate specified Dockerfile"))
-    return {exec_errc::not_found, "the context that was sent has no such Dockerfile"};
+    return {exec_errc::not_found, "the build context contains no such Dockerfile"};
   if (holds(message, "OCI runtime create failed") || holds(message, "failed to create shim task"))
-    return {exec_errc::provider_failed, "the container's first program cannot run: is the image for this machine?"};
+    return {exec_errc::provider_failed,
+            "the container's first program cannot run: check that the image is for this machine's architecture"};
   if (holds(message, "cannot allocate memory"))
     return {exec_errc::provider_failed, "the daemon's machine is out of memory"};
   if (holds(message, "o such container") || holds(message, "no container with"))
-    return {exec_errc::provider_lost, "somebody removed it, or it ended"};
+    return {exec_errc::provider_lost, "the container was removed, or has exited"};
   if (holds(message, "is not running") || holds(message, "state improper"))
-    return {exec_errc::provider_lost, "it is not running: somebody stopped it, or it ended"};
+    return {exec_errc::provider_lost, "the container is not running: it was stopped, or has exited"};
   switch (status) {
-    case 400: return {exec_errc::invalid_argument, "the daemon does not take what was asked"};
+    case 400: return {exec_errc::invalid_argument, "the daemon rejects the request as invalid"};
     case 401:
-    case 403: return {exec_errc::permission_denied, "the daemon, or a plug-in of it, refuses that"};
-    case 404: return {exec_errc::not_found, "the daemon has no such thing"};
-    case 409: return {exec_errc::already_exists, "it conflicts with what is there"};
+    case 403: return {exec_errc::permission_denied, "the daemon, or one of its plug-ins, forbids the request"};
+    case 404: return {exec_errc::not_found, "the daemon has no such object"};
+    case 409: return {exec_errc::already_exists, "the request conflicts with an existing object"};
     case 503: return {exec_errc::provider_failed, "the daemon is not ready: try again"};
-    default: return {exec_errc::provider_failed, "the daemon's own log says more"};
+    default: return {exec_errc::provider_failed, "see the daemon's log for details"};
   }
 }
 
@@ -190,17 +192,17 @@ inline error connect_error(std::error_code cause, std::string_view address,
   std::string text = "docker: cannot connect to " + std::string(address) + ": ";
   exec_errc code = exec_errc::provider_failed;
   if (cause == std::errc::no_such_file_or_directory) {
-    text += "there is no such socket; start the daemon, or set DOCKER_HOST to its address";
+    text += "the socket does not exist; start the daemon, or set DOCKER_HOST to its address";
   } else if (cause == std::errc::permission_denied || cause == std::errc::operation_not_permitted) {
     code = exec_errc::permission_denied;
     text += "permission denied; join the group that owns the socket (usermod -aG docker, then log in again)";
   } else if (cause == std::errc::connection_refused) {
-    text += "nothing listens there; the daemon is not running: start it, or set DOCKER_HOST to its address";
+    text += "no process listens there; start the daemon, or set DOCKER_HOST to its address";
   } else {
     text += one_line(cause.message(), 200);
   }
   if (!tried.empty()) {
-    text += " (looked at: ";
+    text += " (searched: ";
     for (std::size_t i = 0; i < tried.size(); ++i) text += (i > 0 ? "; " : "") + one_line(tried[i], 200);
     text += ")";
   }

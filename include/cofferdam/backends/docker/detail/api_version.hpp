@@ -107,7 +107,7 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
   const std::string daemon = "docker: the daemon at " + std::string(address);
   if (!ping.version())
     throw error(exec_errc::provider_failed,
-                daemon + " answers without an Api-Version: something else than Docker listens there");
+                daemon + " sent no Api-Version header: the server at this address is not Docker");
   if (!ping.operating_system().empty() && ping.operating_system() != "linux")
     throw error(exec_errc::unsupported, daemon + " runs containers of \"" + one_line(ping.operating_system(), 40) +
                                             "\"; only linux is supported: switch it to Linux containers");
@@ -115,13 +115,14 @@ inline api_version negotiate(const ping_answer& ping, std::string_view address, 
     const std::optional<api_version> forced = api_version::parse(pinned_version);
     if (!forced || *forced < oldest_api || *forced > newest_api)
       throw error(exec_errc::invalid_argument, "docker: DOCKER_API_VERSION is \"" + one_line(pinned_version, 40) +
-                                                   "\"; it may be " + oldest_api.text() + " to " + newest_api.text());
+                                                   "\"; it must be from " + oldest_api.text() + " to " +
+                                                   newest_api.text());
     return *forced;
   }
   if (*ping.version() < oldest_api)
-    throw error(exec_errc::unsupported, daemon + " speaks versions of the API up to " + ping.version()->text() +
-                                            ", too old: " + oldest_api.text() +
-                                            " or newer is needed, as Docker 20.10 and Podman 4 have it");
+    throw error(exec_errc::unsupported, daemon + " supports versions of the API up to " + ping.version()->text() +
+                                            ", but " + oldest_api.text() +
+                                            " or newer is required: update to Docker 20.10, Podman 4 or newer");
   return std::min(*ping.version(), newest_api);
 }
 

@@ -87,9 +87,9 @@ class attached_stream {
     const std::size_t got = co_await raw_.read_some(std::span(state_->buffer));
     if (got == 0) {
       if (!state_->said.empty())
-        throw error(exec_errc::provider_lost, "it ended, saying: " + one_line(state_->said, 400));
+        throw error(exec_errc::provider_lost, "it exited; its error output: " + one_line(state_->said, 400));
       state_->frames.finish();
-      throw error(exec_errc::provider_lost, "its stream ended; was it stopped or removed, or is the daemon gone?");
+      throw error(exec_errc::provider_lost, "its stream ended; it was stopped or removed, or the daemon exited");
     }
     state_->left = as_text(bytes_view(state_->buffer.data(), got));
   }

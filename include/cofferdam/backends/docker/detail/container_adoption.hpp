@@ -58,7 +58,7 @@ inline awaitable<bool> begin_with_warden(std::shared_ptr<sandbox> into,
 inline void begin_with_execs(sandbox& into, const sandbox_settings& settings, std::shared_ptr<exec_place> place,
                              std::vector<std::string> variables) {
   isolation_report isolation;
-  isolation.set(isolation_kind::process_tree, "the command's session, and what has its variables");
+  isolation.set(isolation_kind::process_tree, "the command's session, and processes with its variables");
   isolation.set(isolation_kind::host_death, "none");
   begin_session(into, settings, std::move(place), std::move(isolation), std::move(variables));
 }
@@ -72,7 +72,7 @@ inline awaitable<void> adopt_container(std::shared_ptr<sandbox> into, std::share
   into->adopt(there.id, there.name);
   const std::vector<std::string> variables = base_variables(settings->options, there.variables, host);
   if (there.machine.empty()) {
-    const boost::json::object info = co_await api->get("/info", api->call("ask the daemon what it is"));
+    const boost::json::object info = co_await api->get("/info", api->call("get information about the daemon"));
     there.machine = std::string(text_at(info, "Architecture"));
   }
   const std::string& chosen_user = settings->options.user();

@@ -39,10 +39,10 @@ class container_check {
   /// \throws error{exec_errc::provider_failed}, whose message lists the missing settings.
   void require() const {
     if (missing_.empty()) return;
-    std::string text = "docker: the daemon made the container, but not as it was asked to: ";
+    std::string text = "docker: the daemon created a container that differs from the request: ";
     for (std::size_t i = 0; i < missing_.size(); ++i) text += (i > 0 ? "; " : "") + missing_[i];
     throw error(exec_errc::provider_failed,
-                text + ". It was not started; see whether docker info warns of missing limits");
+                text + ". The container was not started; run docker info and look for warnings about missing limits");
   }
 
  private:
@@ -116,8 +116,8 @@ class container_checker {
 
   void check_privileges() {
     bool fine = expect(drops_all(), "capabilities were not dropped");
-    fine &= expect(adds_no_more(), "capabilities were added that nobody asked for");
-    fine &= expect(!is_true_at(host_, "Privileged"), "it is privileged");
+    fine &= expect(adds_no_more(), "capabilities were added that were not requested");
+    fine &= expect(!is_true_at(host_, "Privileged"), "the container is privileged");
     const boost::json::array* const security = array_at(host_, "SecurityOpt");
     bool no_new = false;
     bool weaker = false;
@@ -132,7 +132,7 @@ class container_checker {
     fine &= expect(no_new, "no-new-privileges is not set");
     fine &= expect(!weaker, "a security profile was switched off");
     const std::string_view user = text_at(asked_, "User");
-    fine &= expect(text_at(config_, "User") == user, "its user is not the one that was asked for");
+    fine &= expect(text_at(config_, "User") == user, "its user is not the requested one");
     if (fine) isolation_.set(isolation_kind::system_calls, "no capabilities, no new privileges");
   }
 
@@ -148,7 +148,7 @@ class container_checker {
       const bool unlimited = number_at(host_, "MemorySwap").value_or(0) <= 0;
       if (unlimited || expect(same_number("MemorySwap"), "swap was not switched off"))
         isolation_.set(isolation_kind::memory, "limit of " + std::to_string(*number_at(host_, "Memory")) + " bytes, " +
-                                                   (unlimited ? "but swap has no limit there" : "no swap"));
+                                                   (unlimited ? "but swap is not limited" : "no swap"));
     }
     if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
       isolation_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
@@ -176,13 +176,13 @@ class container_checker {
 
   void check_namespaces() {
     const std::string_view network = text_at(asked_host_, "NetworkMode");
-    const bool same = expect(!network.empty() && text_at(host_, "NetworkMode") == network,
-                             "its network is not the one that was asked for");
+    const bool same =
+        expect(!network.empty() && text_at(host_, "NetworkMode") == network, "its network is not the requested one");
     if (same && !is_shared("NetworkMode"))
-      isolation_.set(isolation_kind::network, network == "none" ? std::string("nothing but itself")
+      isolation_.set(isolation_kind::network, network == "none" ? std::string("only its own loopback")
                                                                 : "the daemon's network " + std::string(network));
-    const bool pids = expect(!is_shared("PidMode"), "it shares the processes of others");
-    const bool ipc = expect(!is_shared("IpcMode"), "it shares the memory of others");
+    const bool pids = expect(!is_shared("PidMode"), "it shares the PID namespace of others");
+    const bool ipc = expect(!is_shared("IpcMode"), "it shares the IPC namespace of others");
     expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
     if (pids && ipc) {
       isolation_.set(isolation_kind::process_tree, "all of the container");
@@ -199,20 +199,20 @@ class container_checker {
     bool fine = true;
     const bool read_only = is_true_at(asked_host_, "ReadonlyRootfs");
     fine &= expect(is_true_at(host_, "ReadonlyRootfs") == read_only, "its root is not read-only");
-    fine &= expect(is_empty(host_, "Devices") && is_empty(host_, "DeviceRequests"), "it was given devices");
+    fine &= expect(is_empty(host_, "Devices") && is_empty(host_, "DeviceRequests"), "it has devices of the host");
     fine &= expect(is_empty(host_, "VolumesFrom"), "it has the volumes of another container");
     const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
     const boost::json::object& given = object_or_empty(host_, "Tmpfs");
     for (const auto& [key, how] : tmpfs) {
       const std::string path(key.data(), key.size());
-      fine &= expect(given.contains(key), "there is no tmpfs at " + path);
+      fine &= expect(given.contains(key), "the tmpfs at " + path + " is missing");
       if (path != "/tmp" && path != text_at(asked_, "WorkingDir") && how.is_string())
         describe_memory(path, std::string_view(how.get_string().data(), how.get_string().size()));
     }
     std::size_t binds = 0;
     fine &= check_mounts(binds);
     if (!fine) return;
-    std::string words = read_only ? "the image's files, read-only" : "the image's files, a copy of its own";
+    std::string words = read_only ? "the image's files, read-only" : "the image's files, as a private copy";
     for (const std::string& volume : volumes_) words += ", " + volume;
     if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
     isolation_.set(isolation_kind::files, words);
@@ -244,7 +244,7 @@ class container_checker {
       const std::string_view source = text_at(*want, "Source");
       const bool same = have != nullptr && text_at(*have, "Type") == text_at(*want, "Type") &&
                         (source.empty() || text_at(*have, bind ? "Source" : "Name") == source);
-      fine &= expect(same, "the mount at " + target + " is not there, or another");
+      fine &= expect(same, "the mount at " + target + " is missing, or is another one");
       if (!bind && !target.starts_with("/.cofferdam")) describe_volume(*want, target);
       if (same && is_true_at(*want, "ReadOnly")) fine &= expect(!is_writable(*have), target + " is not read-only");
       if (bind && !target.starts_with("/.cofferdam")) ++binds;  // the library's own mount contains no files of the host
@@ -255,7 +255,7 @@ class container_checker {
       const std::string_view path = text_at(*have, "Destination");
       const bool is_wanted = mount_at(requested == nullptr ? none : *requested, path, "Target") != nullptr ||
                              (text_at(*have, "Type") == "tmpfs" && tmpfs.contains(path));
-      fine &= expect(is_wanted, "nobody asked for the " + one_line(text_at(*have, "Type"), 40) + " mount at " +
+      fine &= expect(is_wanted, "a " + one_line(text_at(*have, "Type"), 40) + " mount that was not requested is at " +
                                     one_line(path, 120));
     }
     return fine;
@@ -268,7 +268,7 @@ class container_checker {
     if (!memory.empty())
       describe_memory(target, memory);
     else if (!is_true_at(want, "ReadOnly"))
-      volumes_.push_back("the daemon's disk without a limit at " + target);
+      volumes_.push_back("unlimited space on the daemon's disk at " + target);
   }
 
   static bool is_writable(const boost::json::object& have) {
@@ -287,19 +287,19 @@ class container_checker {
 
   void check_rest() {
     expect(text_at(object_or_empty(host_, "LogConfig"), "Type") == "none", "its output is logged on the daemon's disk");
-    expect(is_true_at(host_, "AutoRemove"), "it would not be removed at its end");
+    expect(is_true_at(host_, "AutoRemove"), "it would not be removed when it exits");
     if (const std::string_view runtime = text_at(asked_host_, "Runtime"); !runtime.empty())
-      expect(text_at(host_, "Runtime") == runtime, "its runtime is not the one that was asked for");
+      expect(text_at(host_, "Runtime") == runtime, "its runtime is not the requested one");
     const boost::json::array* const entry = array_at(asked_, "Entrypoint");
     const boost::json::array* const started = array_at(config_, "Entrypoint");
-    expect(entry != nullptr && started != nullptr && *entry == *started, "it would start another program");
+    expect(entry != nullptr && started != nullptr && *entry == *started, "its first program is not the requested one");
     const boost::json::object& labels = object_or_empty(config_, "Labels");
     const boost::json::object& requested = object_or_empty(asked_, "Labels");
     const bool labelled = std::all_of(requested.begin(), requested.end(), [&](const auto& label) {
       const boost::json::value* const found = labels.if_contains(label.key());
       return found != nullptr && *found == label.value();
     });
-    expect(labelled, "it does not have its labels");
+    expect(labelled, "its labels are missing");
     expect(!is_true_at(config_, "Tty"), "it has a terminal");
   }
 

@@ -88,7 +88,7 @@ inline awaitable<container_plan> plan_container(std::shared_ptr<engine> api,
                                                 host_view host, owner here) {
   const container_options& options = settings->options;
   const bool has_warden = takes_warden(settings->by, from.architecture);
-  const boost::json::object info = co_await api->get("/info", api->call("ask the daemon what it can do"));
+  const boost::json::object info = co_await api->get("/info", api->call("get information about the daemon"));
   create_request request = begin_request(*api, options, from, has_warden, info, here);
   if (options.user().empty()) {
     static_cast<void>(request.body(host));  // throws for a forbidden mount, before its owner is looked up

@@ -36,8 +36,8 @@ inline bool takes_warden(command_transport by, std::string_view machine) {
   if (by == command_transport::exec) return false;
   const bool there_is_one = !warden_image_for(machine).program().empty();
   if (by != command_transport::automatic && !there_is_one)
-    throw error(exec_errc::unsupported, "docker: the container is for \"" + one_line(machine, 40) +
-                                            "\", and there is a warden for amd64 and arm64 only");
+    throw error(exec_errc::unsupported, "docker: the container's architecture is \"" + one_line(machine, 40) +
+                                            "\", but wardens exist only for amd64 and arm64");
   return there_is_one;
 }
 

@@ -79,10 +79,10 @@ class create_request {
   create_request(std::string image, std::string name, std::vector<std::string> entry, container_options options)
       : image_(std::move(image)), name_(std::move(name)), entry_(std::move(entry)), options_(std::move(options)) {
     detail::require_text(image_, "the name of the image");
-    if (image_.empty()) throw detail::bad_option("the image has no name");
+    if (image_.empty()) throw detail::bad_option("the name of the image is empty");
     if (!detail::is_engine_name(name_) || name_.size() < 2)
-      throw detail::bad_option("a container cannot be called " + detail::quoted(name_));
-    if (entry_.empty() || entry_.front().empty()) throw detail::bad_option("a container needs a first program");
+      throw detail::bad_option("invalid name of a container: " + detail::quoted(name_));
+    if (entry_.empty() || entry_.front().empty()) throw detail::bad_option("the container's first program is empty");
     for (const std::string& word : entry_) detail::require_text(word, "the container's first command");
   }
 
@@ -254,31 +254,32 @@ class create_request {
 
   void check_source(const mount& entry, const host_view& host) const {
     const std::string real = is_local_ ? host.real(entry.source()) : entry.source();
-    const std::string place = "the mount of " + detail::quoted(entry.source()) +
-                              (real == entry.source() ? std::string() : ", which is " + detail::quoted(real) + ",");
+    const std::string place =
+        "the mount of " + detail::quoted(entry.source()) +
+        (real == entry.source() ? std::string() : ", which resolves to " + detail::quoted(real) + ",");
     if (!daemon_socket_.empty()) {
       const std::string socket = detail::usual_spelling(is_local_ ? host.real(daemon_socket_) : daemon_socket_);
       for (const std::string& source : {detail::usual_spelling(entry.source()), detail::usual_spelling(real)})
         if (cofferdam::detail::is_beneath(socket, source) || daemon_socket_ == source)
-          throw detail::bad_option(place + " would bring the daemon's own socket into the container");
+          throw detail::bad_option(place + " would give the container access to the daemon's socket");
     }
     if (detail::gives_power(real))
       throw detail::bad_option(place +
-                               " would give the container power over the daemon's machine; mount a folder of your own");
+                               " would give the container control of the daemon's machine; mount another directory");
     if (!is_local_) return;
     for (const std::string_view at_home : detail::powerful_places_at_home)
       if (host.look(real + std::string(at_home)) != path_kind::nothing)
-        throw detail::bad_option(place + " holds " + detail::quoted(at_home.substr(1)) +
-                                 ", which gives power over the daemon's machine; mount a folder beneath it");
+        throw detail::bad_option(place + " contains " + detail::quoted(at_home.substr(1)) +
+                                 ", which gives control of the daemon's machine; mount a directory below it");
   }
 
   template <class Meets>
   void check_programs(const std::string& target, Meets meets) const {
     if (programs_ && meets(target, programs_->target()))
-      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own programs are at " +
-                               detail::quoted(programs_->target()));
+      throw detail::bad_option("a mount cannot be at " + detail::quoted(target) +
+                               ": the library's own programs are at " + detail::quoted(programs_->target()));
     if (host_link_ && meets(target, host_link_->target()))
-      throw detail::bad_option("nothing can be at " + detail::quoted(target) + ": the library's own socket is at " +
+      throw detail::bad_option("a mount cannot be at " + detail::quoted(target) + ": the library's own socket is at " +
                                detail::quoted(host_link_->target()));
   }
 

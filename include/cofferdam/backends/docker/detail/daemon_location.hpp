@@ -161,7 +161,7 @@ class address_parser {
 
   daemon_location parse() const {
     for (const char c : address_)
-      if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f') throw wrong("has a blank or a control character in it");
+      if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f') throw wrong("contains a blank or a control character");
     const std::size_t colon = address_.find("://");
     if (colon == std::string_view::npos)
       throw wrong(address_.starts_with('/') ? "is a bare path: write unix:// before it" : "has no scheme");
@@ -171,7 +171,7 @@ class address_parser {
     if (scheme == "tcp" || scheme == "http") return host(daemon_transport::tcp, rest);
     if (scheme == "https") return host(daemon_transport::tls, rest);
     if (scheme == "ssh") return host(daemon_transport::ssh, rest);
-    throw wrong("has a scheme that is not known here");
+    throw wrong("has an unsupported scheme");
   }
 
  private:
@@ -180,14 +180,14 @@ class address_parser {
   error wrong(const std::string& what) const {
     return error(exec_errc::invalid_argument,
                  "docker: the address " + shown_address(address_) + " (from " + std::string(said_by_) + ") " + what +
-                     "; accepted are unix:///path, tcp://host[:port], https://host[:port] and "
-                     "ssh://[user@]host[:port][/path of the socket there]");
+                     "; accepted forms are unix:///path, tcp://host[:port], https://host[:port] and "
+                     "ssh://[user@]host[:port][/path of the socket on that host]");
   }
 
   daemon_location socket(std::string_view path) const {
     if (path.empty()) path = default_socket;
-    if (path.front() != '/') throw wrong("names a socket by a path that does not start with /");
-    if (path.size() > max_socket) throw wrong("names a socket by more than the 107 bytes that Linux takes");
+    if (path.front() != '/') throw wrong("has a socket path that does not start with /");
+    if (path.size() > max_socket) throw wrong("has a socket path longer than 107 bytes, the maximum on Linux");
     return daemon_location::at_socket(std::string(path));
   }
 
@@ -200,9 +200,10 @@ class address_parser {
     if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
       user = authority.substr(0, at);
       authority.remove_prefix(at + 1);
-      if (user.find(':') != std::string_view::npos) throw wrong("has a password in it: use keys instead");
-      if (transport != daemon_transport::ssh) throw wrong("has a user in it, which only ssh:// has");
-      if (!is_name(user, "._-")) throw wrong("has a user of other characters than letters, digits, '.', '_' and '-'");
+      if (user.find(':') != std::string_view::npos) throw wrong("contains a password: use ssh keys instead");
+      if (transport != daemon_transport::ssh) throw wrong("contains a user, which is allowed only for ssh://");
+      if (!is_name(user, "._-"))
+        throw wrong("has a user name with characters other than letters, digits, '.', '_' and '-'");
     }
     const auto [name, port] = host_and_port(authority);
     if (path == "/") path = {};
@@ -220,13 +221,13 @@ class address_parser {
     std::string_view port;
     if (authority.starts_with('[')) {
       const std::size_t close = authority.find(']');
-      if (close == std::string_view::npos) throw wrong("has a [ without its ]");
+      if (close == std::string_view::npos) throw wrong("has a [ without a matching ]");
       name = authority.substr(1, close - 1);
       port = authority.substr(close + 1);
       const bool is_address = name.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos &&
                               std::count(name.begin(), name.end(), ':') >= 2;
       if (!is_address) throw wrong("has no IPv6 address between its brackets");
-      if (!port.empty() && port.front() != ':') throw wrong("has something else than a port behind its brackets");
+      if (!port.empty() && port.front() != ':') throw wrong("has something other than a port after its brackets");
     } else {
       const std::size_t colon = std::min(authority.find(':'), authority.size());
       name = authority.substr(0, colon);
@@ -237,7 +238,7 @@ class address_parser {
     if (port.empty()) return {name, std::nullopt};
     port.remove_prefix(1);
     const std::optional<std::uint16_t> number = cofferdam::detail::port_number(port);
-    if (!number) throw wrong("has no number from 1 to 65535 for a port");
+    if (!number) throw wrong("has a port that is not a number from 1 to 65535");
     return {name, *number};
   }
 

@@ -163,7 +163,7 @@ class ignore_pattern {
       if (high < low) throw std::invalid_argument("has a range in [] that goes backwards");
       set.ranges.emplace_back(low, high);
     }
-    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
+    if (at == text.size()) throw std::invalid_argument("has a [ without a matching ]");
     tokens_.push_back(std::move(set));
     return at + 1;
   }
@@ -172,9 +172,9 @@ class ignore_pattern {
     if (at < text.size() && text[at] == U'\\') {
       ++at;
     } else if (at < text.size() && (text[at] == U'-' || text[at] == U']')) {
-      throw std::invalid_argument("has a '-' or ']' in [] that no backslash stands before");
+      throw std::invalid_argument("has a '-' or ']' inside [] without a backslash before it");
     }
-    if (at == text.size()) throw std::invalid_argument("has a [ without its ]");
+    if (at == text.size()) throw std::invalid_argument("has a [ without a matching ]");
     return text[at++];
   }
 
@@ -277,7 +277,7 @@ class docker_ignore {
   ///               long.
   explicit docker_ignore(std::string_view text) {
     if (text.size() > max_bytes)
-      throw error(exec_errc::invalid_argument, "docker: a .dockerignore of more than 1048576 bytes is not read");
+      throw error(exec_errc::invalid_argument, "docker: .dockerignore is longer than the limit of 1048576 bytes");
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     std::size_t number = 0;
     while (!text.empty()) {
@@ -315,10 +315,10 @@ class docker_ignore {
     if (pattern.size() > 4095) throw std::invalid_argument("is longer than 4095 bytes");
     const bool brings_back = pattern.front() == '!';
     if (brings_back) pattern = detail::trimmed(pattern.substr(1));
-    if (pattern.empty()) throw std::invalid_argument("has a '!' and no pattern behind it");
+    if (pattern.empty()) throw std::invalid_argument("has a '!' without a pattern after it");
     std::string clean = detail::cleaned_path(pattern);
     if (clean.size() > 1 && clean.front() == '/') clean.erase(0, 1);
-    if (brings_back && clean == "/") throw std::invalid_argument("has a '!' and no pattern behind it");
+    if (brings_back && clean == "/") throw std::invalid_argument("has a '!' without a pattern after it");
     patterns_.emplace_back(clean, brings_back);
     brings_back_ = brings_back_ || brings_back;
   }

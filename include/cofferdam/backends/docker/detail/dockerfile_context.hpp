@@ -156,8 +156,8 @@ class dockerfile_context {
     const bool missing = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
     throw error(missing ? exec_errc::not_found : exec_errc::io_error,
                 "docker: build: " + cofferdam::detail::shown_path(path.native()) + ": " +
-                    (missing ? std::string("there is no such file") : failure.message()) +
-                    "; name the Dockerfile and the folder of its context",
+                    (missing ? std::string("no such file") : failure.message()) +
+                    "; check the paths of the Dockerfile and of the context folder",
                 failure);
   }
 
@@ -217,9 +217,9 @@ class dockerfile_context {
     std::string target;
     if (found.type() == file_type::symlink) target = folder_.link_target(found.path());
     if (found.size() > limit_.bytes() - total_)
-      throw error(exec_errc::too_large, "docker: build: the context is more than the " +
+      throw error(exec_errc::too_large, "docker: build: the context is larger than the limit of " +
                                             std::to_string(limit_.bytes()) +
-                                            " bytes that were allowed; name what it does not need in .dockerignore");
+                                            " bytes; list unneeded files in .dockerignore");
     total_ += found.size();
     entries_.emplace_back(std::move(found), std::move(target));
   }
@@ -232,7 +232,7 @@ class dockerfile_context {
                                                       [this](const auto& entry) { return entry.path() == name_; });
     if (!has_dockerfile)
       throw error(exec_errc::not_found, "docker: build: the Dockerfile " + cofferdam::detail::shown_path(name_) +
-                                            " was removed while the context was looked at");
+                                            " was removed while the context was read");
   }
 
   directory folder_;

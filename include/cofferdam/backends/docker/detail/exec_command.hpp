@@ -72,7 +72,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
     place_->end_expected();
     if (failure && !concluded()) place_->lose(lost_by(failure));
   }
-  std::string more_memory() const override { return "Work on less data at a time, or allow more memory."; }
+  std::string more_memory() const override { return "Process less data at a time, or raise the memory limit."; }
 
   static awaitable<void> run(std::shared_ptr<exec_command> self) {
     co_await exec_place::until_may_begin(self->place_);
@@ -154,7 +154,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
     if (concluded()) co_return;
     if (!runs || !seen) {
       place_->lose(error(exec_errc::provider_lost, "docker: the container " + place_->name() +
-                                                       " is gone, or nobody knows of the command any more"));
+                                                       " is gone, or the daemon no longer knows the command"));
       co_return;
     }
     const std::optional<std::int64_t> code = number_at(*seen, "ExitCode");
@@ -181,8 +181,9 @@ class exec_command final : public cofferdam::detail::tracked_command {
     command_result& result = command().mutable_result();
     result.term_signal(SIGKILL);
     result.kind(error_kind::execution_error);
-    result.reason("It was ended together with another command of the container");
-    result.advice("Without a warden, a time limit or a cancellation ends all that runs there. Run it again.");
+    result.reason("The command was ended together with another command in the container");
+    result.advice(
+        "Without a warden, a time limit or a cancellation ends all commands in the container. Run the command again.");
     result.cause(std::make_error_code(std::errc::interrupted));
   }
 

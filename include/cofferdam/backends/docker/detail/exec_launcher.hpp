@@ -64,15 +64,14 @@ class exec_launcher final : public cofferdam::detail::command_launcher {
   launched launch(command& c, spawn_request& request) override {
     check_open();
     if (c.background() == background_policy::keep)
-      throw error(
-          exec_errc::unsupported,
-          "docker: without a warden, what a command leaves running cannot be kept; start it as a command of its "
-          "own, or use an image that there is a warden for");
+      throw error(exec_errc::unsupported,
+                  "docker: without a warden, background processes of a command cannot be kept; start them as separate "
+                  "commands, or use an image for amd64 or arm64");
     launched outcome;
     if (!exec_order::can_set(request.variables))
-      throw error(exec_errc::invalid_argument,
-                  "docker: without a warden, a variable whose value is not UTF-8 needs a plain name of letters, digits "
-                  "and '_'");
+      throw error(
+          exec_errc::invalid_argument,
+          "docker: without a warden, a variable whose value is not UTF-8 needs a name of only letters, digits and '_'");
     const auto limits = limits_of(c);
     std::vector<std::string> words = request.words;
     if (c.is_shell()) words.front() = request.candidates.front();

@@ -144,7 +144,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   /// daemon does not have the exec any more.
   static awaitable<std::optional<boost::json::object>> inspect(std::shared_ptr<exec_place> self, std::string exec) {
     static const std::vector<int> absent{404};
-    const api_call doing = self->api_->call("look at a command of the container", self->name_);
+    const api_call doing = self->api_->call("inspect a command in the container", self->name_);
     std::optional<boost::json::object> found;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     for (;;) {
@@ -168,7 +168,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   static awaitable<bool> is_running(std::shared_ptr<exec_place> self) {
     static const std::vector<int> absent{404};
     http_request what = self->api_->request("GET", "/containers/" + self->id_ + "/json");
-    const api_call doing = self->api_->call("look at the container", self->name_);
+    const api_call doing = self->api_->call("inspect the container", self->name_);
     http_response answer = co_await self->api_->ask(std::move(what), doing, absent);
     if (answer.status() == 404) co_return false;
     const boost::json::object seen = engine::object_of(answer, doing);
@@ -246,12 +246,14 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     ++self->ends_;
     const int before = self->answers_;
     http_request what = self->api_->request("POST", "/containers/" + self->id_ + "/kill?signal=USR1");
-    co_await self->api_->ask(std::move(what), self->api_->call("end what runs in the container", self->name_), gone);
+    co_await self->api_->ask(std::move(what), self->api_->call("end the processes in the container", self->name_),
+                             gone);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (self->answers_ == before && !self->closed_ && !self->lost_) {
       if (std::chrono::steady_clock::now() >= end) {
-        self->lose(error(exec_errc::provider_lost, "docker: the container " + self->name_ +
-                                                       " does not end what runs in it; has somebody paused it?"));
+        self->lose(error(exec_errc::provider_lost, "docker: the processes in the container " + self->name_ +
+                                                       " did not end; if it is paused, run docker unpause " +
+                                                       self->name_));
         co_return;
       }
       co_await self->changed_.wait(end);
@@ -292,7 +294,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
   }
 
   void lease_over(const std::exception_ptr& failure) {
-    std::string why = "docker: the container " + name_ + " has ended";
+    std::string why = "docker: the container " + name_ + " has exited";
     try {
       if (failure) std::rethrow_exception(failure);
     } catch (const std::exception& reason) {

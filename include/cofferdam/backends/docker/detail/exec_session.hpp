@@ -169,7 +169,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       case is_longer: throw too_large(path, max_bytes);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
-      case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
+      case is_incomplete: throw error(exec_errc::io_error, what + "the transfer was incomplete; try again");
       default: cofferdam::detail::throw_file_failure(result, doing, path);
     }
   }

@@ -82,7 +82,7 @@ class daemon_finder {
     std::vector<daemon_location> found;
     for (const std::string& path : usual_paths()) {
       if (host_.look(path) != path_kind::socket) {
-        tried_.push_back("there is no socket " + path);
+        tried_.push_back("no socket at " + path);
         continue;
       }
       tried_.push_back("unix://" + path);
@@ -111,14 +111,14 @@ class daemon_finder {
     }
     if (folder_.empty())
       throw error(exec_errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
-                                                  ") cannot be looked up: set HOME or DOCKER_CONFIG");
+                                                  ") cannot be found: set HOME or DOCKER_CONFIG");
     const std::string id = cofferdam::detail::sha256_digits(name);
     const std::string meta = folder_ + "/contexts/meta/" + id + "/meta.json";
     const std::optional<std::string> text = host_.read(meta);
     if (!text)
-      throw error(exec_errc::provider_failed, "docker: there is no context " + quoted(name) + " (from " + said_by +
-                                                  "): no file " + cofferdam::detail::shown_path(meta) +
-                                                  "; see docker context ls");
+      throw error(exec_errc::provider_failed, "docker: the context " + quoted(name) + " (from " + said_by +
+                                                  ") does not exist: no file " + cofferdam::detail::shown_path(meta) +
+                                                  "; run docker context ls to list the contexts");
     const std::string what = "docker: the context " + quoted(name) + " in " + cofferdam::detail::shown_path(meta);
     const boost::json::object context = parse_object(*text, exec_errc::provider_failed, what);
     const boost::json::object* const endpoints = object_at(context, "Endpoints");
@@ -154,8 +154,8 @@ class daemon_finder {
     tls_files files = files_in(folder);
     if (named && files.ca().empty() && files.certificate().empty())
       throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
-                                                   " that is to hold the keys for " + location.address() + " (from " +
-                                                   said_by + ") has neither a ca.pem nor a cert.pem in it");
+                                                   " for the keys of " + location.address() + " (from " + said_by +
+                                                   ") contains neither ca.pem nor cert.pem");
     location.use_tls(std::move(files), choice_.verifies());
     return location;
   }
@@ -168,8 +168,8 @@ class daemon_finder {
     };
     tls_files files(there("ca.pem"), there("cert.pem"), there("key.pem"));
     if (files.certificate().empty() != files.key().empty())
-      throw error(exec_errc::invalid_argument, "docker: of cert.pem and key.pem, which belong together, the folder " +
-                                                   cofferdam::detail::shown_path(folder) + " has only one");
+      throw error(exec_errc::invalid_argument, "docker: the folder " + cofferdam::detail::shown_path(folder) +
+                                                   " contains only one of cert.pem and key.pem; both are needed");
     return files;
   }
 
@@ -182,8 +182,8 @@ class daemon_finder {
       if (!value.is_string() || !is_header(name, text_at(*headers_json, name)))
         throw error(exec_errc::invalid_argument, "docker: the header " + quoted(name) + " under HttpHeaders in " +
                                                      folder_ +
-                                                     "/config.json cannot be sent: it has a line break, no valid name, "
-                                                     "or one that the connection itself needs");
+                                                     "/config.json cannot be sent: its name or value is invalid, or "
+                                                     "its name is reserved for the connection");
       headers.emplace_back(name, text_at(*headers_json, name));
     }
     return headers;

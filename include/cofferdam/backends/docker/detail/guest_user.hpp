@@ -73,7 +73,7 @@ inline std::vector<std::string_view> account_fields(std::string_view line) {
 inline user_ids resolve_user(std::string_view user, std::string_view passwd, std::string_view group) {
   const auto missing = [user](const char* what) {
     return error(exec_errc::invalid_argument, "docker: the image has no " + std::string(what) + " for \"" +
-                                                  one_line(user, 120) + "\"; give numbers, such as 1000:1000");
+                                                  one_line(user, 120) + "\"; use numeric ids, such as 1000:1000");
   };
   const auto find = [](std::string_view file, std::string_view name,
                        std::optional<std::uint32_t> number) -> std::optional<std::vector<std::string_view>> {

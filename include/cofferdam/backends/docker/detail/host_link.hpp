@@ -98,8 +98,8 @@ class host_link {
     if (failure && failure->code() == exec_errc::cancelled) throw *failure;
     if (self->met_) co_return std::move(self->met_);
     if (!in_time)
-      throw error(exec_errc::provider_failed, "docker: the warden did not say a word within " +
-                                                  std::to_string(patience.count()) + " ms, and did not end either");
+      throw error(exec_errc::provider_failed, "docker: the warden sent no greeting within " +
+                                                  std::to_string(patience.count()) + " ms and did not exit");
     if (failure) throw *failure;
     co_return unique_fd();
   }

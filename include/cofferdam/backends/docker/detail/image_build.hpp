@@ -150,12 +150,12 @@ inline error build_error(const error& reason, builder choice, bool asks_client) 
   std::string advice;
   if (asks_client)
     advice =
-        "; secrets and ssh keys are not given to builds here, and an image from a registry with a password has to be "
-        "pulled first";
+        "; this library gives no secrets and ssh keys to builds; pull images from a registry that needs a login before "
+        "the build";
   else if (message.find("dockerfile parse error") != std::string_view::npos)
     advice =
-        "; if the line is right, the BuildKit of this daemon is older than its syntax: begin the Dockerfile with "
-        "\"# syntax=docker/dockerfile:1\", which is pulled, or update the daemon";
+        "; if the line is correct, this daemon's BuildKit is too old for its syntax: begin the Dockerfile with \"# "
+        "syntax=docker/dockerfile:1\" to pull a newer one, or update the daemon";
   if (advice.empty()) return reason;
   return error(static_cast<exec_errc>(reason.code().value()), std::string(message) + advice, reason.cause());
 }
@@ -168,7 +168,7 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
                                          progress_function tell) {
   request = request.with_folder();
   auto context = std::make_shared<dockerfile_context>(request.context(), request.dockerfile());
-  while (!context->step()) co_await cofferdam::detail::yield_turn("docker: looking at the build's context");
+  while (!context->step()) co_await cofferdam::detail::yield_turn("docker: reading the build's context");
   boost::json::object arguments;
   for (const auto& [name, value] : request.arguments()) arguments[json_view(name)] = json_text(value);
   // The image's name is derived from the settings of the build, so that a new build replaces the old image.
@@ -204,8 +204,7 @@ inline awaitable<image> build_image_once(std::shared_ptr<engine> api, build_requ
   if (id.empty()) id = name;
   std::optional<image> built = co_await find_image(api, id);
   if (!built)
-    throw error(exec_errc::provider_failed,
-                doing.failed() + ": the daemon said that it was built, and has no such image");
+    throw error(exec_errc::provider_failed, doing.failed() + ": the daemon reported success, but has no such image");
   co_return std::move(*built);
 }
 

@@ -42,7 +42,8 @@ class image_name {
     if (const std::size_t at = rest.find('@'); at != std::string_view::npos) {
       digest_ = std::string(rest.substr(at + 1));
       rest = rest.substr(0, at);
-      if (!is_digest(digest_)) throw wrong(text, "has a digest that is not sha256: and 64 lower-case hex digits");
+      if (!is_digest(digest_))
+        throw wrong(text, "has a digest that is not sha256: followed by 64 lower-case hex digits");
     }
     take_registry(text, rest);
     if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
@@ -55,7 +56,7 @@ class image_name {
       tag_ = "latest";
     }
     if (std::any_of(rest.begin(), rest.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
-      throw wrong(text, "has upper-case letters, which only a tag may have");
+      throw wrong(text, "has upper-case letters, which are allowed only in the tag");
     if (!is_path(rest))
       throw wrong(text, "is not made of lower-case letters and digits with single '.', '_', '__' or '-' between them");
     path_ = registry_ == hub && rest.find('/') == std::string_view::npos ? "library/" + std::string(rest)

@@ -180,11 +180,11 @@ inline awaitable<void> fill_volumes(std::shared_ptr<engine> api, std::string id,
       if (std::string_view(failure->what()).find("no space left") == std::string_view::npos) throw *failure;
       const std::string name = "(\"" + volume.target() + "\")";
       throw error(exec_errc::too_large,
-                  "docker: the image has more in its VOLUME " + detail::quoted(volume.target()) + " than the " +
+                  "docker: the image's VOLUME " + detail::quoted(volume.target()) + " contains more than the " +
                       std::to_string(volume.bytes()) +
-                      " bytes of memory that stand in for it; add one of these to the container_options: .tmpfs" +
-                      name + " for empty memory, .volume" + name +
-                      " for the daemon's disk without a limit; or give the container more .memory()",
+                      " bytes of the tmpfs that replaces it; in container_options, add .tmpfs" + name +
+                      " for an empty tmpfs or .volume" + name +
+                      " for unlimited space on the daemon's disk, or raise .memory()",
                   failure->cause());
     }
   };

@@ -60,7 +60,7 @@ class image {
 /// Returns the properties of an image, or no value if the daemon does not have it.
 inline awaitable<std::optional<image>> find_image(std::shared_ptr<engine> api, std::string name) {
   static const std::vector<int> absent{404};
-  const api_call doing = api->call("look at the image", name);
+  const api_call doing = api->call("inspect the image", name);
   http_request what = api->request("GET", "/images/" + cofferdam::detail::percent_encoded(name) + "/json");
   http_response answer = co_await api->ask(std::move(what), doing, absent);
   std::optional<image> found;
@@ -117,7 +117,7 @@ inline awaitable<registry_credentials> login_for(asio::any_io_executor executor,
     co_return registry_credentials();  // the helper does not exist, so there are no credentials
   if (result.kind() == error_kind::timeout)
     throw error(exec_errc::provider_failed,
-                "docker: " + login.helper() + " did not answer within a minute; does it wait for somebody to type?");
+                "docker: " + login.helper() + " did not answer within a minute; it may be waiting for keyboard input");
   co_return read_helper_answer(login, result.exit_code(), result.out().text());
 }
 
@@ -153,11 +153,13 @@ inline awaitable<image> ensure_image(std::shared_ptr<engine> api, image_name nam
       std::optional<image> found = co_await find_image(api, text);
       if (found) co_return std::move(*found);
       if (options.pull() == pull_policy::never || name.is_id())
-        throw error(exec_errc::not_found, "docker: the daemon at " + api->address() + " has no image \"" + text +
-                                              "\", and it is not to be pulled; build or load it first");
-      if (pulled)
         throw error(exec_errc::not_found,
-                    "docker: the image \"" + text + "\" was pulled and is not there; was it removed?");
+                    "docker: the daemon at " + api->address() + " has no image \"" + text +
+                        "\", and it may not be pulled (see pull()); build or load the image first");
+      if (pulled)
+        throw error(
+            exec_errc::not_found,
+            "docker: the image \"" + text + "\" was pulled, but the daemon does not have it; it may have been removed");
     }
     shared_round::turn turn = co_await shared_round::join(
         "pull " + api->address() + " " + text + " " + options.platform(), "pulling an image");

@@ -43,7 +43,7 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   int removed = 0;
   const boost::json::array* const containers = failure ? nullptr : listed.if_array();
   if (containers == nullptr)
-    throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer is no list");
+    throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer is not a list");
   for (const boost::json::value& each : *containers) {
     const boost::json::object* const container = each.if_object();
     if (container == nullptr) continue;

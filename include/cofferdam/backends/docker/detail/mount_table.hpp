@@ -113,7 +113,7 @@ inline std::vector<std::string> unexpected_mounts(std::string_view table, const 
     const auto asked_for = std::find_if(requested.begin(), requested.end(),
                                         [&](const auto& entry) { return entry.first == place.target; });
     if (asked_for != requested.end()) {
-      if (asked_for->second && place.type != "tmpfs") found.push_back(words + " instead of memory");
+      if (asked_for->second && place.type != "tmpfs") found.push_back(words + " instead of a tmpfs");
       continue;
     }
     const bool is_kernels =

@@ -90,9 +90,9 @@ class multiplexed_stream {
       return static_cast<std::uint32_t>(static_cast<unsigned char>(head_[at]));
     };
     if (byte(0) > 3 || byte(1) != 0 || byte(2) != 0 || byte(3) != 0)
-      throw error(exec_errc::provider_failed, "docker: the container's output has a frame of an unknown kind, " +
+      throw error(exec_errc::provider_failed, "docker: the container's output has a frame of the unknown kind " +
                                                   std::to_string(byte(0)) +
-                                                  "; was it made with a terminal, which has no frames?");
+                                                  "; if the container has a terminal, its output has no frames");
     channel_ = static_cast<stream_channel>(byte(0));
     left_ = byte(4) << 24U | byte(5) << 16U | byte(6) << 8U | byte(7);
   }

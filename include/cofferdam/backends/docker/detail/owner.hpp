@@ -121,8 +121,8 @@ class owner {
     if (!is_ours || !is_boot(boot) || ::stat("/proc/self/ns/pid", &status) != 0 ||
         self.what() != process_view::state::running)
       throw error(exec_errc::provider_failed,
-                  "docker: /proc does not say who this process is, so what it makes could not be told from what others "
-                  "make; mount /proc for its own PID namespace");
+                  "docker: /proc does not describe this process, so its containers could not be distinguished from "
+                  "those of other processes; mount the /proc of this process's PID namespace");
     return owner(boot, status.st_ino, ::getpid(), self.start_time());
   }
 

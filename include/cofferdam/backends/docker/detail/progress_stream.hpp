@@ -42,7 +42,7 @@ class progress_stream {
   /// \throws error{exec_errc::provider_failed} if the response contains something that is not valid JSON, is not an
   ///     object, or is longer than `max_object`. Every later call then throws too.
   void feed(std::string_view piece) {
-    if (failed_) throw bad("is not read any further");
+    if (failed_) throw bad("follows an invalid one, so it is not read");
     while (!piece.empty()) {
       if (size_ == 0) {
         const std::size_t begin = piece.find_first_not_of(" \t\r\n");
@@ -52,7 +52,7 @@ class progress_stream {
       }
       // Parses at most the number of bytes that the object may still have.
       const std::string_view part = piece.substr(0, max_object_ - size_);
-      if (part.empty()) throw bad("is longer than the " + std::to_string(max_object_) + " bytes that are read");
+      if (part.empty()) throw bad("is longer than the limit of " + std::to_string(max_object_) + " bytes");
       std::error_code failure;
       const std::size_t used = parser_.write_some(part.data(), part.size(), failure);
       if (failure) throw bad("is not valid JSON");

@@ -72,7 +72,7 @@ inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string
   static const std::vector<int> gone{404};
   for (int i = 0; i < 200; ++i) {  // status 409: another removal is in progress, so this waits for its end
     http_request look = api->request("GET", path + "/json");
-    http_response seen = co_await api->ask(std::move(look), api->call("look at the container", name), gone);
+    http_response seen = co_await api->ask(std::move(look), api->call("inspect the container", name), gone);
     if (seen.status() == 404) co_return;
     co_await cofferdam::detail::short_pause(api->executor());
   }

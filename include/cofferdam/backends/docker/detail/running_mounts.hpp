@@ -54,8 +54,8 @@ inline void require_mounts(std::string_view table, const boost::json::object& as
   std::string list;
   for (const std::string& each : more) list += (list.empty() ? "" : ", ") + each;
   throw error(exec_errc::provider_failed,
-              "docker: the container that was started has mounts that nobody asked for: " + list +
-                  ". It was removed; see what the daemon's runtime adds to containers");
+              "docker: the started container has mounts that were not requested: " + list +
+                  ". The container was removed; check which mounts the daemon's runtime adds to containers");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -42,7 +42,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   sandbox& operator=(const sandbox&) = delete;
 
   static constexpr const char* nothing_open =
-      "docker: there is no environment (default-constructed or moved from); call open() on its provider";
+      "docker: not open (default-constructed or moved from); call open() on the provider first";
 
   const std::shared_ptr<engine>& api() const noexcept { return api_; }
   cofferdam::detail::home_strand home() const { return cofferdam::detail::home_strand(api_->executor()); }
@@ -126,7 +126,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   /// Returns the daemon's description of the container.
   awaitable<boost::json::object> inspect() const {
-    return api_->get("/containers/" + id() + "/json", api_->call("look at the container", name()));
+    return api_->get("/containers/" + id() + "/json", api_->call("inspect the container", name()));
   }
 
   /// Finds out why the warden does not answer. Queries the daemon, and ends the session if the container does not exist
@@ -204,8 +204,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
     const boost::json::object* const state = object_at(seen, "State");
     if (state != nullptr && is_true_at(*state, "Paused"))
-      self->session_.lose(error(exec_errc::provider_lost, "docker: somebody has paused the container " + self->name() +
-                                                              "; what ran in it is given up"));
+      self->session_.lose(
+          error(exec_errc::provider_lost,
+                "docker: the container was paused from outside, and its commands were given up; run docker unpause " +
+                    self->name()));
   }
 
   std::shared_ptr<engine> api_;

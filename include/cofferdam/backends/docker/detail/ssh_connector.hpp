@@ -106,8 +106,8 @@ class ssh_stream final : public byte_stream::implementation {
  private:
   error ended() const {
     const std::string stderr_text = process_.stderr_text();
-    return error(exec_errc::io_error, "docker: ssh ended before the daemon of " + address_ + " said a word: " +
-                                          (stderr_text.empty() ? std::string("it gives no reason") : stderr_text) +
+    return error(exec_errc::io_error, "docker: ssh exited before the daemon of " + address_ + " answered: " +
+                                          (stderr_text.empty() ? std::string("ssh gave no reason") : stderr_text) +
                                           "; try: ssh HOST docker system dial-stdio");
   }
 
@@ -139,7 +139,7 @@ inline byte_stream open_ssh(const asio::any_io_executor& executor, const daemon_
   if (!started.ok())
     throw error(exec_errc::provider_failed,
                 "docker: cannot run ssh for " + where.address() + ": " + started.cause().message() +
-                    "; install openssh-client, or name the daemon in another way",
+                    "; install openssh-client, or use another address of the daemon",
                 started.cause());
   ssh_process process(std::move(started.pidfd()), std::move(err.read_end));
   asio::posix::stream_descriptor readable(executor);

@@ -37,7 +37,7 @@ inline std::string warden_volume_name(const warden_image& warden) {
 inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shared_ptr<engine> api, std::string id,
                                                                        std::string path) {
   static const std::vector<int> absent{404};
-  const api_call doing = api->call("look at a file in a container", path);
+  const api_call doing = api->call("inspect a file in a container", path);
   http_request what =
       api->request("HEAD", "/containers/" + id + "/archive?path=" + cofferdam::detail::percent_encoded(path));
   http_response answer = co_await api->ask(std::move(what), doing, absent);
@@ -45,7 +45,8 @@ inline awaitable<std::optional<boost::json::object>> stat_in_container(std::shar
   if (answer.status() == 404) co_return found;
   const std::optional<std::string_view> field = answer.field("X-Docker-Container-Path-Stat");
   const std::optional<bytes> text = field ? cofferdam::detail::base64_decode(*field) : std::nullopt;
-  if (!text) throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer does not describe it");
+  if (!text)
+    throw error(exec_errc::provider_failed, doing.failed() + ": the daemon's answer does not describe the file");
   found = parse_object(as_text(*text), exec_errc::provider_failed, doing.failed() + ": the daemon's answer");
   co_return found;
 }
@@ -110,7 +111,8 @@ inline awaitable<void> ensure_warden(std::shared_ptr<engine> api, std::string id
     }
     const bool is_filled = co_await holds_warden(api, id, warden);
     if (!is_filled)
-      throw error(exec_errc::provider_failed, "docker: the volume \"" + name + "\" does not keep what is put into it");
+      throw error(exec_errc::provider_failed,
+                  "docker: the volume \"" + name + "\" does not retain the files that are written to it");
     turn.done();
     co_return;
   }

@@ -27,8 +27,9 @@ inline void warn_of_missing(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (is_first_time("variable " + name)) list += (list.empty() ? "" : ", ") + one_line(name, 120);
   if (list.empty()) return;
-  cofferdam::detail::warn("docker: to be forwarded to the container, but not set in this process: " + list +
-                          "; commands run without it (container_options::forward_variable)");
+  cofferdam::detail::warn(
+      "docker: these variables should be forwarded to the container, but are not set in this process: " + list +
+      "; commands run without them (container_options::forward_variable)");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -60,8 +60,8 @@ inline awaitable<std::optional<user_ids>> workspace_owner(std::shared_ptr<engine
   }
   if (!found->is_read_only() && is_first_time("folder of root " + found->source()))
     cofferdam::detail::warn("docker: the workspace is the folder \"" + one_line(found->source(), 120) + "\"" +
-                            ", which belongs to root: commands do not run as root unless container_options::user says "
-                            "so, and may not be able to write there");
+                            ", which belongs to root: commands run as another user unless container_options::user sets "
+                            "root, and may be unable to write to the folder");
   co_return ids;
 }
 

@@ -35,8 +35,8 @@ class account {
     const bool debug = from.value("E2B_DEBUG") == "true";
     if (result.key_.empty() && !debug)
       throw error(exec_errc::invalid_argument,
-                  "e2b: there is no API key: set the environment variable E2B_API_KEY, or say api_key(); keys are made "
-                  "at the service's dashboard");
+                  "e2b: no API key: set the environment variable E2B_API_KEY, or call api_key(); create a key in the "
+                  "service's dashboard");
     result.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
     result.api_ = endpoint::parse(
         chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + result.domain_),
@@ -71,10 +71,9 @@ class account {
  private:
   void require_protected(const endpoint& there, std::string_view setting) const {
     if (there.is_tls() || there.is_loopback() || options_.allow_plain_http) return;
-    throw error(exec_errc::invalid_argument,
-                "e2b: " + std::string(setting) +
-                    " is http:// and leads to another machine, so that anybody on the way could read the key: use "
-                    "https://, or say allow_plain_http()");
+    throw error(exec_errc::invalid_argument, "e2b: " + std::string(setting) +
+                                                 " uses http:// to another machine, so that the key could be read on "
+                                                 "the network: use https://, or call allow_plain_http()");
   }
 
   secret_string key_;

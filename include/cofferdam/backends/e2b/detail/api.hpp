@@ -58,7 +58,7 @@ inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const c
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none)
-    throw error(exec_errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while it waited");
+    throw error(exec_errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while waiting");
 }
 
 /// The pauses between the attempts of one call. Each pause is twice as long as the previous one, minus a random part,
@@ -278,13 +278,13 @@ class api {
     check_sandbox_id(id);
     boost::json::object body;
     body["timeout"] = seconds;
-    co_await ask("POST", "/sandboxes/" + id + "/timeout", std::move(body), "prolong the life of the sandbox",
+    co_await ask("POST", "/sandboxes/" + id + "/timeout", std::move(body), "extend the lifetime of the sandbox",
                  std::vector<int>());
   }
 
   awaitable<sandbox_info> look(std::string id) {
     check_sandbox_id(id);
-    constexpr const char* doing = "look at the sandbox";
+    constexpr const char* doing = "inspect the sandbox";
     http_response answer = co_await ask("GET", "/sandboxes/" + id, std::nullopt, doing, std::vector<int>());
     co_return info_of(answer, doing);
   }
@@ -294,9 +294,9 @@ class api {
     if (who_.is_debug()) co_return presence::gone;
     static const std::vector<int> fine{404};
     try {
-      http_response answer = co_await ask("GET", "/sandboxes/" + id, std::nullopt, "look at the sandbox", fine);
+      http_response answer = co_await ask("GET", "/sandboxes/" + id, std::nullopt, "inspect the sandbox", fine);
       if (answer.status() == 404) co_return presence::gone;
-      const sandbox_info info = info_of(answer, "look at the sandbox");
+      const sandbox_info info = info_of(answer, "inspect the sandbox");
       co_return info.state() == "paused" ? presence::paused : presence::running;
     } catch (const error& failure) {
       if (failure.code() == exec_errc::cancelled) throw;
@@ -323,7 +323,7 @@ class api {
     std::vector<sandbox_log_line> log_lines;
     const boost::json::array* const lines = cofferdam::detail::array_at(response, "logs");
     if (lines == nullptr)
-      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer holds none");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer contains no log");
     for (const boost::json::value& each : *lines)
       if (const boost::json::object* const line = each.if_object()) log_lines.emplace_back(*line);
     std::reverse(log_lines.begin(), log_lines.end());
@@ -332,14 +332,15 @@ class api {
 
   awaitable<std::string> snapshot(std::string id) {
     check_sandbox_id(id);
-    constexpr const char* doing = "keep a copy of the sandbox";
+    constexpr const char* doing = "take a snapshot of the sandbox";
     boost::json::object body;
     http_response answer =
         co_await ask("POST", "/sandboxes/" + id + "/snapshots", std::move(body), doing, std::vector<int>());
     const boost::json::object response = object_of(answer, doing);
     std::string name(cofferdam::detail::text_at(response, "snapshotID"));
     if (name.empty())
-      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer names none");
+      throw error(exec_errc::provider_failed,
+                  std::string("e2b: cannot ") + doing + ": the answer contains no snapshotID");
     co_return name;
   }
 
@@ -407,7 +408,7 @@ class api {
         boost::json::parse(boost::json::string_view(answer.text().data(), answer.text().size()), broken);
     boost::json::array* const array = broken ? nullptr : value.if_array();
     if (array == nullptr)
-      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is no JSON array");
+      throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is not a JSON array");
     std::vector<boost::json::object> objects;
     for (boost::json::value& each : *array)
       if (boost::json::object* const object = each.if_object()) objects.push_back(std::move(*object));

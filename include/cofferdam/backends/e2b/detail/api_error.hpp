@@ -63,35 +63,35 @@ inline std::string said_message(std::string_view body) {
 /// \par Source    E2B's API, openapi.yml.
 inline error refused_error(std::string_view doing, int status, std::string_view message) {
   exec_errc code = exec_errc::provider_failed;
-  const char* advice = "try again later; the service's status page may say more";
+  const char* advice = "try again later; see the service's status page";
   if (message.find("maximum number of concurrent") != std::string_view::npos) {
-    advice = "close sandboxes that are not needed, or ask for a higher limit";
+    advice = "close unneeded sandboxes, or request a higher limit";
   } else {
     switch (status) {
       case 400:
         code = exec_errc::invalid_argument;
-        advice = "the service does not take one of the options";
+        advice = "the service rejects one of the options";
         break;
       case 401:
         code = exec_errc::permission_denied;
-        advice = "look at the API key: E2B_API_KEY, or api_key()";
+        advice = "check the API key (E2B_API_KEY or api_key())";
         break;
       case 403:
         code = exec_errc::permission_denied;
-        advice = "the account may not do that";
+        advice = "the account has no permission for this";
         break;
       case 404:
         code = exec_errc::not_found;
-        advice = "look at the name of the template, or the id of the sandbox";
+        advice = "check the name of the template, or the id of the sandbox";
         break;
-      case 409: advice = "the sandbox is about to become something else; try again"; break;
+      case 409: advice = "the sandbox is changing its state; try again"; break;
       case 405:
       case 410:
       case 501:
         code = exec_errc::unsupported;
-        advice = "the service does not offer that";
+        advice = "the service does not support this";
         break;
-      case 429: advice = "fewer calls at a time: a rate_limiter in rate_limit() spreads them"; break;
+      case 429: advice = "make fewer calls at a time; a rate_limiter in rate_limit() spaces them"; break;
       case 507:
         code = exec_errc::io_error;
         advice = "the sandbox's disk is full";
@@ -99,7 +99,9 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
       default: break;
     }
     if (status >= 300 && status < 400)
-      advice = "it leads elsewhere, and is not followed there with a key: look at api_url and domain";
+      advice =
+          "the service redirects to another address, and redirects are not followed with an API key: check api_url and "
+          "domain";
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the service answers " + std::to_string(status);
   if (!message.empty()) text += ", \"" + one_line(message, 400) + "\"";
@@ -128,7 +130,7 @@ inline error failed_call_error(std::string_view doing, cofferdam::detail::connec
   }
   std::string text = "e2b: cannot " + std::string(doing) + ": the sandbox answers " + std::string(to_string(which));
   if (!message.empty()) text += ", \"" + one_line(message, 400) + "\"";
-  if (code == exec_errc::unavailable) text += "; the sandbox is still there: try again";
+  if (code == exec_errc::unavailable) text += "; the sandbox still exists: try again";
   return error(code, text,
                std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
 }

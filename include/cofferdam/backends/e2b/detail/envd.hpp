@@ -352,8 +352,8 @@ class envd : public std::enable_shared_from_this<envd> {
       http_response answer = co_await client_.request(std::move(what), std::move(limits));
       gone = answer.status() == 502 && says_not_found(answer.text());
       hiccup = answer.status() == 502 && !gone;
-      if (answer.ok()) still = "the sandbox itself is there";
-      if (hiccup) still = "the sandbox is there, but its daemon cannot be reached for now: try again";
+      if (answer.ok()) still = "the sandbox itself still exists";
+      if (hiccup) still = "the sandbox exists, but its daemon is temporarily unreachable: try again";
     } catch (const error& failure) {
       if (failure.code() == exec_errc::cancelled) throw;
     }
@@ -374,9 +374,9 @@ class envd : public std::enable_shared_from_this<envd> {
     }
     const bool untouched = is_port_closed(status, body) || is_in_transition(status, body);
     if (status != 502 && !untouched) co_return;
-    std::string text = std::string("e2b: cannot ") + doing + ": the way to the sandbox was interrupted, " +
-                       std::to_string(status) + " \"" + one_line(self->redact_.clean(body), 400) +
-                       "\"; the sandbox is still there: try again";
+    std::string text = std::string("e2b: cannot ") + doing +
+                       ": the connection to the sandbox was interrupted: HTTP status " + std::to_string(status) +
+                       ", \"" + one_line(self->redact_.clean(body), 400) + "\"; the sandbox still exists: try again";
     if (untouched) throw error(exec_errc::unavailable, std::move(text), sandbox_errc::not_reached);
     throw error(exec_errc::unavailable, std::move(text), cause);
   }
@@ -414,17 +414,16 @@ class envd : public std::enable_shared_from_this<envd> {
     if (self->lost_) co_return *self->lost_;
     if (found == presence::gone) {
       const error why(exec_errc::provider_lost,
-                      "e2b: the sandbox " + self->id_ + " is gone: it was ended, or its life was over", cause);
+                      "e2b: the sandbox " + self->id_ + " is gone: it was ended, or its lifetime expired", cause);
       self->lose(why);
       co_return why;
     }
     const std::string text = std::string("e2b: cannot ") + doing + ": the sandbox " + self->id_;
     if (found == presence::paused)
-      co_return error(exec_errc::unavailable, text + " is paused; resume() lets it go on", sandbox_errc::paused);
+      co_return error(exec_errc::unavailable, text + " is paused; call resume() first", sandbox_errc::paused);
     if (found == presence::running)
-      co_return error(exec_errc::unavailable, text + " runs, but was not found on the way to it; try again", cause);
-    co_return error(exec_errc::unavailable, text + " was not found, and the service does not say why; try again",
-                    cause);
+      co_return error(exec_errc::unavailable, text + " is running, but the proxy did not find it; try again", cause);
+    co_return error(exec_errc::unavailable, text + " was not found, and the service gave no reason; try again", cause);
   }
 
   static constexpr std::chrono::seconds ping{50};

@@ -74,7 +74,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     return signal_all(shared(), number, scope == 't' ? 's' : scope);
   }
   std::string more_memory() const override {
-    return "Work on less data at a time, or use a template with more memory.";
+    return "Process less data at a time, or use a template with more memory.";
   }
 
   static awaitable<void> run(std::shared_ptr<envd_command> self) {
@@ -215,7 +215,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     if (!process_ended_) return;
     if (!has_begun()) {
       if (said().find("rgument list too long") != std::string::npos) return unstarted("l");
-      const std::string why = said().empty() ? "it says nothing" : one_line(daemon_->redact().clean(said()), 400);
+      const std::string why =
+          said().empty() ? "the daemon gives no reason" : one_line(daemon_->redact().clean(said()), 400);
       return unstarted_by("The sandbox could not run " + program() + ": " + why,
                           "Commands need a /bin/sh in the sandbox.");
     }

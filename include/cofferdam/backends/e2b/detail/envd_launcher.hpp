@@ -79,13 +79,11 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
   launched launch(command& c, spawn_request& request) override {
     check_open();
     if (c.background() == background_policy::keep)
-      throw error(
-          exec_errc::unsupported,
-          "e2b: what a command leaves running is not kept apart; start it as a command of its own, which goes on "
-          "until it is ended");
+      throw error(exec_errc::unsupported,
+                  "e2b: background processes of a command cannot be kept; start them as separate commands");
     if (!cofferdam::detail::exec_order::can_set(request.variables))
       throw error(exec_errc::invalid_argument,
-                  "e2b: a variable whose value is not UTF-8 needs a plain name of letters, digits and '_'");
+                  "e2b: a variable whose value is not UTF-8 needs a name of only letters, digits and '_'");
     const bool has_input = c.input() || c.has_open_input() || c.terminal().has_value();
     if (has_input && !c.terminal() && !daemon_->can().closes_input())
       throw error(

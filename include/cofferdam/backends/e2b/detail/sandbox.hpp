@@ -93,7 +93,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   sandbox& operator=(const sandbox&) = delete;
 
   static constexpr const char* nothing_open =
-      "e2b: there is no environment (default-constructed or moved from); call open() on its provider";
+      "e2b: not open (default-constructed or moved from); call open() on the provider first";
 
   const std::string& id() const noexcept { return info_.id(); }
   const sandbox_info& info() const noexcept { return info_; }
@@ -152,7 +152,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   static awaitable<void> pause(std::shared_ptr<sandbox> self) {
     self->require_open();
     if (self->session_.is_busy())
-      throw error(exec_errc::unsupported, "e2b: a pause would cut the output of the commands that run; end them first");
+      throw error(exec_errc::unsupported, "e2b: a pause would cut off the output of running commands; end them first");
     self->paused_ = true;
     self->prolongs_.cancel();
     std::exception_ptr failure;
@@ -229,7 +229,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       }
     } catch (const error& reason) {
       const error lost(exec_errc::provider_lost,
-                       std::string(reason.what()) + "; the sandbox ends by itself when its life is over",
+                       std::string(reason.what()) + "; the sandbox ends by itself when its lifetime expires",
                        reason.cause());
       failure = std::make_exception_ptr(lost);
     }
@@ -296,7 +296,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     auto daemon = std::make_shared<envd>(executor_, service_, info_, settings_->user);
     if (!daemon->can().is_usable())
       throw error(exec_errc::unsupported, "e2b: the template's daemon, " + one_line(info_.envd_version(), 40) +
-                                              ", is older than 0.1.0: build the template anew");
+                                              ", is older than 0.1.0; rebuild the template");
     daemon_ = daemon;
     where_.from_home = settings_->workspace;
     const std::string output = co_await ask_shell();
@@ -304,7 +304,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     const std::size_t second = first == std::string::npos ? first : output.find('\0', first + 1);
     if (second == std::string::npos)
       throw error(exec_errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
-                                                  "\" cannot be made in the sandbox: " + one_line(output, 200));
+                                                  "\" cannot be created in the sandbox: " + one_line(output, 200));
     where_.home = output.substr(0, first);
     where_.root = output.substr(first + 1, second - first - 1);
     const std::string shell = output.substr(second + 1, output.find('\n', second) - second - 1);
@@ -326,7 +326,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         "umask 022; h=$(pwd -P) && mkdir -p \"$1\" .cofferdam && chmod 700 .cofferdam && cd \"$1\" && r=$(pwd -P) && "
         "printf '%s\\0%s\\0' \"$h\" \"$r\" && command -v bash";
     std::vector<std::string> words{"-c", std::string(script), "sh", settings_->workspace};
-    constexpr const char* doing = "make the workspace";
+    constexpr const char* doing = "create the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
     cofferdam::detail::connect_stream stream = co_await envd::stream(
         daemon_, "/process.Process/Start", std::move(message), doing, std::string(), daemon_->request_timeout());
@@ -350,11 +350,12 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   command_settings commands() const {
     command_settings settings = settings_->commands;
     isolation_report isolation;
-    isolation.set(isolation_kind::process_tree, "the command's session, and what has its variables");
-    isolation.set(isolation_kind::host_death, "everything, at the end of the sandbox's life");
-    isolation.set(isolation_kind::files, "the service's sandbox; links in the workspace are looked at, not held");
+    isolation.set(isolation_kind::process_tree, "the command's session, and processes with its variables");
+    isolation.set(isolation_kind::host_death, "everything, when the sandbox's lifetime expires");
+    isolation.set(isolation_kind::files,
+                  "the service's sandbox; symbolic links in the workspace are checked, but may change afterwards");
     if (settings_->create.allow_internet == false && is_ours_)
-      isolation.set(isolation_kind::network, "no internet, as the service was asked");
+      isolation.set(isolation_kind::network, "no internet, as requested from the service");
     settings.isolation = std::make_shared<const isolation_report>(std::move(isolation));
     return settings;
   }
@@ -429,7 +430,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     } catch (const error& reason) {
       if (reason.code() == exec_errc::not_found) {
         daemon_->lose(error(exec_errc::provider_lost,
-                            "e2b: the sandbox " + id() + " is gone: it was ended, or its life was over",
+                            "e2b: the sandbox " + id() + " is gone: it was ended, or its lifetime expired",
                             reason.cause()));
         return;
       }

@@ -365,7 +365,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
 
   static error unreadable(const std::string& path) {
     return error(exec_errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
-                                          ": what the sandbox says of the file cannot be understood");
+                                          ": the sandbox's description of the file is invalid");
   }
   static error too_large(const std::string& path, std::size_t max_bytes) {
     return error(exec_errc::too_large, "read " + cofferdam::detail::shown_path(path) + ": longer than " +
@@ -383,7 +383,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       case is_longer: throw too_large(path, max_bytes);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
-      case is_incomplete: throw error(exec_errc::io_error, what + "not all of it arrived");
+      case is_incomplete: throw error(exec_errc::io_error, what + "the transfer was incomplete; try again");
       default: cofferdam::detail::throw_file_failure(result, doing, path);
     }
   }

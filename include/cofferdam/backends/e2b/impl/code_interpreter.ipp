@@ -182,7 +182,7 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
   const std::string message = redact.clean(detail::said_message(redact.clean(as_text(body))));
   if (status == 502 && message.find("port is not open") != std::string::npos)
     throw error(exec_errc::unsupported,
-                "e2b: the sandbox has no code interpreter: use a template that has, such as code-interpreter-v1");
+                "e2b: the sandbox has no code interpreter: use a template with one, such as code-interpreter-v1");
   co_await detail::envd::check_proxy(inside->daemon(), status, message, doing);
   throw detail::refused_error(doing, status, message);
 }
@@ -270,7 +270,7 @@ COFFERDAM_DECL awaitable<void> code_interpreter::read(shared inside, client by, 
 
 COFFERDAM_DECL awaitable<code_context> code_interpreter::made_context(shared inside, client by, redactor redact,
                                                                       http_request what) {
-  constexpr const char* doing = "make a context";
+  constexpr const char* doing = "create a context";
   cofferdam::detail::http_exchange answer = co_await ask(inside, by, redact, std::move(what), doing, usual(inside));
   bytes body = co_await answer.read_all(max_answer);
   code_context created =
@@ -288,7 +288,7 @@ COFFERDAM_DECL awaitable<std::vector<code_context>> code_interpreter::list(share
   const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
   std::vector<code_context> result;
   if (broken || !value.is_array())
-    throw error(exec_errc::io_error, "e2b: cannot list the contexts: the answer is no JSON array");
+    throw error(exec_errc::io_error, "e2b: cannot list the contexts: the answer is not a JSON array");
   for (const boost::json::value& each : value.get_array())
     if (const boost::json::object* const object = each.if_object()) result.push_back(context_of(*object));
   co_return result;

@@ -30,7 +30,9 @@ COFFERDAM_DECL folder_watch::folder_watch(std::shared_ptr<detail::envd> daemon,
               }) {}
 
 COFFERDAM_DECL awaitable<std::optional<folder_event>> folder_watch::next() {
-  if (!daemon_) throw error(exec_errc::invalid_argument, "e2b: there is no watch (default-constructed or moved from)");
+  if (!daemon_)
+    throw error(exec_errc::invalid_argument,
+                "e2b: folder_watch: not open (default-constructed or moved from); call watch() first");
   return daemon_->home().run([daemon = daemon_, stream = stream_] { return next_of(daemon, stream); });
 }
 

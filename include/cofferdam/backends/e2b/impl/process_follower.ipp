@@ -27,7 +27,8 @@ COFFERDAM_DECL process_follower::process_follower(std::shared_ptr<detail::envd> 
 
 COFFERDAM_DECL awaitable<std::optional<process_event>> process_follower::next() {
   if (!daemon_)
-    throw error(exec_errc::invalid_argument, "e2b: there is nothing to follow (default-constructed or moved from)");
+    throw error(exec_errc::invalid_argument,
+                "e2b: process_follower: not open (default-constructed or moved from); call follow() first");
   return daemon_->home().run([daemon = daemon_, stream = stream_] { return next_of(daemon, stream); });
 }
 

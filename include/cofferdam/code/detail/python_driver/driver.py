@@ -122,7 +122,7 @@ class Driver:
         self.nursery = ours
         text = ours.recv(65536)
         if not text:
-            self.say({"t": "failed", "text": "the process that loads the modules to be preloaded has died"})
+            self.say({"t": "failed", "text": "the process that preloads modules died"})
             return False
         answer = json.loads(text)
         if answer["problem"]:
@@ -245,7 +245,7 @@ class Driver:
                 child, self.spare = self.spare, None
             child = child or self.make_child(name)
             if child is None:
-                return self.report_end(run, None, "no descriptors are left for another run")
+                return self.report_end(run, None, "the driver has no file descriptors left for another run")
         self.runs[run.number] = run
         run.child = child
         child.queue.append(run)
@@ -464,7 +464,7 @@ class Driver:
             self.next_run(child)
             return
         child.ended = news["status"] if news["status"] is not None else -1
-        child.problem = news.get("problem") or ("what it started cannot be ended" if news.get("left") else None)
+        child.problem = news.get("problem") or ("its processes cannot be ended" if news.get("left") else None)
         child.deaf = None
         child.linger = time.monotonic() + LINGER
         for _ in range(256):  # its last messages; bounded, as another process may keep writing
@@ -499,7 +499,7 @@ class Driver:
             child.queue.clear()
             heir = self.contexts.get(child.name) or self.make_child(child.name)
             if heir is None:
-                self.report_end(waiting, None, "no descriptors are left for another run")
+                self.report_end(waiting, None, "the driver has no file descriptors left for another run")
                 continue
             waiting.child = heir
             heir.queue.append(waiting)

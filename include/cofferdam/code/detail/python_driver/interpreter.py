@@ -51,7 +51,7 @@ class Channel:
 
     def call(self, name, arguments):
         if os.getpid() != self.owner:
-            raise HostFunctionError("%s: only the run itself can call the host, not a process it has forked" % name)
+            raise HostFunctionError("%s: only the process of the run can call host functions, not its forks" % name)
         encoder = Encoder(MOST_REPORT // 4)
         encoded = {}
         for key, value in arguments.items():
@@ -66,13 +66,13 @@ class Channel:
             while True:
                 reply = self.receive()
                 if reply is None:
-                    raise HostFunctionError("%s: the host is gone" % name)
+                    raise HostFunctionError("%s: the connection to the host is closed" % name)
                 if reply.get("call") == mine:
                     break
         if reply.get("ok"):
             return decode(reply.get("value"))
         kind = {"TypeError": TypeError, "NameError": NameError}.get(reply.get("type"), HostFunctionError)
-        raise kind(reply.get("message", "the host's function failed"))
+        raise kind(reply.get("message", "the host function failed"))
 
 
 def why_inexact(name, value, kind, why):
@@ -82,10 +82,10 @@ def why_inexact(name, value, kind, why):
         called = "%s.%s" % (kind.__module__, called)
     text = "it %s of the type %s" % ("is" if type(value) is kind else "holds a value", called)
     if why:
-        return clean("%s; %s (4 MiB and 100 levels are the most)" % (text, why))
+        return clean("%s; %s (the limits are 4 MiB and 100 levels)" % (text, why))
     if type(value) is not kind:
         name = "value"
-    instead = "numbers, text, bytes, lists, dicts and the like"
+    instead = "numbers, strings, bytes, lists or dicts"
     enum = sys.modules.get("enum")
     if enum and issubclass(kind, enum.Enum):
         instead = name + ".value"
@@ -98,7 +98,7 @@ def why_inexact(name, value, kind, why):
         instead = name + ".item()"
     elif hasattr(kind, "__index__") or hasattr(kind, "__float__"):
         instead = "%s(%s)" % ("int" if hasattr(kind, "__index__") else "float", name)
-    return clean("%s, which the host does not know; pass %s" % (text, instead))
+    return clean("%s, which cannot be sent to the host; pass %s" % (text, instead))
 
 
 class Silence(Channel):
@@ -237,9 +237,9 @@ class Interpreter:
         for given, value in request["variables"].items():
             name = given if given.isascii() else normal_form(given)
             if not name.isidentifier() or keyword.iskeyword(name):
-                raise ValueError("a variable cannot be called %r" % given)
+                raise ValueError("invalid name of a variable: %r" % given)
             if name != given and name in request["variables"]:
-                raise ValueError("the variables %r and %r have one name in Python: %r" % (given, name, name))
+                raise ValueError("the variables %r and %r have the same name in Python: %r" % (given, name, name))
             try:
                 names[name] = decode(value)
             except ValueError as failure:
@@ -257,21 +257,21 @@ class Interpreter:
         def final(*args, **kwargs):
             if fields:
                 if len(args) > len(fields):
-                    raise TypeError("%s takes the values %s" % (name, ", ".join(fields)))
+                    raise TypeError("%s takes the arguments %s" % (name, ", ".join(fields)))
                 values = dict(zip(fields, args))
                 for key, value in kwargs.items():
                     if key in values or key not in fields:
-                        raise TypeError("%s: %r is unknown or given twice" % (name, key))
+                        raise TypeError("%s: the argument %r is unknown or given twice" % (name, key))
                     values[key] = value
                 missing = [field for field in fields if field not in values]
                 if missing:
-                    raise TypeError("%s: %s missing" % (name, ", ".join(missing)))
+                    raise TypeError("%s: missing arguments: %s" % (name, ", ".join(missing)))
             elif len(args) == 1 and not kwargs:
                 values = {"output": args[0]}
             elif kwargs and not args:
                 values = kwargs
             else:
-                raise TypeError("%s takes one value, or named ones" % name)
+                raise TypeError("%s takes one value or keyword arguments" % name)
             self.final = values
             self.has_final = True
             raise Final()
@@ -378,7 +378,7 @@ class Interpreter:
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
         except BaseException as worse:  # probably out of memory
-            report["error"] = {"type": type(failure or worse).__name__, "message": "(it cannot be described)"}
+            report["error"] = {"type": type(failure or worse).__name__, "message": "(no description)"}
         failure = None
         flush()
         try:
@@ -474,7 +474,7 @@ def describe(failure, filename, quiet=False):
     try:
         message = clean(str(failure))
     except Exception:
-        message = "(its text fails)"
+        message = "(the exception's __str__ failed)"
     try:
         if not quiet:
             sys.stderr.write(text)

@@ -191,7 +191,7 @@ class Nursery:
                 if os.WIFSIGNALED(status):  # the monitor was killed, and so was its run
                     self.say(ended=number, status=signal.SIGKILL, left=left)
                 else:
-                    self.say(ended=number, status=None, problem="its process could not be made or kept")
+                    self.say(ended=number, status=None, problem="its process could not be created")
         self.patience = 0 if more else 0.05 if left else None
 
     def end_strays(self, longest=5):

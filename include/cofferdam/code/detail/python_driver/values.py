@@ -273,4 +273,4 @@ def decoded(value):
     if kind == "decimal":
         import decimal
         return decimal.Decimal(value["text"])
-    raise ValueError("there is no kind %r" % (kind,))
+    raise ValueError("unknown type %r" % (kind,))

@@ -35,8 +35,7 @@ class endpoint {
   ///     password may be in it.
   static endpoint parse(std::string_view url, std::string_view setting) {
     const auto wrong = [&](const char* why) {
-      return error(exec_errc::invalid_argument,
-                   "e2b: " + std::string(setting) + " is no base URL that can be used: " + why);
+      return error(exec_errc::invalid_argument, "e2b: " + std::string(setting) + " is not a valid base URL: " + why);
     };
     const auto parsed = boost::urls::parse_uri(boost::core::string_view(url.data(), url.size()));
     if (!parsed) throw wrong("write it as https://HOST[:PORT][/PATH]");
@@ -45,7 +44,7 @@ class endpoint {
     result.tls_ = parsed_url.scheme_id() == boost::urls::scheme::https;
     if (!result.tls_ && parsed_url.scheme_id() != boost::urls::scheme::http)
       throw wrong("its scheme is neither https nor http");
-    if (parsed_url.has_userinfo()) throw wrong("it has a user or password in it; the key has an option of its own");
+    if (parsed_url.has_userinfo()) throw wrong("it contains a user or password; set the key with api_key()");
     if (parsed_url.has_query() || parsed_url.has_fragment()) throw wrong("it has a query or a fragment");
     const std::string host(parsed_url.host_address());
     if (host.empty()) throw wrong("it has no host");
@@ -105,7 +104,8 @@ inline void check_sandbox_id(std::string_view id) {
   const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
-  if (!fine) throw error(exec_errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is no id of a sandbox");
+  if (!fine)
+    throw error(exec_errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is not a valid id of a sandbox");
 }
 
 /// Returns the address of a port of a sandbox.

@@ -90,7 +90,7 @@ COFFERDAM_DECL awaitable<connect_opening> connect_server_stream(http_client& cli
     co_return connect_opening(std::move(refusal));
   }
   if (!detail::has_media_type(answer.head(), "application/connect+json"))
-    throw error(exec_errc::io_error, "Connect: the answer is no stream of messages: its Content-Type is another",
+    throw error(exec_errc::io_error, "Connect: the answer is not a Connect stream: its Content-Type is wrong",
                 net_errc::malformed);
   connect_stream stream(std::move(answer), max_bytes);
   co_return connect_opening(std::move(stream));

@@ -44,8 +44,7 @@ COFFERDAM_DECL awaitable<std::size_t> http_exchange::read_some(std::span<std::by
 }
 
 COFFERDAM_DECL detail::http_exchange_state& http_exchange::get() const {
-  if (!state_)
-    throw error(exec_errc::invalid_argument, "http_exchange: there is none (default-constructed or moved from)");
+  if (!state_) throw error(exec_errc::invalid_argument, "http_exchange: empty (default-constructed or moved from)");
   return *state_;
 }
 
@@ -82,7 +81,7 @@ COFFERDAM_DECL awaitable<http_upgrade> http_client::upgrade(http_request what, h
 }
 
 COFFERDAM_DECL const std::shared_ptr<detail::http_pool>& http_client::pool() const {
-  if (!pool_) throw error(exec_errc::invalid_argument, "http_client: it was moved from");
+  if (!pool_) throw error(exec_errc::invalid_argument, "http_client: this client was moved from");
   return pool_;
 }
 
@@ -94,7 +93,7 @@ COFFERDAM_DECL awaitable<void> http_client::end(std::shared_ptr<detail::http_poo
 COFFERDAM_DECL awaitable<bytes> http_exchange::read_all(std::size_t max_bytes) {
   try {
     const auto announced = head_.fields.find("Content-Length");
-    const error too_long(exec_errc::too_large, get().peer() + ": the body of its answer is longer than the limit of " +
+    const error too_long(exec_errc::too_large, get().peer() + ": the body of the answer is longer than the limit of " +
                                                    std::to_string(max_bytes) + " bytes");
     constexpr std::size_t step = 256 * 1024;
     constexpr std::uint64_t max_reserved = std::uint64_t{256} << 20U;
@@ -165,12 +164,13 @@ COFFERDAM_DECL awaitable<http_exchange> http_client::open(std::shared_ptr<detail
     std::unique_ptr<state> exchange = co_await transact(pool, std::move(what), std::move(limits), false);
     if (exchange->upgraded())
       throw error(exec_errc::io_error,
-                  exchange->peer() + ": it switched to another protocol, which nobody had asked for",
+                  exchange->peer() + ": the server switched to another protocol without a request to do so",
                   net_errc::malformed);
     const auto coding = exchange->parser().head().fields.find("Content-Encoding");
     if (!asks_for_coding && coding && !detail::same_ignoring_case(*coding, "identity"))
       throw error(exec_errc::io_error,
-                  exchange->peer() + ": its answer is compressed, which nobody had offered; is a proxy on the way?",
+                  exchange->peer() +
+                      ": the answer is compressed, although no compression was offered; check for a proxy on the way",
                   net_errc::unsupported_coding);
     co_return http_exchange(std::move(exchange));
   } catch (const error&) {

@@ -17,8 +17,7 @@ COFFERDAM_DECL connector unix_connector(std::string path, std::string host) {
   if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
     throw error(exec_errc::invalid_argument,
                 "\"" + one_line(path) +
-                    "\" is no path of a Unix socket: it has to be absolute and at most 107 "
-                    "bytes long");
+                    "\" is not a valid path of a Unix socket: the path must be absolute and at most 107 bytes long");
   std::string name = "the socket \"" + one_line(path) + "\"";
   return connector(name, std::move(host), detail::unix_recipe(std::move(path), name));
 }

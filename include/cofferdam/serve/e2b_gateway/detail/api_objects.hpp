@@ -51,7 +51,7 @@ inline boost::json::object json_object_of(std::string_view text) {
   std::error_code broken;
   const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
   if (broken) throw http_refusal(400, "validation error: request body has an error: failed to decode request body");
-  if (!value.is_object()) throw http_refusal(400, "validation error: request body has an error: it is no object");
+  if (!value.is_object()) throw http_refusal(400, "validation error: request body has an error: it is not an object");
   return value.get_object();
 }
 

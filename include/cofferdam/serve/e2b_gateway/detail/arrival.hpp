@@ -21,7 +21,7 @@ using memory_budget = cofferdam::detail::request_memory<cofferdam::detail::sha25
 inline awaitable<void> in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
                                awaitable<void> reading) {
   const bool is_in_time = co_await cofferdam::detail::arrived_in_time(std::move(executor), time, std::move(reading));
-  if (!is_in_time) throw http_refusal(408, "The request has not arrived within the time limit");
+  if (!is_in_time) throw http_refusal(408, "The request did not arrive within the time limit");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -143,14 +143,14 @@ class control_plane {
     const bool internet = fields.boolean("allow_internet_access").value_or(true);
     if (!internet && core_->options().has_internet())
       throw http_refusal(400,
-                         "allow_internet_access: this gateway cannot take the network away from a sandbox; what is "
-                         "behind it has to be without, and the gateway be told so");
+                         "allow_internet_access: this gateway cannot remove the network of a sandbox; use a backend "
+                         "without network, and declare it in the gateway's options");
     if (const boost::json::value* const resume = fields.find("autoResume"))
       if (resume->is_object() && api_fields(resume->get_object()).boolean("enabled").value_or(false))
-        throw http_refusal(400, "autoResume: this gateway does not offer it");
+        throw http_refusal(400, "autoResume: not supported by this gateway");
     for (const std::string_view name : {"network", "volumeMounts", "mcp", "iam"})
       if (fields.has_value(name))
-        throw http_refusal(400, std::string(name) + ": this gateway does not offer it; leave it out");
+        throw http_refusal(400, std::string(name) + ": not supported by this gateway; leave it out");
   }
 
   http_reply list(bool is_old) const {
@@ -194,7 +194,7 @@ class control_plane {
     if (what == "metrics") co_return json_reply(200, boost::json::array());
     if (what == "logs") co_return logs();
     if (what == "network" || what == "snapshots" || what == "fork")
-      throw http_refusal(501, what + ": this gateway does not offer it");
+      throw http_refusal(501, what + ": not supported by this gateway");
     const boost::json::object object = co_await read();
     const api_fields fields(object);
     if (what == "timeout") {
@@ -215,7 +215,7 @@ class control_plane {
     }
     if (what == "pause") {
       if (!sandbox->can_pause())
-        throw http_refusal(501, "Error pausing sandbox - what is behind this gateway cannot be paused");
+        throw http_refusal(501, "Error pausing sandbox - the backend of this gateway cannot be paused");
       const bool done = co_await served_sandbox::pause(sandbox);
       if (!done)
         throw http_refusal(409, "Error pausing sandbox - sandbox '" + sandbox->settings().id + "' is already paused");

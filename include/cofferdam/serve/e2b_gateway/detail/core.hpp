@@ -112,7 +112,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     if (self->is_over_ || cannot_pause) {
       self->close(sandbox);
       if (cannot_pause)
-        throw http_refusal(400, "autoPause: what is behind this gateway cannot be paused; leave it out");
+        throw http_refusal(400, "autoPause: the backend of this gateway cannot be paused; leave it out");
       throw http_refusal(503, "The gateway is being stopped");
     }
     sandbox->live(life);

@@ -53,7 +53,7 @@ class dispatcher {
 
  private:
   static http_reply wrong_host() {
-    return text_reply(421, "this gateway is not asked under that name; see e2b_gateway::options::domain\n");
+    return text_reply(421, "this gateway does not serve this host name; see e2b_gateway::options::domain\n");
   }
 
   /// Returns the reply for a failure that happened before any reply was sent. Returns no value for a failure of the
@@ -199,7 +199,7 @@ class dispatcher {
       co_return;
     }
     if (path == "/metrics" && call.method() == "GET") {
-      co_await call.reply(error_reply(501, "what is behind this gateway does not say what it uses"));
+      co_await call.reply(error_reply(501, "the backend of this gateway reports no metrics"));
       co_return;
     }
     constexpr std::string_view processes = "/process.Process/";

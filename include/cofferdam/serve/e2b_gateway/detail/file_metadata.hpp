@@ -39,9 +39,9 @@ class metadata_store {
       std::string key(name.substr(prefix.size()));
       for (char& c : key) c = cofferdam::detail::lowered(c);
       if (key.empty() || key.size() > max_key)
-        throw http_refusal(400, "file metadata: a key has 1 to " + std::to_string(max_key) + " characters");
+        throw http_refusal(400, "file metadata: a key must have 1 to " + std::to_string(max_key) + " characters");
       for (const char c : field.value())
-        if (c < ' ' || c > '~') throw http_refusal(400, "file metadata: a value is printable US-ASCII");
+        if (c < ' ' || c > '~') throw http_refusal(400, "file metadata: a value must be printable US-ASCII");
       size += key.size() + field.value().size();
       result.insert_or_assign(std::move(key), std::string(field.value()));
     }
@@ -56,7 +56,8 @@ class metadata_store {
     forget(path);
     if (metadata.empty()) return;
     const std::size_t size = size_of(path, metadata);
-    if (size > max_bytes - bytes_) throw http_refusal(507, "file metadata: the sandbox has 4 MiB of it already");
+    if (size > max_bytes - bytes_)
+      throw http_refusal(507, "file metadata: the sandbox already has the maximum of 4 MiB");
     bytes_ += size;
     files_.emplace(path, metadata);
   }

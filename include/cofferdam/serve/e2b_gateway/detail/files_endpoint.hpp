@@ -144,7 +144,7 @@ class files_endpoint {
       if (found.is_directory())
         wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is a directory");
       if (found.type() == file_type::other)
-        wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is no regular file");
+        wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is not a regular file");
     } catch (const error& failure) {
       if (cofferdam::detail::ends_everything(failure)) throw;
       wrong = refusal(failure, path);
@@ -181,7 +181,7 @@ class files_endpoint {
       co_await call_.write(view);
     }
     // The file became shorter after the head was sent, so the reply is aborted.
-    if (left != 0) throw error(exec_errc::io_error, "download: the file has become shorter meanwhile");
+    if (left != 0) throw error(exec_errc::io_error, "download: the file became shorter during the download");
   }
 
   awaitable<void> upload() {
@@ -189,7 +189,7 @@ class files_endpoint {
     const bool is_gzip = cofferdam::detail::same_ignoring_case(coding, "gzip");
     if (!is_gzip && !cofferdam::detail::same_ignoring_case(coding, "identity") && !coding.empty())
       throw http_refusal(400, "unsupported Content-Encoding: " + one_line(coding.substr(0, 64)) +
-                                  ", this gateway takes gzip, or files as they are");
+                                  ", this gateway accepts gzip or no encoding");
     const metadata_store::values metadata = metadata_store::of(call_.head().fields);
     const std::string_view type = call_.field("Content-Type").value_or(std::string_view());
     const std::string_view plain = cofferdam::detail::without_blanks(type.substr(0, type.find(';')));
@@ -204,7 +204,7 @@ class files_endpoint {
       source = std::make_unique<raw_upload>(call_, *destination);
     } else if (cofferdam::detail::same_ignoring_case(plain, "multipart/form-data")) {
       std::optional<std::string> boundary = multipart_reader::boundary_of(type);
-      if (!boundary) throw http_refusal(400, "multipart/form-data: the boundary is missing, or none that may be");
+      if (!boundary) throw http_refusal(400, "multipart/form-data: the boundary is missing or invalid");
       source = std::make_unique<form_upload>(call_, std::move(*boundary), destination, sandbox_->paths());
     } else {
       throw http_refusal(400, "unsupported content type: " + one_line(plain.substr(0, 64)) +

@@ -114,7 +114,8 @@ class filesystem_service {
     co_await rpc_.take_listing();
     const list_options options = list_options().depth(depth).entries(max_listed);
     const std::vector<directory_entry> listing = co_await listed(
-        path, options, "more than " + std::to_string(max_listed) + " entries; list a directory below, or less deep");
+        path, options,
+        "more than " + std::to_string(max_listed) + " entries; list a directory below it, or fewer levels");
     boost::json::array entries;
     for (const directory_entry& entry : listing)
       entries.push_back(sandbox_.describe(entry, cofferdam::detail::joined_path(path, entry.path())));
@@ -134,7 +135,7 @@ class filesystem_service {
                         "path already exists but it is not a directory: " + shown(sandbox_.paths().outside(path)));
     co_await files().make_directory(path);
     found = co_await look(path);
-    if (!found) throw error(exec_errc::not_found, "make directory: it has gone again");
+    if (!found) throw error(exec_errc::not_found, "make directory: the directory was removed again");
     co_return entry_answer(*found, path);
   }
 
@@ -143,7 +144,7 @@ class filesystem_service {
     const std::string to = inside(text_of("destination"));
     if (from == "." || to == ".")
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "the home itself cannot be moved, or be replaced");
+                        "the home directory itself cannot be moved or replaced");
     std::optional<directory_entry> found = co_await look(from);
     if (!found)
       throw rpc_failure(cofferdam::detail::connect_code::not_found,
@@ -154,14 +155,15 @@ class filesystem_service {
     co_await files().rename(from, to);
     sandbox_.metadata().moved(from, to);
     found = co_await look(to);
-    if (!found) throw error(exec_errc::not_found, "move: it has gone again");
+    if (!found) throw error(exec_errc::not_found, "move: the file was removed again");
     co_return entry_answer(*found, to);
   }
 
   awaitable<void> remove() {
     const std::string path = inside(text_of("path"));
     if (path == ".")
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the home itself cannot be removed");
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the home directory itself cannot be removed");
     try {
       co_await files().remove(path);
     } catch (const error& failure) {
@@ -176,7 +178,7 @@ class filesystem_service {
     watching(served_sandbox& sandbox, std::size_t max_watchers) : sandbox_(sandbox) {
       if (sandbox.watching + sandbox.watchers().size() >= max_watchers)
         throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
-                          "the sandbox has as many watchers as this gateway allows");
+                          "the sandbox has the maximum number of watchers of this gateway");
       ++sandbox_.watching;
     }
     watching(const watching&) = delete;
@@ -207,7 +209,7 @@ class filesystem_service {
     list_options options = list_options().entries(max_watched);
     if (!watch.is_recursive()) options.depth(1);
     std::string sentence =
-        "there are more than " + std::to_string(max_watched) + " entries below the directory, too many to watch";
+        "the directory has more than " + std::to_string(max_watched) + " entries below it, too many to watch";
     return listed(watch.path(), options, std::move(sentence));
   }
 

@@ -169,7 +169,7 @@ class interpreter_run {
     offer(out_.finish(result.out()));
     offer(err_.finish(result.err()));
     if (is_cut_) {
-      static constexpr std::string_view words = "\n[... some of the output was left out: it is too much ...]\n";
+      static constexpr std::string_view words = "\n[... part of the output was left out: it is too long ...]\n";
       interpreter_output note("stderr");
       say(note.take(as_bytes(words)));
     }
@@ -181,7 +181,7 @@ class interpreter_run {
       say(interpreter_error_line(why->type(), why->message(), why->traceback()));
     } else if (result.context_lost() || result.kind() != error_kind::none) {
       std::string reason = result.reason();
-      if (reason.empty()) reason = "The code's process has ended; the next execution begins afresh";
+      if (reason.empty()) reason = "The code's process has ended; the next execution starts fresh";
       say(interpreter_error_line("UnexpectedEndOfExecution", reason, ""));
     }
   }

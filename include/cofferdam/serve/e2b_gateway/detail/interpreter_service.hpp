@@ -209,8 +209,8 @@ class interpreter_service final : public e2b_gateway::port_service {
     std::string name = language.value_or("");
     for (char& c : name) c = cofferdam::detail::lowered(c);
     if (name.empty() || name == "python") return;
-    throw http_refusal(500, "Failed to create context: there is no kernel for the language '" +
-                                one_line(language->substr(0, 64)) + "' here; it is python only");
+    throw http_refusal(500, "Failed to create context: this gateway has no kernel for the language '" +
+                                one_line(language->substr(0, 64)) + "'; use python");
   }
 
   static code_request request_of(const boost::json::object& object, const interpreter_settings& settings) {
@@ -247,7 +247,8 @@ class interpreter_service final : public e2b_gateway::port_service {
 
   context_pointer add_context(std::string directory) {
     if (contexts_.size() >= settings_->contexts)
-      throw http_refusal(429, "There are " + std::to_string(contexts_.size()) + " contexts, and no more are given");
+      throw http_refusal(429,
+                         "The maximum of " + std::to_string(contexts_.size()) + " contexts exists; remove one first");
     const std::string id = cofferdam::detail::random_digits(32);
     contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
     return contexts_.back();
@@ -363,7 +364,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     std::size_t& number_;
   };
 
-  static http_refusal too_many() { return {429, "Too many executions wait in this sandbox"}; }
+  static http_refusal too_many() { return {429, "Too many executions are waiting in this sandbox"}; }
 
   static awaitable<void> until_over(run_pointer execution) {
     while (!execution->is_over) co_await execution->until_changed();
@@ -427,7 +428,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     }
     if (!is_there) {
       execution->say(
-          interpreter_error_line("ExecutionAborted", "The context's working directory is not there any more", ""));
+          interpreter_error_line("ExecutionAborted", "The context's working directory no longer exists", ""));
       execution->end();
       co_return;
     }

@@ -115,7 +115,7 @@ class multipart_reader {
     }
     const std::size_t found = input_.find(delimiter_);
     if (found == std::string::npos) {
-      if (input_.size() > max_head) throw malformed("it does not begin with its boundary");
+      if (input_.size() > max_head) throw malformed("the body does not begin with its boundary");
       return event::more;
     }
     input_.erase(0, found + delimiter_.size());
@@ -131,11 +131,11 @@ class multipart_reader {
     }
     const std::size_t end = input_.find("\r\n");
     if (end == std::string::npos) {
-      if (input_.size() > 256) throw malformed("a boundary is not followed by a line's end");
+      if (input_.size() > 256) throw malformed("a boundary is not followed by a line break");
       return event::more;
     }
     if (!cofferdam::detail::without_blanks(std::string_view(input_).substr(0, end)).empty())
-      throw malformed("a boundary is not followed by a line's end");
+      throw malformed("a boundary is not followed by a line break");
     // The line end stays in the input. If the head has no fields, this line end is the first half of the head's end.
     input_.erase(0, end);
     state_ = state::head;
@@ -156,7 +156,7 @@ class multipart_reader {
       const std::string_view line = head.substr(0, head.find("\r\n"));
       head.remove_prefix(line.size());
       const std::size_t colon = line.find(':');
-      if (colon == std::string_view::npos) throw malformed("a line of a part's head is no field");
+      if (colon == std::string_view::npos) throw malformed("a line of a part's head is not a field");
       if (!cofferdam::detail::same_ignoring_case(line.substr(0, colon), "Content-Disposition")) continue;
       const std::string_view value = line.substr(colon + 1);
       name_ = parameter(value, "name").value_or(std::string());

@@ -44,8 +44,9 @@ class guest_paths {
     if (rest.starts_with('~')) {
       rest.remove_prefix(1);
       if (!rest.empty() && rest.front() != '/')
-        throw error(exec_errc::invalid_argument, "path " + cofferdam::detail::shown_path(path) +
-                                                     ": other users' homes are not looked up; use an absolute path");
+        throw error(exec_errc::invalid_argument,
+                    "path " + cofferdam::detail::shown_path(path) +
+                        ": home directories of other users are not supported; use an absolute path");
       while (rest.starts_with('/')) rest.remove_prefix(1);
     }
     std::string absolute;
@@ -56,8 +57,8 @@ class guest_paths {
       if (absolute.size() > root.size() + 1 && absolute.starts_with(root) && absolute[root.size()] == '/')
         return workspace_path_or_root(std::string_view(absolute).substr(root.size() + 1));
     }
-    throw error(exec_errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside of " +
-                                                  home_ + ", which is all that a sandbox behind this gateway offers");
+    throw error(exec_errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside " + home_ +
+                                                  "; a sandbox of this gateway contains only this directory");
   }
 
   /// Converts a path in the workspace to the path that clients use.

@@ -151,7 +151,7 @@ class process_service {
     constexpr std::uint32_t limit = std::numeric_limits<std::uint16_t>::max();
     if (rows == 0 || columns == 0 || rows > limit || columns > limit)
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "a terminal has 1 to 65535 rows and columns");
+                        "a terminal must have 1 to 65535 rows and columns");
     return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
   }
 
@@ -178,7 +178,7 @@ class process_service {
     // below.
     if (sandbox_.waiting_input + data->size() > 2 * rpc_.core()->options().message())
       throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
-                        "processes of the sandbox have not yet read the input they were given");
+                        "processes of the sandbox have not yet read their earlier input; try again later");
     const waiting mine(sandbox_, data->size());
     rpc_.forget();
     std::optional<std::string> failed;
@@ -215,11 +215,11 @@ class process_service {
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process.cmd is empty");
     if (const boost::json::value* const args = config.find("args")) {
       if (!args->is_array())
-        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "unmarshal message: args is no list");
+        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "unmarshal message: args is not a list");
       for (const boost::json::value& argument : args->get_array()) {
         if (!argument.is_string())
           throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                            "unmarshal message: an argument is no string");
+                            "unmarshal message: an argument is not a string");
         words.emplace_back(argument.get_string().data(), argument.get_string().size());
       }
     }
@@ -232,7 +232,7 @@ class process_service {
       for (const auto& [name, value] : *variables) {
         if (!value.is_string())
           throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                            "unmarshal message: a variable is no string");
+                            "unmarshal message: a variable is not a string");
         prepared.variable(std::string(name.data(), name.size()),
                           std::string(value.get_string().data(), value.get_string().size()));
       }
@@ -297,11 +297,11 @@ class process_service {
     const message_fields config_fields(*config);
     if (!sandbox_.environment().can_start())
       throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
-                        "what is behind this gateway cannot start processes that are watched while they run");
+                        "the backend of this gateway cannot stream the output of processes");
     if (sandbox_.processes().size() + sandbox_.starting >= rpc_.core()->options().processes())
-      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
-                        "the sandbox has " + std::to_string(sandbox_.processes().size()) +
-                            " processes, as many as this gateway allows");
+      throw rpc_failure(
+          cofferdam::detail::connect_code::resource_exhausted,
+          "the sandbox has " + std::to_string(sandbox_.processes().size()) + " processes, the maximum of this gateway");
     std::string tag = fields.text("tag").value_or(std::string());
     if (tag.size() > max_tag)
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
@@ -354,7 +354,7 @@ class process_service {
     rpc_.forget();
     if (served->listeners() >= rpc_.core()->options().subscribers())
       throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
-                        "as many streams listen to the process as this gateway allows");
+                        "the process has the maximum number of listening streams of this gateway");
     served_process::listener mine(served, sandbox_.executor());
     co_await send(*served, mine);
   }

@@ -89,8 +89,7 @@ exec cat >&3)sh";
     if (is_link)
       throw error(exec_errc::permission_denied,
                   "write " + cofferdam::detail::shown_path(path) +
-                      ": it is a symbolic link, and what is behind this gateway has no shell "
-                      "that would write to where it leads");
+                      ": it is a symbolic link, and the backend of this gateway has no shell to write to its target");
     unsigned mode = header.mode();
     if (found) mode = found->mode();
     file_header whole(path, path, file_type::regular, header.size(), mode);
@@ -152,8 +151,8 @@ exec cat >&3)sh";
     const std::string what = "write " + cofferdam::detail::shown_path(path) + ": ";
     const std::string told = one_line(result.err().text());
     if (result.exit_code() == is_outside)
-      return {exec_errc::outside_workspace, what + "it is a link that leads out of the home"};
-    if (result.exit_code() == is_no_file) return {exec_errc::not_a_file, what + "no regular file"};
+      return {exec_errc::outside_workspace, what + "it is a link that leads out of the home directory"};
+    if (result.exit_code() == is_no_file) return {exec_errc::not_a_file, what + "not a regular file"};
     if (told.find("No space left") != std::string::npos || told.find("quota exceeded") != std::string::npos)
       return {exec_errc::io_error, what + told, std::make_error_code(std::errc::no_space_on_device)};
     if (result.exit_code() == is_denied || told.find("ermission denied") != std::string::npos)

@@ -201,7 +201,7 @@ class rpc_call {
     boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
     if (broken || !value.is_object())
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "unmarshal message: " + (broken ? broken.message() : std::string("it is no object")));
+                        "unmarshal message: " + (broken ? broken.message() : std::string("it is not an object")));
     message_ = std::move(value.get_object());
   }
   /// Releases the request's memory for other requests.

@@ -185,14 +185,14 @@ class form_upload final : public upload_source {
       target = *destination_;
     } else {
       if (!reader_.file_name() || reader_.file_name()->empty())
-        throw http_refusal(400, "a part of the form has no file name, and there is no path");
+        throw http_refusal(400, "a part of the form has no file name, and the request has no path");
       target = paths_.inside(*reader_.file_name());
     }
     if (!seen_.insert(target).second)
       throw http_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
                                   "' in one upload request");
     constexpr std::size_t max_files = 10'000;
-    if (seen_.size() > max_files) throw http_refusal(400, "one form holds at most 10000 files");
+    if (seen_.size() > max_files) throw http_refusal(400, "one form can contain at most 10000 files");
     return {target, target, file_type::regular, 0, 0644};
   }
 

@@ -112,7 +112,7 @@ class background_command {
     } catch (const std::exception& failure) {
       lost = failure.what();
     }
-    if (!self->result) self->lost = lost.empty() ? "it was lost" : lost;
+    if (!self->result) self->lost = lost.empty() ? "the command was lost" : lost;
     self->changed.notify();
   }
 };
@@ -173,8 +173,8 @@ class background_commands {
  private:
   void reserve() {
     if (running() >= max_running)
-      throw error(exec_errc::too_large, "there are " + std::to_string(max_running) +
-                                            " background commands already; end one with signal_command first");
+      throw error(exec_errc::too_large, "the maximum of " + std::to_string(max_running) +
+                                            " background commands is running; end one with signal_command first");
     ++starting_;
   }
 

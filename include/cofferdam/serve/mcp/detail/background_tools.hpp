@@ -60,37 +60,38 @@ class basic_background_tools {
     using tools::argument;
     start_ = tools::argument_list(
         command_line_argument("The bash command line."), directory_argument(),
-        argument("timeout_s", tools::integer,
-                 "Seconds before the command is killed. Left out: it runs until it ends, is signaled, or the session "
-                 "ends.")
+        argument(
+            "timeout_s", tools::integer,
+            "Seconds before the command is killed. If left out, it runs until it ends, is signaled, or the session "
+            "ends.")
             .between(1, 604'800)
             .optional());
     read_ = tools::argument_list(
         id_argument(),
-        argument("wait_s", tools::integer, "Seconds to wait for new output or the end, where there is neither yet.")
+        argument("wait_s", tools::integer, "Seconds to wait if there is no new output and the command still runs.")
             .between(0, 50)
             .otherwise(0));
     signal_ = tools::argument_list(
-        id_argument(), argument("signal", tools::text, "TERM asks it to end, KILL ends it, INT is what ^C sends.")
-                           .one_of({"TERM", "KILL", "INT", "HUP", "QUIT", "STOP", "CONT", "USR1", "USR2"})
-                           .otherwise("TERM"));
+        id_argument(),
+        argument("signal", tools::text, "TERM asks the command to end, KILL ends it, INT is the signal of ^C.")
+            .one_of({"TERM", "KILL", "INT", "HUP", "QUIT", "STOP", "CONT", "USR1", "USR2"})
+            .otherwise("TERM"));
   }
 
  private:
   using self_pointer = std::shared_ptr<const basic_background_tools>;
 
   static tools::argument<tools::text_type> id_argument() {
-    return tools::argument("id", tools::text, "What start_command returned.").between(1, 100);
+    return tools::argument("id", tools::text, "The id that start_command returned.").between(1, 100);
   }
 
   static tools::definition start_definition(const server_options& options) {
-    return tools::definition(
-               "start_command",
-               "Start a command line with bash in the background of the sandbox workspace and return its "
-               "id at once, for servers, watchers and long work. See what it prints with read_output, end "
-               "it with signal_command; list_commands shows all of them. For a command whose result you "
-               "need now use code_exec." +
-                   environment_note(options))
+    return tools::definition("start_command",
+                             "Start a command line with bash in the background of the sandbox workspace and return its "
+                             "id at once, for servers, watchers and long work. Read its output with read_output, end "
+                             "it with signal_command, list all background commands with list_commands. If you need the "
+                             "result now, use code_exec." +
+                                 environment_note(options))
         .title("Start background command")
         .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},
           "status":{"type":"string","enum":["running","rejected","failed"]},"reason":{"type":"string"}},
@@ -109,8 +110,8 @@ class basic_background_tools {
           "status":{"type":"string","enum":["running","exited","signaled","timeout","rejected","failed"]},
           "exit_code":{"type":"integer"},"signal":{"type":"string"},
           "stdout":{"type":"string"},"stderr":{"type":"string"},
-          "bytes_dropped":{"type":"integer","minimum":0,"description":"How much older output nobody read in time."},
-          "more":{"type":"boolean","description":"There is more to read at once."},
+          "bytes_dropped":{"type":"integer","minimum":0,"description":"How many bytes of older output were dropped because they were not read in time."},
+          "more":{"type":"boolean","description":"More output can be read now."},
           "reason":{"type":"string"}},
           "required":["id","status","stdout","stderr","more"],"additionalProperties":false})"))
         .hints(false, false, false, false);
@@ -118,7 +119,7 @@ class basic_background_tools {
 
   static tools::definition signal_definition() {
     return tools::definition("signal_command",
-                             "Send a signal to a background command and the processes of its group. Its end shows in "
+                             "Send a signal to a background command and its process group. See the result in "
                              "read_output.")
         .title("Signal background command")
         .output(schema_of(R"({"type":"object","properties":{"id":{"type":"string"},"signal":{"type":"string"},
@@ -127,9 +128,7 @@ class basic_background_tools {
   }
 
   static tools::definition list_definition() {
-    return tools::definition("list_commands",
-                             "List the background commands of this session: those that run, and those "
-                             "that have ended.")
+    return tools::definition("list_commands", "List the background commands of this session, both running and ended.")
         .title("List background commands")
         .output(schema_of(R"({"type":"object","properties":{"commands":{"type":"array","items":{"type":"object",
           "properties":{"id":{"type":"string"},"cmd":{"type":"string"},"status":{"type":"string"},
@@ -157,7 +156,7 @@ class basic_background_tools {
     boost::json::object facts;
     facts["id"] = started->id;
     facts["status"] = "running";
-    co_return told("started as " + started->id + "; see read_output\n", std::move(facts));
+    co_return told("started as " + started->id + "; call read_output to read its output\n", std::move(facts));
   }
 
   static awaitable<answer> read(self_pointer self, call& invocation, tools::checked_arguments arguments) {
@@ -188,7 +187,7 @@ class basic_background_tools {
       text += "(" + std::to_string(dropped_out + dropped_err) + " older bytes were dropped)\n";
     add_stream(text, "stdout", captured_output(to_bytes(out), bytes(), out.size()));
     add_stream(text, "stderr", captured_output(to_bytes(err), bytes(), err.size()));
-    if (more) text += "(there is more: call read_output again)\n";
+    if (more) text += "(there is more output: call read_output again)\n";
     facts["stdout"] = out;
     facts["stderr"] = err;
     facts["bytes_dropped"] = dropped_out + dropped_err;
@@ -208,7 +207,7 @@ class basic_background_tools {
     facts["id"] = found->id;
     facts["signal"] = name;
     facts["was_running"] = was_running;
-    std::string text = found->id + " had ended already\n";
+    std::string text = found->id + " had already ended\n";
     if (was_running) text = "sent " + name + " to " + found->id + "\n";
     co_return told(std::move(text), std::move(facts));
   }
@@ -228,7 +227,7 @@ class basic_background_tools {
       text += each->id + ": " + one_line(status, 200) + ": " + line + "\n";
       commands.push_back(std::move(command_facts));
     }
-    if (commands.empty()) text = "There are no background commands.\n";
+    if (commands.empty()) text = "No background commands.\n";
     boost::json::object facts;
     facts["commands"] = std::move(commands);
     co_return told(std::move(text), std::move(facts));
@@ -239,7 +238,7 @@ class basic_background_tools {
     std::shared_ptr<background_command> found = invocation.inside()->place->commands().find(id);
     if (!found)
       throw error(exec_errc::not_found, "there is no background command '" + one_line(id, 100) +
-                                            "' in this session; list_commands shows those there are");
+                                            "' in this session; call list_commands to list them");
     return found;
   }
 

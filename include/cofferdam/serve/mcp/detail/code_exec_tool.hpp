@@ -55,7 +55,7 @@ class basic_code_exec_tool {
         argument("timeout_s", tools::integer, "Seconds before the command is killed. Raise it for builds and installs.")
             .between(1, longest)
             .otherwise(usual),
-        argument("stdin", tools::text, "Text fed to the command's standard input.").optional());
+        argument("stdin", tools::text, "Text for the command's standard input.").optional());
   }
 
  private:
@@ -65,8 +65,8 @@ class basic_code_exec_tool {
                "Run one command line with bash in the sandbox workspace, wait for it to end, and return "
                "its exit code, stdout and stderr. Use it to run programs and tests, install packages, and "
                "inspect, search, move or delete files.\n"
-               "- Every call starts a new shell in `cwd`: exported variables and `cd` do not carry over to "
-               "the next call, files do.\n"
+               "- Every call starts a new shell in `cwd`: files persist between calls, exported variables and `cd` do "
+               "not.\n"
                "- It is not interactive: stdin is empty unless `stdin` is given. Pass flags such as -y; "
                "never start an editor, a pager or a REPL.\n"
                "- A non-zero exit code is a normal result, not a tool failure: read stderr and decide.\n"
@@ -77,7 +77,7 @@ class basic_code_exec_tool {
                    environment_note(options))
         .title("Run shell command")
         .output(schema_of(R"({"type":"object","properties":{
-          "status":{"type":"string","enum":["exited","signaled","timeout","cancelled","rejected","failed"],"description":"exited: ran to its end, see exit_code. rejected: a policy refused it. failed: the sandbox could not run it."},
+          "status":{"type":"string","enum":["exited","signaled","timeout","cancelled","rejected","failed"],"description":"exited: the command ran to its end, see exit_code. rejected: a policy refused the command. failed: the sandbox could not run it."},
           "exit_code":{"type":"integer","description":"Present when status is exited."},
           "signal":{"type":"string","description":"Present when status is signaled, such as SIGKILL."},
           "stdout":{"type":"string"},"stderr":{"type":"string"},

@@ -142,11 +142,11 @@ class dispatch {
     pending.version = *version;
     const boost::json::object* const capabilities = object_at(meta, meta_capabilities);
     if (capabilities == nullptr)
-      return refused(pending, invalid_params, std::string(meta_capabilities) + " is missing, or no object");
+      return refused(pending, invalid_params, std::string(meta_capabilities) + " is missing or not an object");
     pending.capabilities = *capabilities;
     if (const boost::json::value* const level = meta.if_contains(json_view(meta_log_level)); level != nullptr) {
       const std::optional<int> known = log_level(text_at(meta, meta_log_level));
-      if (!known) return refused(pending, invalid_params, std::string(meta_log_level) + " is none of the levels");
+      if (!known) return refused(pending, invalid_params, std::string(meta_log_level) + " is not a valid level");
       pending.level = *known;
     }
     return std::nullopt;
@@ -191,7 +191,7 @@ class dispatch {
         if (each->what.is_template()) entries.push_back(each->what.json(pending.version));
       if (of.place->has_environment())
         entries.push_back(resource_definition(std::string(workspace_uri) + "{+path}", "workspace file")
-                              .description("A file of the workspace that tools work in, by its path there.")
+                              .description("A file of the tools' workspace, by its path in the workspace.")
                               .json(pending.version));
       return result(page_of(params, "resourceTemplates", std::move(entries), page, core.revision), 300);
     }
@@ -246,14 +246,14 @@ class dispatch {
 
   static reply initialize(session_state& of, request& pending) {
     const boost::json::object& params = pending.message.params;
-    if (!of.version.empty()) throw failure(invalid_request, "Invalid Request: this session is initialized already");
+    if (!of.version.empty()) throw failure(invalid_request, "Invalid Request: this session is already initialized");
     const std::optional<std::string> requested_version(if_text_at(params, "protocolVersion"));
     const boost::json::object* const capabilities = object_at(params, "capabilities");
     if (!requested_version) throw failure(invalid_params, "'protocolVersion' must be a string");
     if (capabilities == nullptr) throw failure(invalid_params, "'capabilities' must be an object");
     if (object_at(params, "clientInfo") == nullptr) throw failure(invalid_params, "'clientInfo' must be an object");
     // The client's capabilities are kept as long as the client is connected, so their size is limited.
-    if (pending.message.size > 256 * 1024) throw failure(invalid_params, "the handshake has more than 256 KiB");
+    if (pending.message.size > 256 * 1024) throw failure(invalid_params, "the handshake is larger than 256 KiB");
     of.version = std::string(negotiate(*requested_version));
     of.capabilities = *capabilities;
     boost::json::object result;
@@ -285,7 +285,7 @@ class dispatch {
     if (const boost::json::object* const given = object_at(params, "inputResponses")) responses = *given;
     std::string state;
     if (const boost::json::value* const given = params.if_contains("requestState"); given != nullptr) {
-      const failure wrong(invalid_params, "'requestState' is not one that this server has given for this request");
+      const failure wrong(invalid_params, "'requestState' was not issued by this server for this request");
       if (!given->is_string()) throw wrong;
       const std::optional<std::string> opened =
           of.core->sealed.open(purpose(of, pending), view_of(given->get_string()));
@@ -296,7 +296,7 @@ class dispatch {
   }
 
   static boost::json::object asked_for(session_state& of, const request& pending, const answer& handler_answer) {
-    if (!pending.modern) throw failure(internal_error, "This needs a client of 2026-07-28 or newer");
+    if (!pending.modern) throw failure(internal_error, "This request needs a client of version 2026-07-28 or newer");
     for (const auto& each : *handler_answer.requests()) {
       const boost::json::object* const input_request = each.value().if_object();
       const std::string method = input_request == nullptr ? "" : std::string(text_at(*input_request, "method"));
@@ -337,9 +337,9 @@ class dispatch {
       if (pending->cancelled || wrong.code() == exec_errc::cancelled) throw;
       const bool lost = cofferdam::detail::is_environment_gone(wrong);
       if (lost) of->place->drop(generation);
-      handler_answer =
-          answer::failed("could not run: " + std::string(wrong.what()) +
-                         (lost ? "\nWhat ran it is gone, with its files; the next call gets a new one." : ""));
+      handler_answer = answer::failed(
+          "could not run: " + std::string(wrong.what()) +
+          (lost ? "\nThe environment and its files are lost; the next call gets a new environment." : ""));
       if (lost || wrong.code() == exec_errc::provider_failed) told = std::current_exception();
     } catch (...) {  // a handler may throw an object of any type
       if (pending->cancelled) throw;
@@ -460,7 +460,7 @@ class dispatch {
             exec_errc::permission_denied, exec_errc::invalid_argument})
         if (wrong.code() == code) throw no_such_resource(*pending, uri);
       if (wrong.code() == exec_errc::too_large)
-        throw failure(invalid_params, "The file has more than 8 MiB: read parts of it with a tool");
+        throw failure(invalid_params, "The file is larger than 8 MiB: read parts of it with a tool");
       throw;
     }
     const std::string_view text = as_text(content);

@@ -157,7 +157,7 @@ inline std::string header_complaint(const rpc_message& message, const field_look
                                     const boost::json::object* tool) {
   const std::optional<std::string_view> method = field("Mcp-Method");
   if (!method) return "the Mcp-Method field is missing";
-  if (trimmed(*method) != message.method) return "the Mcp-Method field names another method than the body";
+  if (trimmed(*method) != message.method) return "the Mcp-Method field and the body name different methods";
   const char* member = nullptr;
   if (message.method == "tools/call" || message.method == "prompts/get") member = "name";
   if (message.method == "resources/read") member = "uri";
@@ -166,7 +166,7 @@ inline std::string header_complaint(const rpc_message& message, const field_look
     const std::optional<std::string_view> name = field("Mcp-Name");
     if (expected) {
       if (!name) return "the Mcp-Name field is missing";
-      if (decoded_field(*name) != expected) return "the Mcp-Name field names something else than the body";
+      if (decoded_field(*name) != expected) return "the Mcp-Name field and the body name different things";
     }
   }
   if (tool == nullptr) return {};

@@ -57,7 +57,7 @@ class http_endpoint {
     if (!options.tokens().empty()) {
       const std::optional<std::size_t> known = token_of(call.field("Authorization").value_or(""), options.tokens());
       if (!known) {
-        http_reply no = refusal(401, refused_by_transport, "Unauthorized: a bearer token is needed");
+        http_reply no = refusal(401, refused_by_transport, "Unauthorized: a bearer token is required");
         no.field("WWW-Authenticate", "Bearer realm=\"mcp\"");
         co_await call.reply(std::move(no));
         co_return;
@@ -66,7 +66,7 @@ class http_endpoint {
     }
     if (call.path() != options.path()) {
       http_reply nothing(404);
-      nothing.content("text/plain", "there is nothing here; MCP is at " + options.path() + "\n");
+      nothing.content("text/plain", "not found; the MCP endpoint is " + options.path() + "\n");
       co_await call.reply(std::move(nothing));
       co_return;
     }
@@ -122,7 +122,7 @@ class http_endpoint {
     if (is_here) co_return std::nullopt;
     if (into.is_waiting())
       co_return refusal(503, refused_by_transport, "no memory for another message of this size; try again later");
-    co_return refusal(408, refused_by_transport, "the message has not arrived within the time limit");
+    co_return refusal(408, refused_by_transport, "the message did not arrive within the time limit");
   }
 
   static awaitable<void> post(std::shared_ptr<http_endpoint> self, http_call& call, std::size_t owner) {
@@ -169,7 +169,7 @@ class http_endpoint {
     if (count > 1) return "Bad Request: there is more than one " + std::string(place_field) + " field";
     if (is_place_name(call.field(place_field).value_or(""))) return {};
     return "Bad Request: the " + std::string(place_field) +
-           " field is no name: 1 to 64 letters, digits, dots, hyphens and underscores";
+           " field is invalid: use 1 to 64 letters, digits, dots, hyphens and underscores";
   }
 
   /// Returns an error reply if header fields or `_meta` of a modern request (2026-07-28) are wrong; else no value.
@@ -212,7 +212,7 @@ class http_endpoint {
         self->sessions_->shared(owner, std::string(call.field(place_field).value_or("")));
     if (!client_session) {
       co_await call.reply(refusal(503, refused_by_transport,
-                                  "too many places and sessions; use one that is there, or try again later"));
+                                  "too many named environments and sessions; use an existing one, or try again later"));
       co_return;
     }
     if (const std::optional<std::string> wrong =
@@ -258,7 +258,7 @@ class http_endpoint {
     }
     if (input.is_batch && (!client_session || client_session->inside->version != "2025-03-26")) {
       co_await call.reply(
-          refusal(400, invalid_request, "Invalid Request: this version of the protocol has no batches"));
+          refusal(400, invalid_request, "Invalid Request: this version of the protocol does not support batches"));
       co_return;
     }
     if (!client_session) {
@@ -352,7 +352,7 @@ class http_endpoint {
       const auto last = call.field("Last-Event-ID");
       stream = last ? client_session->find(trimmed(*last), seen) : client_session->side;
       if (!no && (!stream || !stream->has_all_since(seen)) && last)
-        no = refusal(400, refused_by_transport, "Bad Request: that event is not kept any more");
+        no = refusal(400, refused_by_transport, "Bad Request: this event is no longer stored");
       if (!no && !last && stream->is_attached())
         no = refusal(409, refused_by_transport, "Conflict: Only one SSE stream is allowed per session");
       if (!last && stream) seen = stream->last_delivered();

@@ -105,7 +105,7 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
   };
   boost::json::object* const object = value.if_object();
   if (object == nullptr) {
-    wrong("Invalid Request: a message is a JSON object");
+    wrong("Invalid Request: a message must be a JSON object");
     return;
   }
   const boost::json::value* const id = object->if_contains("id");
@@ -128,7 +128,7 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
   const boost::json::value* const method = object->if_contains("method");
   if (method == nullptr) {
     if (id == nullptr || object->contains("result") == object->contains("error")) {
-      wrong("Invalid Request: there is neither 'method' nor an answer", known_id);
+      wrong("Invalid Request: the message has neither 'method' nor a result or error", known_id);
       return;
     }
     message.kind = rpc_kind::response;
@@ -156,15 +156,15 @@ inline void read_rpc_value(boost::json::value value, const rpc_limits& limits, s
 inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
   rpc_input input;
   if (text.size() > limits.bytes) {
-    input.faults.emplace_back(
-        rpc_fault(invalid_request, "Invalid Request: a message has at most " + std::to_string(limits.bytes) + " bytes"),
-        nullptr);
+    input.faults.emplace_back(rpc_fault(invalid_request, "Invalid Request: a message can have at most " +
+                                                             std::to_string(limits.bytes) + " bytes"),
+                              nullptr);
     return input;
   }
   boost::json::parse_options options;
   options.max_depth = limits.depth;
   if (cofferdam::detail::has_more_values(text, limits.values(), options)) {
-    input.faults.emplace_back(rpc_fault(invalid_request, "Invalid Request: a message has at most " +
+    input.faults.emplace_back(rpc_fault(invalid_request, "Invalid Request: a message can have at most " +
                                                              std::to_string(limits.values()) + " JSON values"),
                               nullptr);
     return input;
@@ -186,9 +186,9 @@ inline rpc_input read_rpc(std::string_view text, const rpc_limits& limits) {
   }
   input.is_batch = true;
   if (batch->empty() || batch->size() > limits.batch) {
-    input.faults.emplace_back(
-        rpc_fault(invalid_request, "Invalid Request: a batch has 1 to " + std::to_string(limits.batch) + " messages"),
-        nullptr);
+    input.faults.emplace_back(rpc_fault(invalid_request, "Invalid Request: a batch must have 1 to " +
+                                                             std::to_string(limits.batch) + " messages"),
+                              nullptr);
     return input;
   }
   for (boost::json::value& each : *batch) read_rpc_value(std::move(each), limits, text.size() / batch->size(), input);

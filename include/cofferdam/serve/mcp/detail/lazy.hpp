@@ -42,7 +42,7 @@ class lazy : public std::enable_shared_from_this<lazy<T>> {
   /// \throws error{exec_errc::environment_closed} after `refuse` or `close`.
   /// \throws error{exec_errc::unsupported} if the constructor got no action that opens the object.
   static awaitable<std::shared_ptr<T>> get(std::shared_ptr<lazy> self) {
-    if (!self->open_) throw error(exec_errc::unsupported, "this server has no such environment");
+    if (!self->open_) throw error(exec_errc::unsupported, "this server has no environment of this kind");
     for (;;) {
       if (self->closed_) throw error(exec_errc::environment_closed, "the session has ended");
       if (self->now_) co_return self->now_;

@@ -106,7 +106,7 @@ class line_client : public std::enable_shared_from_this<line_client> {
         if (found == line_reader::found::nothing) break;
         if (found == line_reader::found::too_long) {
           self.queue(rpc_error("", invalid_request,
-                               "Invalid Request: a message has at most " + std::to_string(longest) + " bytes"),
+                               "Invalid Request: a message can have at most " + std::to_string(longest) + " bytes"),
                      false);
         } else {
           self.take(line);
@@ -124,7 +124,8 @@ class line_client : public std::enable_shared_from_this<line_client> {
     rpc_input input = read_rpc(line, limits);
     const bool takes_batches = session_->version == "2025-03-26";
     if (input.is_batch && !takes_batches) {
-      queue(rpc_error("", invalid_request, "Invalid Request: this version of the protocol has no batches"), false);
+      queue(rpc_error("", invalid_request, "Invalid Request: this version of the protocol does not support batches"),
+            false);
       return;
     }
     std::shared_ptr<batch> part;

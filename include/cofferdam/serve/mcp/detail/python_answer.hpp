@@ -34,7 +34,7 @@ inline command_outcome outcome_of(const code_result& result) {
   if (result.kind() == error_kind::timeout) {
     outcome.status = "timeout";
     outcome.line = "timed out" + time;
-    if (result.context_lost()) outcome.line += "; the interpreter was restarted, its variables are lost";
+    if (result.context_lost()) outcome.line += "; the interpreter was restarted, and its variables are lost";
     outcome.is_error = true;
   } else if (is_rejection(result.kind())) {
     outcome.status = "rejected";
@@ -155,7 +155,7 @@ inline answer python_answer(const code_result& result, const std::string& contex
   const bool is_lost = lost_variables(result);
   std::string text = outcome.line + "\n";
   if (is_lost && result.kind() != error_kind::timeout)
-    text += "The interpreter was restarted; its variables are lost.\n";
+    text += "The interpreter was restarted, and its variables are lost.\n";
   boost::json::object facts;
   add_value(result, text, facts);
   add_stream(text, "stdout", result.out());

@@ -23,8 +23,8 @@ class python_contexts {
   /// \throws error{exec_errc::too_large} if the limit is reached.
   std::string add(std::size_t limit, time_point now) {
     if (all_.size() >= limit)
-      throw error(exec_errc::too_large, "there are " + std::to_string(limit) +
-                                            " interpreters already; end one with close_python_context first");
+      throw error(exec_errc::too_large, "the maximum of " + std::to_string(limit) +
+                                            " interpreters is open; close one with close_python_context first");
     std::string id = "ctx-" + cofferdam::detail::random_name(26);
     all_[id].used = now;
     return id;

@@ -55,21 +55,22 @@ class python_tool {
     arguments_ = tools::argument_list(
         argument("code", tools::text, "Python source. Plain code, no markdown fences.").between(1, 200'000),
         argument("context_id", tools::text,
-                 "Which interpreter to use: what create_python_context returned. Leave it out to use the shared "
-                 "default one.")
+                 "The interpreter to use, by the id that create_python_context returned. Leave it out for the shared "
+                 "default interpreter.")
             .between(1, 64)
             .otherwise(default_context),
         argument("variables", tools::object,
-                 "JSON values to assign as global variables first. Keys must be Python identifiers.")
+                 "JSON values to set as global variables before the run. Keys must be Python identifiers.")
             .optional(),
         argument("timeout_s", tools::integer, "Seconds before the run is stopped.")
             .between(1, longest)
             .otherwise(usual),
-        argument("reset", tools::boolean, "Start this interpreter afresh before running.").otherwise(false));
-    create_ =
-        tools::argument_list(argument("label", tools::text, "A note on what it is for.").between(0, 80).optional());
+        argument("reset", tools::boolean, "Restart this interpreter before the run; its variables are lost.")
+            .otherwise(false));
+    create_ = tools::argument_list(
+        argument("label", tools::text, "A note on the purpose of the interpreter.").between(0, 80).optional());
     close_ = tools::argument_list(
-        argument("context_id", tools::text, "What create_python_context returned.").between(1, 64));
+        argument("context_id", tools::text, "The id that create_python_context returned.").between(1, 64));
   }
 
  private:
@@ -83,7 +84,7 @@ class python_tool {
                "printed and the value of its last expression. Variables, imports and functions from "
                "earlier calls with the same `context_id` are still defined. Prefer this to shell commands "
                "for calculations, data work and plots.\n"
-               "- End the code with a bare expression to get its value; print() whatever else you need to "
+               "- End the code with a bare expression to get its value; print() everything else you need to "
                "see.\n"
                "- Matplotlib figures that are shown or left open come back as images.\n"
                "- `variables` are set as globals before the code runs: pass data there instead of pasting "
@@ -98,11 +99,11 @@ class python_tool {
           "status":{"type":"string","enum":["ok","error","timeout","cancelled","rejected","failed"]},
           "stdout":{"type":"string"},"stderr":{"type":"string"},
           "stdout_truncated":{"type":"boolean"},"stderr_truncated":{"type":"boolean"},
-          "result":{"type":"string","description":"repr() of the last expression, absent when it is None or there is none."},
+          "result":{"type":"string","description":"repr() of the last expression, absent if it is None or the code does not end in an expression."},
           "result_json":{"type":"string","description":"The same value as JSON text, when it converts without loss and is at most 64 KiB."},
           "error":{"type":"object","properties":{"type":{"type":"string"},"message":{"type":"string"},"traceback":{"type":"string"}},"required":["type","message"],"additionalProperties":false},
           "images":{"type":"array","items":{"type":"object","properties":{"mime_type":{"type":"string"},"width":{"type":"integer"},"height":{"type":"integer"}},"required":["mime_type"],"additionalProperties":false},"description":"The images that follow as image content, in the same order."},
-          "new_files":{"type":"array","items":{"type":"string"},"description":"Workspace files created or changed by this run."},
+          "new_files":{"type":"array","items":{"type":"string"},"description":"Files of the workspace that this run created or changed."},
           "context_id":{"type":"string"},"context_restarted":{"type":"boolean"},
           "duration_ms":{"type":"integer","minimum":0},"reason":{"type":"string"}},
           "required":["status","stdout","stderr","context_id","duration_ms"],"additionalProperties":false})"))
@@ -116,7 +117,8 @@ class python_tool {
                "Start a separate Python interpreter and return its context_id for run_python. Use it only "
                "to keep two pieces of work apart; otherwise run_python's default interpreter is enough. "
                "Unused interpreters are closed after " +
-                   minutes + (minutes == "1" ? " minute" : " minutes") + "; a call with a closed id fails and says so.")
+                   minutes + (minutes == "1" ? " minute" : " minutes") +
+                   "; a call with a closed id fails with an error.")
         .title("New Python interpreter")
         .output(schema_of(R"({"type":"object","properties":{"context_id":{"type":"string"},
           "expires_after_idle_s":{"type":"integer"}},"required":["context_id"],"additionalProperties":false})"))
@@ -156,7 +158,7 @@ class python_tool {
     boost::json::object facts;
     facts["context_id"] = one_line(id, 64);
     facts["closed"] = closed;
-    answer result(closed ? "closed\n" : "there is no interpreter '" + one_line(id, 64) + "'\n");
+    answer result(closed ? "closed\n" : "unknown interpreter '" + one_line(id, 64) + "'\n");
     result.structured(std::move(facts));
     co_return result;
   }

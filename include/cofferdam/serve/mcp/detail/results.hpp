@@ -31,7 +31,7 @@ inline boost::json::object block_for(const content& source, std::string_view ver
   if (type == "resource_link" && version < "2025-06-18") {
     words = "file: " + std::string(text_at(block, "name")) + " " + std::string(text_at(block, "uri"));
   } else if (type == "audio" && version < "2025-03-26") {
-    words = "(audio left out: this version of the protocol has none)";
+    words = "(audio left out: this version of the protocol does not support audio)";
   } else {
     return block;
   }

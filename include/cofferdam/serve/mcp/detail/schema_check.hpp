@@ -100,13 +100,13 @@ inline std::string argument_complaint(const boost::json::object& schema, boost::
       if (arguments.contains(each.get_string())) continue;
       const boost::json::value* const property = properties.if_contains(each.get_string());
       const std::string expected = property == nullptr ? "" : expected_type(*property);
-      complain(quoted(each.get_string()) + " is missing" + (expected.empty() ? "" : ", and" + expected));
+      complain(quoted(each.get_string()) + " is missing" + (expected.empty() ? "" : " and" + expected));
     }
   const boost::json::value* const others = schema.if_contains("additionalProperties");
   if (others != nullptr && others->is_bool() && !others->get_bool() && !schema.contains("patternProperties")) {
     std::size_t unknown = 0;
     for (const auto& each : arguments)
-      if (!properties.contains(each.key()) && ++unknown <= 5) complain("there is no argument " + quoted(each.key()));
+      if (!properties.contains(each.key()) && ++unknown <= 5) complain("unknown argument " + quoted(each.key()));
   }
   return complaints.empty() ? complaints : "Wrong arguments: " + complaints + ".";
 }

@@ -83,7 +83,7 @@ class sealed_states {
     if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
              reinterpret_cast<const unsigned char*>(signed_text.data()), signed_text.size(), digest.data(),
              &size) == nullptr)
-      throw error(exec_errc::io_error, "mcp: OpenSSL cannot make an HMAC");
+      throw error(exec_errc::io_error, "mcp: OpenSSL cannot compute an HMAC");
     return cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), size),
                                             cofferdam::detail::base64_alphabet::url);
   }

@@ -135,7 +135,7 @@ class session : public session_state, public std::enable_shared_from_this<sessio
     if (!running_.empty() && bytes_ + pending.message.size > max_bytes)
       return refused(internal_error, "too many large requests at once");
     if (ids == request_ids::of_one_client && running_.contains(pending.id))
-      return refused(invalid_request, "Invalid Request: a request of this id is being worked on");
+      return refused(invalid_request, "Invalid Request: a request with this id is already in progress");
     return dispatch::admit(*this, pending);
   }
 

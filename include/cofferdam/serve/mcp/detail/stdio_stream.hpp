@@ -59,7 +59,7 @@ class standard_end {
 
   /// Waits until the descriptor is ready, after a read or write has failed with EAGAIN.
   awaitable<void> ready(bool to_read) {
-    if (!waits_) throw failed("it cannot be waited for", EAGAIN);
+    if (!waits_) throw failed("its readiness cannot be awaited", EAGAIN);
     std::error_code woken;
     const auto what = to_read ? asio::posix::descriptor_base::wait_read : asio::posix::descriptor_base::wait_write;
     co_await waits_->async_wait(what, asio::redirect_error(asio::use_awaitable, woken));
@@ -149,7 +149,7 @@ class standard_streams {
     const bool has_errors = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
     if (!nothing || ::dup2(nothing.get(), STDIN_FILENO) < 0 ||
         ::dup2(has_errors ? STDERR_FILENO : nothing.get(), STDOUT_FILENO) < 0)
-      throw standard_end::failed("it cannot be moved away", errno);
+      throw standard_end::failed("it cannot be redirected", errno);
     moved_ = true;
   }
 

@@ -61,13 +61,13 @@ class transfer_tools {
     upload_arguments_ = tools::argument_list(
         argument("source", tools::text, "Path relative to the shared input folder.").between(1, 4095),
         argument("dest", tools::text,
-                 "File or directory in the workspace to copy to; a directory ends in a slash, or "
-                 "is there already.")
+                 "File or directory in the workspace to copy to. For a directory, end the path in a slash or name an "
+                 "existing one.")
             .between(1, 4095)
             .otherwise("."));
     argument deliver = argument("deliver", tools::text,
-                                "link: a resource link. inline: the bytes in this answer, at most 1 MiB." +
-                                    std::string(output_.empty() ? "" : " host: copied to the output folder."))
+                                "link: return a resource link. inline: return the bytes, at most 1 MiB." +
+                                    std::string(output_.empty() ? "" : " host: copy to the output folder."))
                            .optional();
     download_arguments_ = tools::argument_list(
         argument("path", tools::text, "Path relative to the workspace root. A file, not a directory.").between(1, 4095),
@@ -96,13 +96,12 @@ class transfer_tools {
   }
 
   tools::definition download_definition() const {
-    return tools::definition(
-               "download_file",
-               "Hand a finished file from the sandbox workspace to the user. By default a link is returned "
-               "that the client can fetch; set `deliver` to inline to embed a small file" +
-                   std::string(output_.empty() ? "."
-                                               : ", or to host to copy it into the host's output folder, "
-                                                 "where it replaces what has its name."))
+    return tools::definition("download_file",
+                             "Hand a finished file from the sandbox workspace to the user. By default the answer is a "
+                             "link that the client can fetch; set `deliver` to inline to embed a small file" +
+                                 std::string(output_.empty() ? "."
+                                                             : ", or to host to copy it into the host's output folder, "
+                                                               "where it replaces a file of the same name."))
         .title("Hand over a file")
         .output(schema_of(R"({"type":"object","properties":{"path":{"type":"string"},"uri":{"type":"string"},
           "mime_type":{"type":"string"},"size_bytes":{"type":"integer"},"sha256":{"type":"string"},
@@ -227,10 +226,11 @@ class transfer_tools {
     const std::string deliver = arguments.text("deliver");
     const directory_entry what = co_await stat(*inside, path);
     if (!what.is_regular())
-      throw error(exec_errc::not_a_file, "'" + one_line(path) + "' is no file; pack a directory with tar or zip first");
+      throw error(exec_errc::not_a_file,
+                  "'" + one_line(path) + "' is not a file; pack a directory with tar or zip first");
     if (deliver == "inline" && what.size() > max_inline)
       throw error(exec_errc::too_large, "'" + one_line(path) + "' has " + std::to_string(what.size()) +
-                                            " bytes, and an answer holds 1 MiB: use deliver=link");
+                                            " bytes, but an answer can contain only 1 MiB: use deliver=link");
     const std::string uri = uri_of(path);
     const std::string_view type = mime_type_of(path);
     boost::json::object facts;
@@ -247,7 +247,7 @@ class transfer_tools {
       size = moved.files().front().size();
       const std::string where = (std::filesystem::absolute(root) / path).lexically_normal().string();
       facts["host_path"] = one_line(where, 4095);
-      text += " is now " + one_line(where, 4095);
+      text += " was copied to " + one_line(where, 4095);
     }
     if (size <= max_digested) {
       const bytes file = co_await inside->read_file(path, max_digested);

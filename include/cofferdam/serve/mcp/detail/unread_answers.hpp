@@ -23,7 +23,7 @@ class unread_answers {
   /// The limit in bytes for the answers to requests that have already begun, or that need no waiting.
   static constexpr std::size_t max_begun = 2 * max_bytes;
   static constexpr const char* complaint =
-      "too many unread answers: more than 64 MiB wait to be read; read those, then ask again";
+      "too many unread answers: more than 64 MiB wait to be read; read them, then send the request again";
 
   std::size_t size() const noexcept { return size_; }
   bool is_full() const noexcept { return size_ >= max_bytes; }

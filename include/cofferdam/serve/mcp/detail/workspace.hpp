@@ -104,7 +104,7 @@ class workspace : public std::enable_shared_from_this<workspace> {
   static awaitable<void> take_turn(std::shared_ptr<workspace> self) {
     if (self->turns_.try_acquire(1)) co_return;
     if (self->waiting_ >= self->max_waiting_)
-      throw error(exec_errc::too_large, "busy: too many calls wait already; wait for some to end");
+      throw error(exec_errc::too_large, "busy: too many calls are waiting; wait for some to end, then try again");
     const counted mine(self->waiting_);
     co_await self->turns_.acquire(1, "call");
   }
