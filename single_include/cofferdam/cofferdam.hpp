@@ -5987,7 +5987,7 @@ class glob {
     std::size_t at = 0;
     std::size_t name = 0;
     std::size_t after_any = npos;  // index of the segment after the last `**`
-    std::size_t any_until = 0;     // number of names up to the end of what the last `**` has taken
+    std::size_t any_until = 0;     // index of the first name of the path that the last `**` does not match
     while (name < names.size() || at < segments_.size()) {
       if (at < segments_.size() && segments_[at].any_depth) {
         after_any = ++at;
@@ -7898,7 +7898,7 @@ class pem_source {
   bool given() const noexcept { return given_; }
   /// Returns a description for error messages. It never contains the PEM text.
   std::string name() const;
-  /// Returns the PEM text. Reads the file, if this is a path.
+  /// Returns the PEM text. If the object holds a path, the function reads the file.
   /// \param what  the purpose of the text, for the error message.
   std::string load(const char* what) const;
 
@@ -15488,16 +15488,19 @@ class shell_word_splitter {
 /// So the function refuses everything that a shell interprets: operators, redirections, expansions, globs, braces that
 /// produce several words, a `~` that expands, comments, assignments and unfinished quotes. As the first word it also
 /// refuses shell keywords and the builtins with their own rules for arguments, even if they are quoted. It also refuses
-/// text that misleads a reader: direction controls anywhere, and unquoted control characters, blanks of other scripts
-/// and full-width operators.
+/// text that misleads a reader: direction controls anywhere, and unquoted control characters, Unicode blanks outside
+/// ASCII, and full-width operators.
 ///
 /// ```
 /// command ::= [ blank ] word { blank word } [ blank ]
 /// blank   ::= ( SPACE | TAB ) { SPACE | TAB }
 /// word    ::= part { part }
 /// part    ::= plain | '\' character | "'" { not "'" } "'" | '"' { inner } '"'
-/// inner   ::= '\' ( '$' | '`' | '"' | '\' ) | '\' | '$' before one of `" |)/,` | other than '$', '`', '"'
+/// inner   ::= '\' ( '$' | '`' | '"' | '\' ) | '\' | '$' after | other than '$', '`', '"'
+/// after   ::= '"' | SPACE | '|' | ')' | '/' | ',' (only looked at: it is not part of `inner`)
 /// ```
+/// `plain` is a character without a meaning for the shell.
+///
 /// A backslash before a line break joins the two lines, outside quotes and inside double quotes.
 ///
 /// \param  line  one command, in any bytes; at most 64 KiB, read as UTF-8. The function keeps no reference to it.
@@ -22212,7 +22215,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// of `p.join` is "os.path.join". In the descriptions below, `name`, `detail` and `number` are members of
 /// `code_feature`.
 enum class feature_kind {
-  import_module,    ///< `import name`; detail is the alias
+  import_module,    ///< `import name as detail`; `detail` is empty without `as`
   import_from,      ///< `from name import detail`; detail may be "*"
   relative_import,  ///< `from .name import detail`; name begins with the dots
   dynamic_import,   ///< an import by the function call in detail; name is empty if it is known only when the code runs
@@ -29935,7 +29938,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <streaming_environment E>
 class python_runner {
  public:
-  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
+  /// Makes an object that is not open. Every operation throws `error{exec_errc::environment_closed}`.
   python_runner() = default;
   python_runner(E environment, std::shared_ptr<detail::python_core> core)
       : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
@@ -37399,7 +37402,8 @@ class interpreter_settings {
   std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
 };
 
-/// A context as a client sees it. Its id stays the same, but after each restart it uses a new context of the runner.
+/// A context as a client sees it. When a client restarts the context, its id stays the same, but a new context of the
+/// runner takes its place.
 class interpreter_context {
  public:
   interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where)
@@ -39557,7 +39561,7 @@ class server {
   /// Adds a function of your program as a tool. All clients share it. If the server runs, the clients are notified.
   /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.
   server& add(tools::function tool);
-  /// Adds a tool of another type. All clients share it.
+  /// Adds a tool of any type other than `tools::function`. All clients share it.
   /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.
   template <tools::tool T>
     requires(!std::same_as<T, tools::function>)
@@ -50962,7 +50966,8 @@ class http_outgoing {
   }
 
   const http_request& request() const noexcept { return request_; }
-  /// Returns the serialized head, followed by the body if the body has at most 16 KiB in memory.
+  /// Returns the serialized head, followed by the body if the whole body is in memory and
+  /// has at most 16 KiB.
   std::string_view text() const noexcept { return std::string_view(text_.data(), text_.size()); }
   /// Returns true if `text` contains the whole request.
   bool whole() const noexcept { return whole_; }
@@ -59550,7 +59555,7 @@ class ignore_pattern {
     set,          // one character that is in a set, or is not in a negated set
     star,         // any number of characters except slashes
     anything,     // any number of characters
-    directories,  // makes the following `inside` optional
+    directories,  // the next element, `inside`, may also match nothing, as for the pattern `**/`
     inside,       // any characters, and then a slash
   };
   struct token {
@@ -72660,8 +72665,8 @@ class opened_runner {
   any_runner runner;
 };
 
-/// The plan by which a server makes the workspace of each client: how to open its environment and its runner, and
-/// limits.
+/// The plan by which a server makes the workspace of each client: how the server opens the environment and the runner,
+/// and the limits on commands and files.
 class workspace_plan {
  public:
   lazy<any_environment>::open_action open_environment;

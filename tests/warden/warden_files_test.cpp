@@ -1224,9 +1224,9 @@ TEST_P(WardenFiles, everything_works_where_a_filter_hides_openat2) {
   }
 }
 
-// ---- names that are replaced meanwhile
+// ---- files that another process replaces during an operation
 
-/// A thread that exchanges two names as fast as it can, until the destructor stops it.
+/// A thread that exchanges the names of two files as fast as it can, until the destructor stops it.
 class swapper {
  public:
   swapper(std::string a, std::string b)

@@ -26,7 +26,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// of `p.join` is "os.path.join". In the descriptions below, `name`, `detail` and `number` are members of
 /// `code_feature`.
 enum class feature_kind {
-  import_module,    ///< `import name`; detail is the alias
+  import_module,    ///< `import name as detail`; `detail` is empty without `as`
   import_from,      ///< `from name import detail`; detail may be "*"
   relative_import,  ///< `from .name import detail`; name begins with the dots
   dynamic_import,   ///< an import by the function call in detail; name is empty if it is known only when the code runs

@@ -46,7 +46,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 template <streaming_environment E>
 class python_runner {
  public:
-  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
+  /// Makes an object that is not open. Every operation throws `error{exec_errc::environment_closed}`.
   python_runner() = default;
   python_runner(E environment, std::shared_ptr<detail::python_core> core)
       : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}

@@ -103,7 +103,7 @@ class server {
   /// Adds a function of your program as a tool. All clients share it. If the server runs, the clients are notified.
   /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.
   server& add(tools::function tool);
-  /// Adds a tool of another type. All clients share it.
+  /// Adds a tool of any type other than `tools::function`. All clients share it.
   /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.
   template <tools::tool T>
     requires(!std::same_as<T, tools::function>)

@@ -361,16 +361,19 @@ class shell_word_splitter {
 /// So the function refuses everything that a shell interprets: operators, redirections, expansions, globs, braces that
 /// produce several words, a `~` that expands, comments, assignments and unfinished quotes. As the first word it also
 /// refuses shell keywords and the builtins with their own rules for arguments, even if they are quoted. It also refuses
-/// text that misleads a reader: direction controls anywhere, and unquoted control characters, blanks of other scripts
-/// and full-width operators.
+/// text that misleads a reader: direction controls anywhere, and unquoted control characters, Unicode blanks outside
+/// ASCII, and full-width operators.
 ///
 /// ```
 /// command ::= [ blank ] word { blank word } [ blank ]
 /// blank   ::= ( SPACE | TAB ) { SPACE | TAB }
 /// word    ::= part { part }
 /// part    ::= plain | '\' character | "'" { not "'" } "'" | '"' { inner } '"'
-/// inner   ::= '\' ( '$' | '`' | '"' | '\' ) | '\' | '$' before one of `" |)/,` | other than '$', '`', '"'
+/// inner   ::= '\' ( '$' | '`' | '"' | '\' ) | '\' | '$' after | other than '$', '`', '"'
+/// after   ::= '"' | SPACE | '|' | ')' | '/' | ',' (only looked at: it is not part of `inner`)
 /// ```
+/// `plain` is a character without a meaning for the shell.
+///
 /// A backslash before a line break joins the two lines, outside quotes and inside double quotes.
 ///
 /// \param  line  one command, in any bytes; at most 64 KiB, read as UTF-8. The function keeps no reference to it.

@@ -92,7 +92,7 @@ class glob {
     std::size_t at = 0;
     std::size_t name = 0;
     std::size_t after_any = npos;  // index of the segment after the last `**`
-    std::size_t any_until = 0;     // number of names up to the end of what the last `**` has taken
+    std::size_t any_until = 0;     // index of the first name of the path that the last `**` does not match
     while (name < names.size() || at < segments_.size()) {
       if (at < segments_.size() && segments_[at].any_depth) {
         after_any = ++at;

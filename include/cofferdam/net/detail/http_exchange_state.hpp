@@ -86,7 +86,8 @@ class http_outgoing {
   }
 
   const http_request& request() const noexcept { return request_; }
-  /// Returns the serialized head, followed by the body if the body has at most 16 KiB in memory.
+  /// Returns the serialized head, followed by the body if the whole body is in memory and
+  /// has at most 16 KiB.
   std::string_view text() const noexcept { return std::string_view(text_.data(), text_.size()); }
   /// Returns true if `text` contains the whole request.
   bool whole() const noexcept { return whole_; }

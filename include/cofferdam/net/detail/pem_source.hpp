@@ -18,7 +18,7 @@ class pem_source {
   bool given() const noexcept { return given_; }
   /// Returns a description for error messages. It never contains the PEM text.
   std::string name() const;
-  /// Returns the PEM text. Reads the file, if this is a path.
+  /// Returns the PEM text. If the object holds a path, the function reads the file.
   /// \param what  the purpose of the text, for the error message.
   std::string load(const char* what) const;
 

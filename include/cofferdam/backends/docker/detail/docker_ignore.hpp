@@ -73,7 +73,7 @@ class ignore_pattern {
     set,          // one character that is in a set, or is not in a negated set
     star,         // any number of characters except slashes
     anything,     // any number of characters
-    directories,  // makes the following `inside` optional
+    directories,  // the next element, `inside`, may also match nothing, as for the pattern `**/`
     inside,       // any characters, and then a slash
   };
   struct token {

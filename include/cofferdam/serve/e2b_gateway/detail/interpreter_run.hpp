@@ -104,7 +104,8 @@ class interpreter_settings {
   std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
 };
 
-/// A context as a client sees it. Its id stays the same, but after each restart it uses a new context of the runner.
+/// A context as a client sees it. When a client restarts the context, its id stays the same, but a new context of the
+/// runner takes its place.
 class interpreter_context {
  public:
   interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where)

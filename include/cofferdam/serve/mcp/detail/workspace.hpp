@@ -35,8 +35,8 @@ class opened_runner {
   any_runner runner;
 };
 
-/// The plan by which a server makes the workspace of each client: how to open its environment and its runner, and
-/// limits.
+/// The plan by which a server makes the workspace of each client: how the server opens the environment and the runner,
+/// and the limits on commands and files.
 class workspace_plan {
  public:
   lazy<any_environment>::open_action open_environment;
