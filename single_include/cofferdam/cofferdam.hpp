@@ -62890,6 +62890,16 @@ class jail_plan {
   }
 
   const std::vector<std::string>& arguments() const noexcept { return arguments_; }
+  /// Returns the walls that are requested: the same text for all jails that differ only in their private folders.
+  std::string requested() const {
+    std::string text;
+    for (const std::vector<std::string>* part : {&arguments_, &files_})
+      for (std::size_t i = 0; i < part->size(); ++i) {
+        if (part != &arguments_ || i != private_argument_) text += (*part)[i];
+        text += '\0';
+      }
+    return text;
+  }
   /// The contents of small files, which bubblewrap reads from the descriptors from `first_file` on.
   const std::vector<std::string>& files() const noexcept { return files_; }
   /// Mount points that may be writable, with all that is beneath them.
@@ -62899,14 +62909,18 @@ class jail_plan {
 
  private:
   static constexpr const char* warden_path = "/.warden";
+  // Each takes a descriptor, and those of bubblewrap end below `spawn_request::first_borrowable`.
+  static constexpr std::size_t max_copies = 32;
+  static constexpr off_t max_copy = 256 * 1024;
 
   template <class... Words>
   void add(const Words&... words) {
     (arguments_.emplace_back(words), ...);
   }
 
+  /// Makes a file in the private root, which becomes read-only. Bubblewrap takes several times as long for a mount.
   void add_file(const std::string& path, std::string content) {
-    add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), path);
+    add("--perms", "0444", "--file", std::to_string(first_file + static_cast<int>(files_.size())), path);
     files_.push_back(std::move(content));
     own_.push_back(path);
   }
@@ -62916,9 +62930,45 @@ class jail_plan {
     own_.push_back(path);
   }
 
+  /// Shows a file or folder of the system, if there is one: files that all users may read, and folders of a few of
+  /// them, by a copy; links to /usr by a link; everything else by a mount.
   void show_if_there(const std::string& path) {
+    namespace fs = std::filesystem;
     std::error_code failure;
-    if (std::filesystem::exists(path, failure) && !failure) show(path);
+    if (!fs::exists(path, failure) || failure) return;
+    const fs::path real = fs::canonical(path, failure);
+    if (failure) return;
+    if (real != path && is_within(real, "/usr")) {
+      add("--symlink", real.string(), path);
+      own_.push_back(path);
+      return;
+    }
+    std::vector<fs::path> small{real};
+    if (fs::is_directory(real, failure)) {
+      small.clear();
+      for (fs::directory_iterator each(real, failure), end; !failure && each != end; each.increment(failure))
+        small.push_back(each->path());
+    }
+    std::vector<std::string> contents;
+    if (failure || files_.size() + small.size() > max_copies || !copies_of(small, contents)) {
+      show(path);
+      return;
+    }
+    if (small.empty()) add("--dir", path);
+    own_.push_back(path);
+    for (std::size_t i = 0; i < small.size(); ++i)
+      add_file(path + small[i].string().substr(real.string().size()), std::move(contents[i]));
+  }
+
+  /// Reads small files that every user may read. Returns false if one of them is anything else.
+  static bool copies_of(const std::vector<std::filesystem::path>& paths, std::vector<std::string>& into) {
+    for (const std::filesystem::path& path : paths) {
+      struct stat status {};
+      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+      if ((status.st_mode & S_IROTH) == 0 || status.st_size > max_copy) return false;
+      into.push_back(content_of(path.c_str()));
+    }
+    return true;
   }
 
   void add_system() {
@@ -62938,20 +62988,12 @@ class jail_plan {
 
   /// Shows the files of /etc that programs need; none of them holds secrets.
   void add_configuration(const jail_settings& settings, const std::string& shell) {
-    static constexpr auto shown = std::to_array<const char*>({"/etc/alternatives",    "/etc/bash.bashrc",
-                                                              "/etc/ca-certificates", "/etc/ca-certificates.conf",
-                                                              "/etc/debian_version",  "/etc/fonts",
-                                                              "/etc/inputrc",         "/etc/java-17-openjdk",
-                                                              "/etc/java-21-openjdk", "/etc/ld.so.cache",
-                                                              "/etc/ld.so.conf",      "/etc/ld.so.conf.d",
-                                                              "/etc/locale.alias",    "/etc/localtime",
-                                                              "/etc/magic",           "/etc/mime.types",
-                                                              "/etc/os-release",      "/etc/perl",
-                                                              "/etc/pki/ca-trust",    "/etc/pki/tls/certs",
-                                                              "/etc/profile",         "/etc/protocols",
-                                                              "/etc/python3",         "/etc/services",
-                                                              "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
-                                                              "/etc/terminfo",        "/etc/timezone"});
+    static constexpr auto shown = std::to_array<const char*>(
+        {"/etc/alternatives",    "/etc/bash.bashrc",     "/etc/debian_version",  "/etc/fonts",      "/etc/inputrc",
+         "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/ld.so.cache",     "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+         "/etc/locale.alias",    "/etc/localtime",       "/etc/magic",           "/etc/mime.types", "/etc/os-release",
+         "/etc/pki/ca-trust",    "/etc/pki/tls/certs",   "/etc/profile",         "/etc/protocols",  "/etc/python3",
+         "/etc/services",        "/etc/ssl/certs",       "/etc/ssl/openssl.cnf", "/etc/terminfo",   "/etc/timezone"});
     for (const char* path : shown) show_if_there(path);
     const std::string id(inside_id);
     add_file("/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:" + id + ":" + id +
@@ -63012,6 +63054,7 @@ class jail_plan {
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
+      if (settings.workspace.empty()) private_argument_ = arguments_.size() + 1;
       add("--bind", workspace.string(), inside);
     }
     own_.push_back(inside);
@@ -63035,6 +63078,7 @@ class jail_plan {
   std::vector<std::string> files_;
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
+  std::size_t private_argument_ = 0;  // the first one is the same for all
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -63053,7 +63097,8 @@ class jail_plan {
 #include <utility>
 #include <vector>
 
-// The proof of a jail's walls: what a command inside sees, and the first wall that is missing. Sans-I/O.
+// The proof of a jail's walls: what a command inside sees, or the kernel shows of process 1, and the first wall that is
+// missing. Sans-I/O.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -63075,7 +63120,9 @@ class wanted_walls {
  public:
   std::map<std::string, std::string, std::less<>> host_namespaces;  ///< the host's, by name, as `net:[4026531840]`
   bool has_network = false;
-  std::string_view user_id;           ///< the only one
+  std::size_t processes = 2;          ///< the number of processes whose status is shown
+  std::string user_id;                ///< the only one
+  std::string group_id;               ///< the same
   std::vector<std::string> visible;   ///< paths, with all that is beneath them
   std::vector<std::string> writable;  ///< the same
 };
@@ -63087,7 +63134,7 @@ class missing_wall {
   std::string seen;
 };
 
-/// The output of the command that proves the walls.
+/// The output of the command that proves the walls, or the same facts as the host's /proc shows them.
 class seen_walls {
  public:
   explicit seen_walls(std::string_view text) {
@@ -63100,7 +63147,7 @@ class seen_walls {
 
   /// Returns the first missing wall; empty if all stand.
   std::optional<missing_wall> missing(const wanted_walls& wanted) const {
-    if (processes_.size() != 2) return missing_wall{"proof", "the status of two processes was not shown"};
+    if (processes_.size() != wanted.processes) return missing_wall{"proof", "not every status was shown"};
     for (const std::string_view name : jail_namespaces) {
       if (name == "net" && wanted.has_network) continue;
       const auto inside = namespaces_.find(name);
@@ -63206,8 +63253,8 @@ class seen_walls {
     if (!is("Seccomp", "2")) return missing_wall{"system call filter", shown("Seccomp")};
     for (const std::string_view name : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"})
       if (!is(name, "0000000000000000")) return missing_wall{"no capabilities", shown(name)};
-    for (const std::string_view name : {"Uid", "Gid"})
-      if (!is(name, wanted.user_id)) return missing_wall{"own user", shown(name)};
+    if (!is("Uid", wanted.user_id)) return missing_wall{"own user", shown("Uid")};
+    if (!is("Gid", wanted.group_id)) return missing_wall{"own user", shown("Gid")};
     return std::nullopt;
   }
 
@@ -63910,6 +63957,7 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -63949,6 +63997,19 @@ class basic_jail_start {
       : bubblewrap_(std::move(bubblewrap)), plan_(std::move(plan)), user_(user) {}
 
   const jail_plan& plan() const noexcept { return plan_; }
+  const jail_user& user() const noexcept { return user_; }
+  /// Returns the number of process 1 of the jail, as the host counts.
+  pid_t first_process() const noexcept { return first_process_; }
+  /// Returns the walls that are requested of this bubblewrap: equal texts, equal walls.
+  std::string requested() const {
+    std::string text = bubblewrap_.string();
+    struct stat status {};
+    if (::stat(bubblewrap_.c_str(), &status) == 0) {
+      const std::string changed = std::to_string(status.st_ctim.tv_sec) + '.' + std::to_string(status.st_ctim.tv_nsec);
+      text += ' ' + std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + ' ' + changed;
+    }
+    return text + '\0' + plan_.requested();
+  }
 
   /// Starts bubblewrap, and lets the warden begin.
   /// \throws error{errc::provider_failed}; error{errc::cancelled}. Nothing is left running then.
@@ -64009,6 +64070,7 @@ class basic_jail_start {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     started.inner_pid = co_await read_child(executor, std::move(info.read_end));
     started.inner_pidfd = watch(started.inner_pid, started.pid);
+    first_process_ = started.inner_pid;
     block.write_end.reset();  // now the warden begins
     on_failure.dismiss();
     co_return started;
@@ -64145,6 +64207,7 @@ class basic_jail_start {
   jail_plan plan_;
   jail_user user_;
   unique_fd complaints_;
+  pid_t first_process_ = 0;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -64987,7 +65050,9 @@ using local_state = basic_local_state<>;
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -64995,6 +65060,7 @@ using local_state = basic_local_state<>;
 #include <vector>
 
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -65009,6 +65075,51 @@ inline std::map<std::string, std::string, std::less<>> host_namespaces() {
   }
   return all;
 }
+
+/// Returns what this machine's /proc shows of process 1 of a jail, in the form of the proof; empty if it may not be
+/// read.
+inline std::string facts_of(pid_t process) {
+  namespace fs = std::filesystem;
+  const std::string folder = "/proc/" + std::to_string(process) + "/";
+  std::string text;
+  for (const char* const file : {"status", "net/dev", "mountinfo"}) {
+    const std::string content = proc_text(folder + file);
+    if (content.empty()) return "";
+    text += content;
+  }
+  std::error_code failure;
+  for (const std::string_view name : jail_namespaces)
+    text.append(fs::read_symlink(folder + "ns/" + std::string(name), failure).string()).append("\n");
+  for (fs::directory_iterator each(folder + "root", failure), end; !failure && each != end; each.increment(failure))
+    text.append("root /").append(each->path().filename().string()).append("\n");
+  return failure ? "" : text;
+}
+
+/// The requested walls that this process has seen proven from inside.
+class proven_walls {
+ public:
+  static bool contains(const std::string& requested) {
+    const std::lock_guard lock(mutex());
+    return all().find(requested) != all().end();
+  }
+  static void add(std::string requested) {
+    const std::lock_guard lock(mutex());
+    if (all().size() >= max_remembered) all().clear();
+    all().insert(std::move(requested));
+  }
+
+ private:
+  static constexpr std::size_t max_remembered = 64;
+
+  static std::mutex& mutex() {
+    static std::mutex only;
+    return only;
+  }
+  static std::set<std::string>& all() {
+    static std::set<std::string> only;
+    return only;
+  }
+};
 
 /// Returns the isolation of a jail whose walls were proven.
 inline isolation_report describe_jail(const jail_settings& settings) {
@@ -65214,7 +65325,7 @@ class basic_jail_state {
                                                             jail_start& start) {
     local_commands commands = co_await begin(executor, settings, start);
     auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
-    const auto proves = [&] { return prove(state, start.plan()); };
+    const auto proves = [&] { return prove(state, start); };
     const auto ends = [&] { return close(state); };
     co_await with_cleanup_after_failure(proves, ends);
     co_return state;
@@ -65240,26 +65351,46 @@ class basic_jail_state {
     throw *failure;
   }
 
-  /// Proves the walls from inside.
+  /// Proves the walls: from inside if this process has not yet done so for the same requested walls, and in any case by
+  /// what the kernel shows of process 1, from which all others descend.
   /// \throws error{errc::provider_failed} with the name of the wall that is missing.
-  static awaitable<void> prove(std::shared_ptr<basic_jail_state> self, const jail_plan& plan) {
+  static awaitable<void> prove(std::shared_ptr<basic_jail_state> self, const jail_start& start) {
+    wanted_walls wanted;
+    wanted.host_namespaces = host_namespaces();
+    wanted.has_network = self->settings_->network == network_policy::host;
+    wanted.visible = start.plan().visible();
+    wanted.writable = start.plan().writable();
+    const std::string facts = facts_of(start.first_process());
+    if (!facts.empty()) {
+      wanted.processes = 1;
+      wanted.user_id = std::to_string(start.user().uid);
+      wanted.group_id = std::to_string(start.user().gid);
+      require_all(seen_walls(facts), wanted);
+    }
+    std::string requested = start.requested();
+    if (!facts.empty() && proven_walls::contains(requested)) co_return;
+    wanted.processes = 2;
+    wanted.user_id = wanted.group_id = inside_id;
+    co_await prove_from_inside(self, wanted);
+    proven_walls::add(std::move(requested));
+  }
+
+  static void require_all(const seen_walls& seen, const wanted_walls& wanted) {
+    const std::optional<missing_wall> missing = seen.missing(wanted);
+    if (missing)
+      throw error(exec_errc::provider_failed,
+                  "jail: a wall is missing: " + missing->name + " (" + one_line(missing->seen) + "); " + retry_advice);
+  }
+
+  static awaitable<void> prove_from_inside(std::shared_ptr<basic_jail_state> self, const wanted_walls& wanted) {
     command look = command(walls_script()).timeout(std::chrono::seconds(10)).keep_output(std::size_t{4} << 20);
     command_result result = co_await run(self, std::move(look));
     if (!result.ok())
       throw error(exec_errc::provider_failed,
                   "jail: the walls cannot be proven, because a command inside has failed: " +
                       one_line(result.reason()) + " " + one_line(result.err().text()) + "; " + retry_advice);
-    wanted_walls wanted;
-    wanted.host_namespaces = host_namespaces();
-    wanted.has_network = self->settings_->network == network_policy::host;
-    wanted.user_id = inside_id;
-    wanted.visible = plan.visible();
-    wanted.writable = plan.writable();
     const std::string text = result.out().text();
-    const std::optional<missing_wall> missing = seen_walls(text).missing(wanted);
-    if (missing)
-      throw error(exec_errc::provider_failed,
-                  "jail: a wall is missing: " + missing->name + " (" + one_line(missing->seen) + "); " + retry_advice);
+    require_all(seen_walls(text), wanted);
   }
 
   static constexpr const char* retry_advice =

@@ -287,6 +287,51 @@ TEST_F(Jail, opening_fails_with_the_name_of_the_wall_that_is_missing) {
   EXPECT_TRUE(eventually([] { return jailed().empty(); }));
 }
 
+// The full proof is made once in a process, and the facts that the kernel shows are read each time.
+TEST_F(Jail, each_open_sees_a_wall_that_is_missing_after_others_were_proven) {
+  class lost_wall {
+   public:
+    std::string change;
+    const char* named;
+  };
+  const std::vector<lost_wall> walls{
+      {without("--unshare-net", 0), "net namespace"},
+      {without("--seccomp", 1), "system call filter"},
+      {without("--remount-ro", 1, "/"), "read-only root (/ is writable)"},
+      {"a=(--ro-bind /var /var \"${a[@]}\")", "private root (/var is mounted)"},
+      {"a=(--dir /secrets \"${a[@]}\")", "private root (/secrets is visible)"},
+      {"for i in \"${!a[@]}\"; do if [ \"${a[i]}\" = ALL ]; then a[i-1]=--cap-add; fi; done", "no capabilities"},
+  };
+  for (const lost_wall& each : walls) {
+    std::filesystem::remove(base_ / "lost");
+    const jail changed = recipe().bubblewrap(
+        changed_bubblewrap("if [ -e " + (base_ / "lost").string() + " ]; then " + each.change + "; fi"));
+    EXPECT_EQ(failure_of(changed), "");
+    base_.write("lost", "");
+    const std::string failure = failure_of(changed);
+    EXPECT_NE(failure.find(std::string("a wall is missing: ") + each.named), std::string::npos) << failure;
+  }
+}
+
+TEST_F(Jail, the_proof_from_inside_is_made_once_for_the_same_walls) {
+  const std::filesystem::path shared = base_.make_shared_folder("shared");
+  const std::filesystem::path shell =
+      base_.write("bin/shell", "#!/bin/bash\necho >> " + std::string("\"$HOME/log\"\n") + "exec bash \"$@\"\n", 0755);
+  const jail counted = recipe().workspace(shared).mount_read_only(shell.parent_path()).shell(shell);
+  const auto lines = [&] { return base_.has("shared/log") ? base_.read("shared/log").size() : 0; };
+  const auto proofs_of = [&](const jail& recipe) {
+    const std::size_t before = lines();
+    EXPECT_TRUE(result_of(recipe, "true").ok());
+    return lines() - before - 1;  // a line is the command
+  };
+  EXPECT_EQ(proofs_of(counted), 1U);
+  EXPECT_EQ(proofs_of(counted), 0U);
+  jail other = counted;
+  EXPECT_EQ(proofs_of(other.network(network_policy::host)), 1U);
+  EXPECT_EQ(proofs_of(other), 0U);
+  EXPECT_EQ(proofs_of(jail(counted).bubblewrap(changed_bubblewrap(""))), 1U);
+}
+
 TEST_F(Jail, results_report_the_walls_and_limits) {
   const command_result result =
       result_of(recipe().memory(512 * mebibyte).processes(50).cpu_time(7s).file_size(mebibyte).open_files(99), "true");

@@ -111,6 +111,16 @@ class jail_plan {
   }
 
   const std::vector<std::string>& arguments() const noexcept { return arguments_; }
+  /// Returns the walls that are requested: the same text for all jails that differ only in their private folders.
+  std::string requested() const {
+    std::string text;
+    for (const std::vector<std::string>* part : {&arguments_, &files_})
+      for (std::size_t i = 0; i < part->size(); ++i) {
+        if (part != &arguments_ || i != private_argument_) text += (*part)[i];
+        text += '\0';
+      }
+    return text;
+  }
   /// The contents of small files, which bubblewrap reads from the descriptors from `first_file` on.
   const std::vector<std::string>& files() const noexcept { return files_; }
   /// Mount points that may be writable, with all that is beneath them.
@@ -120,14 +130,18 @@ class jail_plan {
 
  private:
   static constexpr const char* warden_path = "/.warden";
+  // Each takes a descriptor, and those of bubblewrap end below `spawn_request::first_borrowable`.
+  static constexpr std::size_t max_copies = 32;
+  static constexpr off_t max_copy = 256 * 1024;
 
   template <class... Words>
   void add(const Words&... words) {
     (arguments_.emplace_back(words), ...);
   }
 
+  /// Makes a file in the private root, which becomes read-only. Bubblewrap takes several times as long for a mount.
   void add_file(const std::string& path, std::string content) {
-    add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), path);
+    add("--perms", "0444", "--file", std::to_string(first_file + static_cast<int>(files_.size())), path);
     files_.push_back(std::move(content));
     own_.push_back(path);
   }
@@ -137,9 +151,45 @@ class jail_plan {
     own_.push_back(path);
   }
 
+  /// Shows a file or folder of the system, if there is one: files that all users may read, and folders of a few of
+  /// them, by a copy; links to /usr by a link; everything else by a mount.
   void show_if_there(const std::string& path) {
+    namespace fs = std::filesystem;
     std::error_code failure;
-    if (std::filesystem::exists(path, failure) && !failure) show(path);
+    if (!fs::exists(path, failure) || failure) return;
+    const fs::path real = fs::canonical(path, failure);
+    if (failure) return;
+    if (real != path && is_within(real, "/usr")) {
+      add("--symlink", real.string(), path);
+      own_.push_back(path);
+      return;
+    }
+    std::vector<fs::path> small{real};
+    if (fs::is_directory(real, failure)) {
+      small.clear();
+      for (fs::directory_iterator each(real, failure), end; !failure && each != end; each.increment(failure))
+        small.push_back(each->path());
+    }
+    std::vector<std::string> contents;
+    if (failure || files_.size() + small.size() > max_copies || !copies_of(small, contents)) {
+      show(path);
+      return;
+    }
+    if (small.empty()) add("--dir", path);
+    own_.push_back(path);
+    for (std::size_t i = 0; i < small.size(); ++i)
+      add_file(path + small[i].string().substr(real.string().size()), std::move(contents[i]));
+  }
+
+  /// Reads small files that every user may read. Returns false if one of them is anything else.
+  static bool copies_of(const std::vector<std::filesystem::path>& paths, std::vector<std::string>& into) {
+    for (const std::filesystem::path& path : paths) {
+      struct stat status {};
+      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+      if ((status.st_mode & S_IROTH) == 0 || status.st_size > max_copy) return false;
+      into.push_back(content_of(path.c_str()));
+    }
+    return true;
   }
 
   void add_system() {
@@ -159,20 +209,12 @@ class jail_plan {
 
   /// Shows the files of /etc that programs need; none of them holds secrets.
   void add_configuration(const jail_settings& settings, const std::string& shell) {
-    static constexpr auto shown = std::to_array<const char*>({"/etc/alternatives",    "/etc/bash.bashrc",
-                                                              "/etc/ca-certificates", "/etc/ca-certificates.conf",
-                                                              "/etc/debian_version",  "/etc/fonts",
-                                                              "/etc/inputrc",         "/etc/java-17-openjdk",
-                                                              "/etc/java-21-openjdk", "/etc/ld.so.cache",
-                                                              "/etc/ld.so.conf",      "/etc/ld.so.conf.d",
-                                                              "/etc/locale.alias",    "/etc/localtime",
-                                                              "/etc/magic",           "/etc/mime.types",
-                                                              "/etc/os-release",      "/etc/perl",
-                                                              "/etc/pki/ca-trust",    "/etc/pki/tls/certs",
-                                                              "/etc/profile",         "/etc/protocols",
-                                                              "/etc/python3",         "/etc/services",
-                                                              "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
-                                                              "/etc/terminfo",        "/etc/timezone"});
+    static constexpr auto shown = std::to_array<const char*>(
+        {"/etc/alternatives",    "/etc/bash.bashrc",     "/etc/debian_version",  "/etc/fonts",      "/etc/inputrc",
+         "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/ld.so.cache",     "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+         "/etc/locale.alias",    "/etc/localtime",       "/etc/magic",           "/etc/mime.types", "/etc/os-release",
+         "/etc/pki/ca-trust",    "/etc/pki/tls/certs",   "/etc/profile",         "/etc/protocols",  "/etc/python3",
+         "/etc/services",        "/etc/ssl/certs",       "/etc/ssl/openssl.cnf", "/etc/terminfo",   "/etc/timezone"});
     for (const char* path : shown) show_if_there(path);
     const std::string id(inside_id);
     add_file("/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:" + id + ":" + id +
@@ -233,6 +275,7 @@ class jail_plan {
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
+      if (settings.workspace.empty()) private_argument_ = arguments_.size() + 1;
       add("--bind", workspace.string(), inside);
     }
     own_.push_back(inside);
@@ -256,6 +299,7 @@ class jail_plan {
   std::vector<std::string> files_;
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
+  std::size_t private_argument_ = 0;  // the first one is the same for all
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -17,6 +17,7 @@
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -32,7 +33,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -40,6 +43,7 @@
 #include <vector>
 
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -54,6 +58,51 @@ inline std::map<std::string, std::string, std::less<>> host_namespaces() {
   }
   return all;
 }
+
+/// Returns what this machine's /proc shows of process 1 of a jail, in the form of the proof; empty if it may not be
+/// read.
+inline std::string facts_of(pid_t process) {
+  namespace fs = std::filesystem;
+  const std::string folder = "/proc/" + std::to_string(process) + "/";
+  std::string text;
+  for (const char* const file : {"status", "net/dev", "mountinfo"}) {
+    const std::string content = proc_text(folder + file);
+    if (content.empty()) return "";
+    text += content;
+  }
+  std::error_code failure;
+  for (const std::string_view name : jail_namespaces)
+    text.append(fs::read_symlink(folder + "ns/" + std::string(name), failure).string()).append("\n");
+  for (fs::directory_iterator each(folder + "root", failure), end; !failure && each != end; each.increment(failure))
+    text.append("root /").append(each->path().filename().string()).append("\n");
+  return failure ? "" : text;
+}
+
+/// The requested walls that this process has seen proven from inside.
+class proven_walls {
+ public:
+  static bool contains(const std::string& requested) {
+    const std::lock_guard lock(mutex());
+    return all().find(requested) != all().end();
+  }
+  static void add(std::string requested) {
+    const std::lock_guard lock(mutex());
+    if (all().size() >= max_remembered) all().clear();
+    all().insert(std::move(requested));
+  }
+
+ private:
+  static constexpr std::size_t max_remembered = 64;
+
+  static std::mutex& mutex() {
+    static std::mutex only;
+    return only;
+  }
+  static std::set<std::string>& all() {
+    static std::set<std::string> only;
+    return only;
+  }
+};
 
 /// Returns the isolation of a jail whose walls were proven.
 inline isolation_report describe_jail(const jail_settings& settings) {
@@ -259,7 +308,7 @@ class basic_jail_state {
                                                             jail_start& start) {
     local_commands commands = co_await begin(executor, settings, start);
     auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
-    const auto proves = [&] { return prove(state, start.plan()); };
+    const auto proves = [&] { return prove(state, start); };
     const auto ends = [&] { return close(state); };
     co_await with_cleanup_after_failure(proves, ends);
     co_return state;
@@ -285,26 +334,46 @@ class basic_jail_state {
     throw *failure;
   }
 
-  /// Proves the walls from inside.
+  /// Proves the walls: from inside if this process has not yet done so for the same requested walls, and in any case by
+  /// what the kernel shows of process 1, from which all others descend.
   /// \throws error{errc::provider_failed} with the name of the wall that is missing.
-  static awaitable<void> prove(std::shared_ptr<basic_jail_state> self, const jail_plan& plan) {
+  static awaitable<void> prove(std::shared_ptr<basic_jail_state> self, const jail_start& start) {
+    wanted_walls wanted;
+    wanted.host_namespaces = host_namespaces();
+    wanted.has_network = self->settings_->network == network_policy::host;
+    wanted.visible = start.plan().visible();
+    wanted.writable = start.plan().writable();
+    const std::string facts = facts_of(start.first_process());
+    if (!facts.empty()) {
+      wanted.processes = 1;
+      wanted.user_id = std::to_string(start.user().uid);
+      wanted.group_id = std::to_string(start.user().gid);
+      require_all(seen_walls(facts), wanted);
+    }
+    std::string requested = start.requested();
+    if (!facts.empty() && proven_walls::contains(requested)) co_return;
+    wanted.processes = 2;
+    wanted.user_id = wanted.group_id = inside_id;
+    co_await prove_from_inside(self, wanted);
+    proven_walls::add(std::move(requested));
+  }
+
+  static void require_all(const seen_walls& seen, const wanted_walls& wanted) {
+    const std::optional<missing_wall> missing = seen.missing(wanted);
+    if (missing)
+      throw error(exec_errc::provider_failed,
+                  "jail: a wall is missing: " + missing->name + " (" + one_line(missing->seen) + "); " + retry_advice);
+  }
+
+  static awaitable<void> prove_from_inside(std::shared_ptr<basic_jail_state> self, const wanted_walls& wanted) {
     command look = command(walls_script()).timeout(std::chrono::seconds(10)).keep_output(std::size_t{4} << 20);
     command_result result = co_await run(self, std::move(look));
     if (!result.ok())
       throw error(exec_errc::provider_failed,
                   "jail: the walls cannot be proven, because a command inside has failed: " +
                       one_line(result.reason()) + " " + one_line(result.err().text()) + "; " + retry_advice);
-    wanted_walls wanted;
-    wanted.host_namespaces = host_namespaces();
-    wanted.has_network = self->settings_->network == network_policy::host;
-    wanted.user_id = inside_id;
-    wanted.visible = plan.visible();
-    wanted.writable = plan.writable();
     const std::string text = result.out().text();
-    const std::optional<missing_wall> missing = seen_walls(text).missing(wanted);
-    if (missing)
-      throw error(exec_errc::provider_failed,
-                  "jail: a wall is missing: " + missing->name + " (" + one_line(missing->seen) + "); " + retry_advice);
+    require_all(seen_walls(text), wanted);
   }
 
   static constexpr const char* retry_advice =
