@@ -37,8 +37,6 @@ namespace {
 using namespace cofferdam;
 using namespace std::chrono_literals;
 using cofferdam_test::eventually;
-using cofferdam_test::has_jail;
-using cofferdam_test::open_folder;
 using cofferdam_test::process_entry;
 using cofferdam_test::result_of;
 using cofferdam_test::run;
@@ -50,12 +48,8 @@ static_assert(!std::copyable<jail_environment> && std::movable<jail_environment>
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-class Jail : public ::testing::Test {
+class Jail : public cofferdam_test::jail_fixture {
  protected:
-  void SetUp() override { COFFERDAM_NEEDS("bubblewrap", has_jail(), "the walls of the jail"); }
-
-  jail recipe() const { return jail().temporary_base(base_.path()).kill_grace(100ms); }
-
   /// Writes a program that runs bubblewrap with other arguments.
   /// \param change  lines of bash that change the array `a`.
   std::filesystem::path changed_bubblewrap(const std::string& change) const {
@@ -78,8 +72,6 @@ class Jail : public ::testing::Test {
     }
     return "";
   }
-
-  open_folder base_;
 };
 
 /// Living processes of the jails of this program: bubblewrap, the warden and all beneath it.

@@ -2,33 +2,32 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/host_folders.hpp>
+#include <cofferdam/backends/detail/host_state.hpp>
 #include <cofferdam/backends/detail/jail_plan.hpp>
 #include <cofferdam/backends/detail/jail_settings.hpp>
 #include <cofferdam/backends/detail/jail_start.hpp>
 #include <cofferdam/backends/detail/jail_walls.hpp>
 #include <cofferdam/backends/detail/local_commands.hpp>
 #include <cofferdam/backends/detail/local_shell.hpp>
-#include <cofferdam/backends/detail/local_state.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/process.hpp>
-#include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
-#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
-#include <cofferdam/warden/session.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+#include <cofferdam/warden/warden_settings.hpp>
 
 #include <asio/any_io_executor.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -143,27 +142,34 @@ inline isolation_report describe_jail(const jail_settings& settings) {
   return report;
 }
 
-/// The state of one open jail, shared by the coroutines of its commands.
+/// What is particular to a jail; the parameter of `host_state`.
 template <class Unused>
-class basic_jail_state {
+class basic_jail_place {
  public:
-  static awaitable<std::shared_ptr<basic_jail_state>> open(asio::any_io_executor executor,
-                                                           std::shared_ptr<const jail_settings> settings) {
+  using settings_type = jail_settings;
+  using state = host_state<basic_jail_place>;
+
+  static constexpr const char* name = "jail";
+  static constexpr const char* nothing_open =
+      "jail: there is no environment (default-constructed or moved from); open one with jail().open()";
+
+  static awaitable<std::shared_ptr<state>> open(asio::any_io_executor executor,
+                                                std::shared_ptr<const jail_settings> settings) {
     if (settings->limits.workspace_size && !settings->workspace.empty())
       throw error(exec_errc::invalid_argument,
                   "jail: workspace_size() keeps the workspace in memory, and workspace() names a folder; use one of "
                   "them");
     std::string shell = find_shell("jail", settings->shell);
     std::filesystem::path program = bubblewrap_of(*settings);
-    auto folders = std::make_shared<local_folders>("jail", settings->temporary_base, settings->workspace);
+    auto folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
     try {
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
       jail_plan plan(*settings, folders->workspace(), user, shell);
       jail_start start(std::move(program), std::move(plan), user);
       const auto builds = [&] { return build(executor, settings, folders, std::move(shell), start); };
-      std::shared_ptr<basic_jail_state> state = co_await with_alternatives(*settings, builds);
-      co_return state;
+      std::shared_ptr<state> opened = co_await with_alternatives(*settings, builds);
+      co_return opened;
     } catch (...) {
       folders.reset();
       reaper::instance().sweep();
@@ -171,109 +177,34 @@ class basic_jail_state {
     }
   }
 
-  basic_jail_state(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
-                   std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
-      : home_(executor),
-        executor_(std::move(executor)),
-        settings_(std::move(settings)),
-        folders_(std::move(folders)),
-        commands_(std::move(commands)),
-        shell_(std::move(shell)),
-        isolation_(describe_jail(*settings_)),
-        ended_(executor_) {
-    variables_ = {"PATH=" + std::string(default_path),
-                  "HOME=" + settings_->workspace_path,
-                  "SHELL=" + shell_,  // otherwise bash queries the user database
-                  "LANG=C.UTF-8",
-                  "TERM=dumb",
-                  "TMPDIR=/tmp"};
-  }
+  explicit basic_jail_place(std::shared_ptr<const jail_settings> settings)
+      : settings_(std::move(settings)), isolation_(describe_jail(*settings_)) {}
 
-  basic_jail_state(const basic_jail_state&) = delete;
-  basic_jail_state& operator=(const basic_jail_state&) = delete;
-
-  static constexpr const char* nothing_open =
-      "jail: there is no environment (default-constructed or moved from); open one with jail().open()";
-
-  template <class Operation>
-  static auto with_files(const std::shared_ptr<basic_jail_state>& self, Operation operation) {
-    self->require_open();
-    return operation(*self->commands_.files());
-  }
-
-  /// Returns the strand. All non-const members are called on it.
-  const home_strand& home() const noexcept { return home_; }
   const isolation_report& isolation() const noexcept { return isolation_; }
 
-  /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
-  void abandon() {
-    closing_ = true;
-    commands_.abandon();
+  std::vector<std::string> variables(const host_folders&, const std::string& shell) const {
+    return {"PATH=" + std::string(default_path),
+            "HOME=" + settings_->workspace_path,
+            "SHELL=" + shell,  // otherwise bash queries the user database
+            "LANG=C.UTF-8",
+            "TERM=dumb",
+            "TMPDIR=/tmp"};
   }
 
-  static awaitable<void> close(std::shared_ptr<basic_jail_state> self) {
-    if (self->closing_) {
-      while (!self->closed_) co_await self->ended_.wait();
-      co_return;
-    }
-    self->closing_ = true;
-    std::exception_ptr failure;
-    try {
-      co_await self->commands_.close();
-      co_await local_folders::remove(self->folders_, self->executor_);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    self->closed_ = true;
-    self->ended_.notify();
-    if (failure) std::rethrow_exception(failure);
-  }
-
-  static awaitable<command_result> run(std::shared_ptr<basic_jail_state> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return std::move(*refusal);
-    spawn_request request = co_await request_of(self, c);
-    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
-    co_return result;
-  }
-
-  static awaitable<process> start(std::shared_ptr<basic_jail_state> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = co_await request_of(self, c);
-    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
-    co_return running;
-  }
-
-  std::vector<background_command> background() const {
-    require_open();
-    return commands_.session().background();
-  }
-
-  static awaitable<void> end_background(std::shared_ptr<basic_jail_state> self, std::uint32_t number) {
-    self->require_open();
-    co_await self->commands_.session().end_background(number);
-  }
-
- private:
-  void require_open() const {
-    if (closing_) throw error(exec_errc::environment_closed, "jail: the environment is closed; open another one");
-  }
+  session_files& files(host_folders&, local_commands& commands) const { return *commands.files(); }
 
   /// Directories are passed by name: an open directory of the host would lead its way up, past the walls.
-  static awaitable<spawn_request> request_of(std::shared_ptr<basic_jail_state> self, const command& c) {
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    if (c.working_directory() == ".") {
-      request.directory_path = self->settings_->workspace_path;
-    } else {
-      request.directory_path = co_await self->commands_.files()->directory_path(c.working_directory());
-      self->require_open();
-    }
-    co_return request;
+  bool enter(host_folders&, const command& c, spawn_request& request, unique_fd&) const {
+    request.directory_path = settings_->workspace_path;
+    return c.working_directory() == ".";
+  }
+  static awaitable<void> resolve(std::shared_ptr<state> self, const command& c, spawn_request& request) {
+    request.directory_path = co_await self->commands().files()->directory_path(c.working_directory());
   }
 
+  std::optional<command_result> judge(const host_folders&, const command&, std::string&) const { return std::nullopt; }
+
+ private:
   static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
     try {
       return find_bubblewrap(settings.bubblewrap);
@@ -290,11 +221,11 @@ class basic_jail_state {
   }
 
   template <class Build>
-  static awaitable<std::shared_ptr<basic_jail_state>> with_alternatives(const jail_settings& settings, Build& builds) {
+  static awaitable<std::shared_ptr<state>> with_alternatives(const jail_settings& settings, Build& builds) {
     std::optional<error> failure;
     try {
-      std::shared_ptr<basic_jail_state> state = co_await builds();
-      co_return state;
+      std::shared_ptr<state> opened = co_await builds();
+      co_return opened;
     } catch (const error& reason) {
       failure = with_alternatives(settings, reason);
     }
@@ -302,16 +233,17 @@ class basic_jail_state {
   }
 
   /// Builds the walls and proves them.
-  static awaitable<std::shared_ptr<basic_jail_state>> build(asio::any_io_executor executor,
-                                                            std::shared_ptr<const jail_settings> settings,
-                                                            std::shared_ptr<local_folders> folders, std::string shell,
-                                                            jail_start& start) {
+  static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor,
+                                                 std::shared_ptr<const jail_settings> settings,
+                                                 std::shared_ptr<host_folders> folders, std::string shell,
+                                                 jail_start& start) {
     local_commands commands = co_await begin(executor, settings, start);
-    auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(commands), std::move(shell));
-    const auto proves = [&] { return prove(state, start); };
-    const auto ends = [&] { return close(state); };
+    auto opened =
+        std::make_shared<state>(executor, basic_jail_place(settings), folders, std::move(commands), std::move(shell));
+    const auto proves = [&] { return prove(opened, start); };
+    const auto ends = [&] { return state::close(opened); };
     co_await with_cleanup_after_failure(proves, ends);
-    co_return state;
+    co_return opened;
   }
 
   /// Starts bubblewrap and begins a session with its warden.
@@ -337,10 +269,10 @@ class basic_jail_state {
   /// Proves the walls: from inside if this process has not yet done so for the same requested walls, and in any case by
   /// what the kernel shows of process 1, from which all others descend.
   /// \throws error{errc::provider_failed} with the name of the wall that is missing.
-  static awaitable<void> prove(std::shared_ptr<basic_jail_state> self, const jail_start& start) {
+  static awaitable<void> prove(std::shared_ptr<state> self, const jail_start& start) {
     wanted_walls wanted;
     wanted.host_namespaces = host_namespaces();
-    wanted.has_network = self->settings_->network == network_policy::host;
+    wanted.has_network = self->place().settings_->network == network_policy::host;
     wanted.visible = start.plan().visible();
     wanted.writable = start.plan().writable();
     const std::string facts = facts_of(start.first_process());
@@ -365,9 +297,9 @@ class basic_jail_state {
                   "jail: a wall is missing: " + missing->name + " (" + one_line(missing->seen) + "); " + retry_advice);
   }
 
-  static awaitable<void> prove_from_inside(std::shared_ptr<basic_jail_state> self, const wanted_walls& wanted) {
+  static awaitable<void> prove_from_inside(std::shared_ptr<state> self, const wanted_walls& wanted) {
     command look = command(walls_script()).timeout(std::chrono::seconds(10)).keep_output(std::size_t{4} << 20);
-    command_result result = co_await run(self, std::move(look));
+    command_result result = co_await state::run(self, std::move(look));
     if (!result.ok())
       throw error(exec_errc::provider_failed,
                   "jail: the walls cannot be proven, because a command inside has failed: " +
@@ -379,17 +311,11 @@ class basic_jail_state {
   static constexpr const char* retry_advice =
       "use the bubblewrap of the system, unchanged (apt-get install bubblewrap), or another backend, such as docker";
 
-  home_strand home_;
-  asio::any_io_executor executor_;
   std::shared_ptr<const jail_settings> settings_;
-  std::shared_ptr<local_folders> folders_;
-  local_commands commands_;
-  std::string shell_;
-  std::vector<std::string> variables_;
   isolation_report isolation_;
-  bool closing_ = false;
-  bool closed_ = false;
-  async_event ended_;  // notified when closed_ becomes true
 };
+
+using jail_place = basic_jail_place<void>;
+using jail_state = host_state<jail_place>;
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
