@@ -6,8 +6,11 @@
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/with.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/os/machine.hpp>
 #include <cofferdam/detail/os/seccomp_program.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -34,7 +37,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,7 +55,7 @@ class bare_bubblewrap {
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     folder_ = pattern;
     if (user_.is_other && ::chown(pattern.c_str(), user_.uid, user_.gid) != 0) throw std::runtime_error("chown failed");
-    detail::jail_plan plan(detail::jail_settings(), folder_, user_, "/bin/bash");
+    detail::jail_plan plan(detail::jail_settings(), folder_, user_, "/bin/bash", {});
     words_ = plan.arguments();
     for (const char* reported : {"--info-fd", "--block-fd"}) {
       const auto at = std::find(words_.begin(), words_.end(), reported);

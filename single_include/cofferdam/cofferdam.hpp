@@ -21318,6 +21318,15 @@ class basic_jail {
   /// Sets the path of the workspace inside the jail, as in `workspace_path("/home/user")`. Absolute, and not in a
   /// folder of the system. Default: /workspace.
   basic_jail& workspace_path(std::string path);
+  /// Keeps commands from changing a file or folder of the workspace, from renaming it, and from making one of its name:
+  /// a name that does not exist is an empty file that cannot be written (with a `/` at its end, an empty folder). For
+  /// files that programs outside the jail obey. Where the workspace is a directory of this machine, the stand-ins exist
+  /// there too, until `close()`; if this program is killed, they stay.
+  /// \param name  relative to the workspace, without `..`; at most 24 names. At `open()` no part is a symbolic link.
+  basic_jail& protect(std::string name);
+  /// Protects the usual files of a project that Git, shells, editors and agents obey: .git/hooks, .git/config,
+  /// .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and .mcp.json. Without a folder .git, none can be made.
+  basic_jail& protect_project_files();
   /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
   basic_jail& workspace(std::filesystem::path folder);
   /// Sets the parent of the private folder; it is made if it is missing. Default: TMPDIR, else /tmp.
@@ -63534,6 +63543,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `judge(folders, c, advice)`: returns the result of a command that is refused, or sets the advice of the result;
 /// * `enter(folders, c, request, opened)`: sets the directory in which a command starts, and returns true; `opened`
 ///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
+/// * `closed()`: called when all processes have ended;
 /// * `files(folders, commands)`: the operations on files.
 template <class Place>
 class host_state {
@@ -63588,6 +63598,7 @@ class host_state {
     std::exception_ptr failure;
     try {
       co_await self->commands_.close();
+      self->place_.closed();
       co_await host_folders::remove(self->folders_, self->executor_);
     } catch (...) {
       failure = std::current_exception();
@@ -63745,6 +63756,163 @@ const detail::host_state<Place>& host_environment<Place>::state() const {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/backends/detail/jail_protection.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The kind of mount that keeps a protected name.
+enum class protection_kind {
+  parent,        ///< itself, writable: a folder that is a mount point cannot be renamed, with the protected name in it
+  existing,      ///< itself, read-only
+  empty_file,    ///< a file that does not exist: an empty one
+  empty_folder,  ///< the same for a folder
+};
+
+/// One mount within the workspace.
+class protected_path {
+ public:
+  std::string path;  ///< relative to the workspace
+  protection_kind kind = protection_kind::existing;
+  dev_t device = 0;  ///< of `parent` and `existing`: what must be mounted
+  ino_t inode = 0;
+};
+
+/// The protected names of one workspace. Names that do not exist get a mount point on the host, which is removed with
+/// this object.
+class workspace_protection {
+ public:
+  /// \param workspace  the host's folder; empty: the workspace is in memory.
+  /// \throws error{errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is mounted.
+  workspace_protection(const std::filesystem::path& workspace, const std::vector<std::string>& names) {
+    try {
+      for (const std::string& name : names) add(workspace, name);
+    } catch (...) {
+      remove_stubs();
+      throw;
+    }
+    std::sort(paths_.begin(), paths_.end(),
+              [](const protected_path& a, const protected_path& b) { return a.path < b.path; });
+  }
+  workspace_protection(const workspace_protection&) = delete;
+  workspace_protection& operator=(const workspace_protection&) = delete;
+  ~workspace_protection() { remove_stubs(); }
+
+  /// Returns the mounts; folders before what is in them.
+  const std::vector<protected_path>& paths() const noexcept { return paths_; }
+
+  /// Removes the mount points that were made. The jail has ended.
+  void remove_stubs() noexcept {
+    for (const stub& each : stubs_) {
+      struct stat now {};
+      if (::fstatat(each.folder.get(), each.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      if (now.st_dev != each.device || now.st_ino != each.inode) continue;
+      if (S_ISDIR(now.st_mode)) ::unlinkat(each.folder.get(), each.name.c_str(), AT_REMOVEDIR);
+      if (S_ISREG(now.st_mode) && now.st_size == 0) ::unlinkat(each.folder.get(), each.name.c_str(), 0);
+    }
+    stubs_.clear();
+  }
+
+ private:
+  class stub {
+   public:
+    unique_fd folder;
+    std::string name;
+    dev_t device = 0;
+    ino_t inode = 0;
+  };
+
+  [[noreturn]] static void fail(const std::string& name, const std::string& why, int number = 0) {
+    const std::error_code cause(number, std::system_category());
+    throw error(exec_errc::provider_failed,
+                "jail: protect(\"" + one_line(name) + "\"): " + why + (number != 0 ? ": " + cause.message() : ""),
+                cause);
+  }
+
+  /// \param name  relative and normal; a `/` at its end: a folder, if it does not exist.
+  void add(const std::filesystem::path& workspace, const std::string& name) {
+    const bool is_folder = name.ends_with('/');
+    const std::string clean = is_folder ? name.substr(0, name.size() - 1) : name;
+    unique_fd folder;
+    if (!workspace.empty()) {
+      folder.reset(::open(workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (!folder) fail(name, "the workspace cannot be opened", errno);
+    }
+    for (std::size_t end = 0; end != std::string::npos;) {
+      const std::size_t start = end == 0 ? 0 : end + 1;
+      end = clean.find('/', start);
+      const std::string part = clean.substr(start, end == std::string::npos ? end : end - start);
+      const std::string path = clean.substr(0, end);
+      const bool is_last = end == std::string::npos;
+      struct stat status {};
+      const bool is_there = folder && ::fstatat(folder.get(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+      if (folder && !is_there && errno != ENOENT) fail(name, "it cannot be examined", errno);
+      if (has(path)) {
+        if (kind_of(path) != protection_kind::parent) return;
+      } else if (!is_there) {
+        const auto kind = !is_last || is_folder ? protection_kind::empty_folder : protection_kind::empty_file;
+        if (folder) make_stub(name, folder, part, kind);
+        paths_.push_back({path, kind, 0, 0});
+        return;
+      } else if (S_ISLNK(status.st_mode)) {
+        fail(name, "'" + one_line(path) + "' is a symbolic link; protect what it leads to");
+      } else {
+        const bool is_parent = !is_last && S_ISDIR(status.st_mode);
+        paths_.push_back(
+            {path, is_parent ? protection_kind::parent : protection_kind::existing, status.st_dev, status.st_ino});
+        if (!is_parent) return;
+      }
+      folder.reset(::openat(folder.get(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!folder) fail(name, "'" + one_line(path) + "' cannot be opened", errno);
+    }
+  }
+
+  void make_stub(const std::string& name, const unique_fd& folder, const std::string& part, protection_kind kind) {
+    stub made;
+    made.folder.reset(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3));
+    made.name = part;
+    int failed = 0;
+    if (kind == protection_kind::empty_folder) {
+      failed = ::mkdirat(folder.get(), part.c_str(), 0755);
+    } else {
+      const unique_fd file(
+          ::openat(folder.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+      failed = file ? 0 : -1;
+    }
+    struct stat status {};
+    if (failed == 0) failed = ::fstatat(folder.get(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW);
+    if (failed != 0 || !made.folder) fail(name, "an empty stand-in cannot be made in the workspace", errno);
+    made.device = status.st_dev;
+    made.inode = status.st_ino;
+    stubs_.push_back(std::move(made));
+  }
+
+  std::vector<protected_path>::const_iterator find(const std::string& path) const {
+    return std::find_if(paths_.begin(), paths_.end(), [&](const protected_path& one) { return one.path == path; });
+  }
+  bool has(const std::string& path) const { return find(path) != paths_.end(); }
+  protection_kind kind_of(const std::string& path) const { return find(path)->kind; }
+
+  std::vector<protected_path> paths_;
+  std::vector<stub> stubs_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/backends/detail/jail_python.hpp ----
 
 
@@ -63897,6 +64065,9 @@ class jail_settings {
   jail_limits limits;
   std::string workspace_path = "/workspace";
   std::filesystem::path workspace;
+  /// Relative and normal; a `/` at the end stands for a folder.
+  std::vector<std::string> protected_names;
+  static constexpr std::size_t max_protected = 24;
   std::filesystem::path temporary_base;
   std::string shell;
   command_settings commands;
@@ -63910,6 +64081,7 @@ class jail_settings {
 // ---- cofferdam/backends/detail/jail_plan.hpp ----
 
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -63981,7 +64153,7 @@ class jail_plan {
   /// \param workspace  the host's folder; empty if the workspace is kept in memory.
   /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
-            const std::string& shell) {
+            const std::string& shell, const std::vector<protected_path>& protections) {
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -64006,6 +64178,7 @@ class jail_plan {
     for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
     for (const jail_mount& each : settings.mounts) add_mount(each, user);
     add_workspace(settings, workspace, user);
+    for (const protected_path& each : protections) add_protection(settings, workspace, each);
     for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
     own_.emplace_back(warden_path);
@@ -64019,7 +64192,8 @@ class jail_plan {
     std::string text;
     for (const std::vector<std::string>* part : {&arguments_, &files_})
       for (std::size_t i = 0; i < part->size(); ++i) {
-        if (part != &arguments_ || i != private_argument_) text += (*part)[i];
+        const bool is_private = part == &arguments_ && std::count(private_.begin(), private_.end(), i) != 0;
+        if (!is_private) text += (*part)[i];
         text += '\0';
       }
     return text;
@@ -64028,13 +64202,15 @@ class jail_plan {
   const std::vector<std::string>& files() const noexcept { return files_; }
   /// Mount points that may be writable, with all that is beneath them.
   const std::vector<std::string>& writable() const noexcept { return writable_; }
+  /// Mount points beneath the writable ones that must be read-only.
+  const std::vector<std::string>& read_only() const noexcept { return read_only_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
 
  private:
   static constexpr const char* warden_path = "/.warden";
   // Each takes a descriptor, and those of bubblewrap end below `spawn_request::first_borrowable`.
-  static constexpr std::size_t max_copies = 32;
+  static constexpr std::size_t max_copies = 24;
   static constexpr off_t max_copy = 256 * 1024;
 
   template <class... Words>
@@ -64178,11 +64354,31 @@ class jail_plan {
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
-      if (settings.workspace.empty()) private_argument_ = arguments_.size() + 1;
+      if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
       add("--bind", workspace.string(), inside);
     }
     own_.push_back(inside);
     writable_.push_back(inside);
+  }
+
+  void add_protection(const jail_settings& settings, const std::filesystem::path& workspace,
+                      const protected_path& each) {
+    const std::string inside = settings.workspace_path + "/" + each.path;
+    switch (each.kind) {
+      case protection_kind::parent:
+      case protection_kind::existing:
+        if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
+        add(each.kind == protection_kind::parent ? "--bind" : "--ro-bind", (workspace / each.path).string(), inside);
+        break;
+      case protection_kind::empty_file:
+        add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), inside);
+        files_.emplace_back();
+        break;
+      case protection_kind::empty_folder:
+        add("--perms", "0555", "--size", "4096", "--tmpfs", inside, "--remount-ro", inside);
+        break;
+    }
+    if (each.kind != protection_kind::parent) read_only_.push_back(inside);
   }
 
   void add_hidden(const std::filesystem::path& path) {
@@ -64202,7 +64398,8 @@ class jail_plan {
   std::vector<std::string> files_;
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
-  std::size_t private_argument_ = 0;  // the first one is the same for all
+  std::vector<std::string> read_only_;
+  std::vector<std::size_t> private_;  // the arguments that name a private folder
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -64244,11 +64441,12 @@ class wanted_walls {
  public:
   std::map<std::string, std::string, std::less<>> host_namespaces;  ///< the host's, by name, as `net:[4026531840]`
   bool has_network = false;
-  std::size_t processes = 2;          ///< the number of processes whose status is shown
-  std::string user_id;                ///< the only one
-  std::string group_id;               ///< the same
-  std::vector<std::string> visible;   ///< paths, with all that is beneath them
-  std::vector<std::string> writable;  ///< the same
+  std::size_t processes = 2;           ///< the number of processes whose status is shown
+  std::string user_id;                 ///< the only one
+  std::string group_id;                ///< the same
+  std::vector<std::string> visible;    ///< paths, with all that is beneath them
+  std::vector<std::string> writable;   ///< the same
+  std::vector<std::string> read_only;  ///< mount points beneath those
 };
 
 /// A wall that does not stand.
@@ -64394,6 +64592,10 @@ class seen_walls {
       if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
         return missing_wall{"read-only root", one_line(one.point) + " is writable"};
     }
+    for (const std::string& path : wanted.read_only)
+      if (std::none_of(mounts_.begin(), mounts_.end(),
+                       [&](const mount& one) { return one.point == path && one.is_read_only; }))
+        return missing_wall{"protected name", one_line(path) + " is writable"};
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }
@@ -65054,6 +65256,7 @@ inline std::string find_shell(const std::string& backend, const std::string& wan
 
 #include <asio/any_io_executor.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -65070,6 +65273,7 @@ inline std::string find_shell(const std::string& backend, const std::string& wan
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -65194,9 +65398,13 @@ class basic_jail_place {
     try {
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
-      jail_plan plan(*settings, folders->workspace(), user, shell);
+      const bool is_in_memory = settings->limits.workspace_size.has_value();
+      auto protection = std::make_shared<workspace_protection>(
+          is_in_memory ? std::filesystem::path() : folders->workspace(), settings->protected_names);
+      jail_plan plan(*settings, folders->workspace(), user, shell, protection->paths());
       jail_start start(std::move(program), std::move(plan), user);
-      const auto builds = [&] { return build(executor, settings, folders, std::move(shell), start); };
+      basic_jail_place place(settings, start.plan().visible(), std::move(protection));
+      const auto builds = [&] { return build(executor, std::move(place), folders, std::move(shell), start); };
       std::shared_ptr<state> opened = co_await with_alternatives(*settings, builds);
       co_return opened;
     } catch (...) {
@@ -65206,8 +65414,12 @@ class basic_jail_place {
     }
   }
 
-  explicit basic_jail_place(std::shared_ptr<const jail_settings> settings)
-      : settings_(std::move(settings)), isolation_(describe_jail(*settings_)) {}
+  basic_jail_place(std::shared_ptr<const jail_settings> settings, std::vector<std::string> visible,
+                   std::shared_ptr<workspace_protection> protection)
+      : settings_(std::move(settings)),
+        visible_(std::move(visible)),
+        protection_(std::move(protection)),
+        isolation_(describe_jail(*settings_)) {}
 
   const isolation_report& isolation() const noexcept { return isolation_; }
 
@@ -65231,9 +65443,33 @@ class basic_jail_place {
     request.directory_path = co_await self->commands().files()->directory_path(c.working_directory());
   }
 
-  std::optional<command_result> judge(const host_folders&, const command&, std::string&) const { return std::nullopt; }
+  /// A program that this machine has, and the jail does not show, is refused with the line that shows it.
+  std::optional<command_result> judge(const host_folders&, const command& c, std::string&) const {
+    if (c.is_shell() || c.words().empty() || !c.words().front().starts_with('/')) return std::nullopt;
+    const std::filesystem::path program = std::filesystem::path(c.words().front()).lexically_normal();
+    const auto holds = [&program](const std::string& folder) { return is_within(program, folder); };
+    if (std::any_of(visible_.begin(), visible_.end(), holds) || ::access(program.c_str(), X_OK) != 0)
+      return std::nullopt;
+    std::string lines;
+    for (const std::filesystem::path& folder : folders_of_program(program))
+      lines += ".mount_read_only(\"" + one_line(folder.string()) + "\")";
+    return command_result::refused(error_kind::execution_error,
+                                   "Cannot run " + one_line(program.string()) + ": it is not visible in the jail",
+                                   "Add to the recipe: " + lines);
+  }
+
+  void closed() const {
+    if (protection_) protection_->remove_stubs();
+  }
 
  private:
+  /// Returns the folders that a program needs: those of a Python installation, or its own.
+  static std::vector<std::filesystem::path> folders_of_program(const std::filesystem::path& program) {
+    std::vector<std::filesystem::path> folders = python_folders(program, host_variable("HOME"));
+    if (folders.empty()) folders.push_back(program.parent_path());
+    return folders;
+  }
+
   static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
     try {
       return find_bubblewrap(settings.bubblewrap);
@@ -65262,13 +65498,11 @@ class basic_jail_place {
   }
 
   /// Builds the walls and proves them.
-  static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor,
-                                                 std::shared_ptr<const jail_settings> settings,
+  static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor, basic_jail_place place,
                                                  std::shared_ptr<host_folders> folders, std::string shell,
                                                  jail_start& start) {
-    local_commands commands = co_await begin(executor, settings, start);
-    auto opened =
-        std::make_shared<state>(executor, basic_jail_place(settings), folders, std::move(commands), std::move(shell));
+    local_commands commands = co_await begin(executor, place.settings_, start);
+    auto opened = std::make_shared<state>(executor, std::move(place), folders, std::move(commands), std::move(shell));
     const auto proves = [&] { return prove(opened, start); };
     const auto ends = [&] { return state::close(opened); };
     co_await with_cleanup_after_failure(proves, ends);
@@ -65304,6 +65538,8 @@ class basic_jail_place {
     wanted.has_network = self->place().settings_->network == network_policy::host;
     wanted.visible = start.plan().visible();
     wanted.writable = start.plan().writable();
+    wanted.read_only = start.plan().read_only();
+    self->place().require_protected(start.first_process());
     const std::string facts = facts_of(start.first_process());
     if (!facts.empty()) {
       wanted.processes = 1;
@@ -65317,6 +65553,21 @@ class basic_jail_place {
     wanted.user_id = wanted.group_id = inside_id;
     co_await prove_from_inside(self, wanted);
     proven_walls::add(std::move(requested));
+  }
+
+  /// Compares what is mounted at the protected names with what was there before: another process may have put a link in
+  /// its place meanwhile.
+  void require_protected(pid_t first_process) const {
+    const std::string root = "/proc/" + std::to_string(first_process) + "/root" + settings_->workspace_path + "/";
+    for (const protected_path& each : protection_->paths()) {
+      struct stat status {};
+      if (each.inode == 0) continue;
+      if (::lstat((root + each.path).c_str(), &status) != 0 || status.st_dev != each.device ||
+          status.st_ino != each.inode)
+        throw error(exec_errc::provider_failed,
+                    "jail: protect(\"" + one_line(each.path) +
+                        "\"): it was replaced while the jail was built; keep other programs from the workspace");
+    }
   }
 
   static void require_all(const seen_walls& seen, const wanted_walls& wanted) {
@@ -65341,6 +65592,8 @@ class basic_jail_place {
       "use the bubblewrap of the system, unchanged (apt-get install bubblewrap), or another backend, such as docker";
 
   std::shared_ptr<const jail_settings> settings_;
+  std::vector<std::string> visible_;
+  std::shared_ptr<workspace_protection> protection_;
   isolation_report isolation_;
 };
 
@@ -65355,6 +65608,7 @@ using jail_state = host_state<jail_place>;
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -65485,6 +65739,29 @@ basic_jail<Unused>& basic_jail<Unused>::workspace_path(std::string path) {
                                                    "\"): it must not be in a folder of the system; use a path such "
                                                    "as /home/user");
   return with([&](detail::jail_settings& all) { all.workspace_path = clean.string(); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::protect(std::string name) {
+  const std::filesystem::path path(name);
+  const bool leads_out = std::find(path.begin(), path.end(), "..") != path.end();
+  const std::string clean = path.lexically_normal().string();
+  if (name.empty() || path.is_absolute() || leads_out || name.find('\0') != std::string::npos || clean == "." ||
+      clean == "./")
+    throw error(exec_errc::invalid_argument, "jail: protect(\"" + one_line(name) +
+                                                 "\"): name a file or folder in the workspace, as in \".git/config\"");
+  if (settings_->protected_names.size() >= detail::jail_settings::max_protected)
+    throw error(exec_errc::invalid_argument, "jail: protect(\"" + one_line(name) + "\"): at most " +
+                                                 std::to_string(detail::jail_settings::max_protected) + " names");
+  return with([&](detail::jail_settings& all) { all.protected_names.push_back(clean); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
+  for (const char* const name : {".git/hooks/", ".git/config", ".gitmodules", ".envrc", ".vscode/", ".idea/",
+                                 ".claude/", ".cursor/", ".mcp.json"})
+    protect(name);
+  return *this;
 }
 
 template <class Unused>
@@ -65652,6 +65929,8 @@ class basic_local_place {
   static awaitable<void> resolve(std::shared_ptr<host_state<basic_local_place>>, const command&, spawn_request&) {
     co_return;
   }
+
+  void closed() const {}
 
   std::optional<command_result> judge(const host_folders& folders, const command& c, std::string& advice) const {
     if (paths_ == path_policy::ignore) return std::nullopt;
@@ -67663,7 +67942,8 @@ class driver_core {
     if (silent) return name + " had not loaded everything within the start timeout";
     if (!link.complaint().empty()) return "the driver cannot start: " + one_line(link.complaint(), 3000);
     const std::optional<command_result>& ended = link.ended_as();
-    if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
+    if (ended && ended->kind() != error_kind::none)
+      return name + " did not start: " + ended->reason() + (ended->advice().empty() ? "" : ". " + ended->advice());
     if (ended) {
       std::string stderr_note = "; it said: '" + one_line(link.said(), 2000) + "'";
       if (link.said().empty()) stderr_note = "; it said nothing";

@@ -369,6 +369,99 @@ TEST_F(Jail, hidden_paths_are_empty) {
   EXPECT_FALSE(result.ok());
 }
 
+// ---- protected names ------------------------------------------------------------------------------------------------
+
+constexpr const char* attack_on_project =
+    "mv .git moved; rm -rf .git/hooks .git/config .envrc .vscode; mkdir -p .git/hooks .vscode;"
+    "for name in .git/config .git/hooks/pre-commit .envrc .vscode/tasks.json; do echo evil > $name; done;"
+    "ln -sf /tmp/evil .envrc; mv moved/config .git/config; echo ordinary > .git/HEAD; echo ordinary > file";
+
+TEST_F(Jail, protected_names_stay_as_they_are) {
+  const auto project = [&](const std::string& name) {
+    const std::filesystem::path folder = base_.make_shared_folder(name);
+    base_.make_shared_folder(name + "/.git");
+    base_.make_shared_folder(name + "/.git/hooks");
+    ::chmod(base_.write(name + "/.git/config", "original").c_str(), 0666);
+    ::chmod(base_.write(name + "/.envrc", "original").c_str(), 0666);
+    return folder;
+  };
+  const std::filesystem::path safe = project("safe");
+  result_of(recipe().workspace(safe).protect_project_files(), attack_on_project);
+  EXPECT_EQ(base_.read("safe/.git/config"), "original");
+  EXPECT_EQ(base_.read("safe/.envrc"), "original");
+  EXPECT_FALSE(base_.has("safe/.git/hooks/pre-commit"));
+  EXPECT_FALSE(base_.has("safe/.vscode"));
+  EXPECT_FALSE(base_.has("safe/moved"));
+  EXPECT_EQ(base_.read("safe/.git/HEAD"), "ordinary\n");
+  EXPECT_EQ(base_.read("safe/file"), "ordinary\n");
+
+  const std::filesystem::path open = project("open");
+  result_of(recipe().workspace(open), attack_on_project);
+  EXPECT_EQ(base_.read("open/.git/hooks/pre-commit"), "evil\n");
+  EXPECT_TRUE(base_.has("open/.vscode/tasks.json"));
+}
+
+TEST_F(Jail, protected_names_that_do_not_exist_cannot_be_made_and_leave_nothing_behind) {
+  const std::filesystem::path safe = base_.make_shared_folder("safe");
+  const command_result result = result_of(recipe().workspace(safe).protect_project_files(),
+                                          std::string(attack_on_project) + "; cat .envrc && ls -A .vscode .git");
+  EXPECT_TRUE(result.ok()) << result.err().text();
+  EXPECT_EQ(result.out().text().find("evil"), std::string::npos) << result.out().text();
+  EXPECT_EQ(base_.read("safe/file"), "ordinary\n");
+  std::size_t entries = 0;
+  for (const auto& each : std::filesystem::directory_iterator(safe)) {
+    EXPECT_EQ(each.path().filename(), "file");
+    ++entries;
+  }
+  EXPECT_EQ(entries, 1U);
+
+  result_of(recipe().workspace(base_.make_shared_folder("open")), attack_on_project);
+  EXPECT_EQ(base_.read("open/.git/config"), "evil\n");
+
+  // The same in memory, and through the file operations.
+  run([&]() -> awaitable<void> {
+    const jail in_memory = recipe().workspace_size(mebibyte).protect(".envrc");
+    auto body = [](jail_environment& env) -> awaitable<void> {
+      std::optional<error> failure;
+      try {
+        co_await write_text(env, ".envrc", "evil");
+      } catch (const error& reason) {
+        failure = reason;
+      }
+      EXPECT_TRUE(failure.has_value());
+      std::string text = co_await read_text(env, ".envrc");
+      EXPECT_EQ(text, "");
+    };
+    co_await with(in_memory, body);
+  });
+}
+
+// A guest of an earlier environment may have put a link there, which would show the jail a file of this machine.
+TEST_F(Jail, a_protected_name_that_is_a_link_is_an_error_of_open) {
+  const std::filesystem::path shared = base_.make_shared_folder("shared");
+  base_.write("secret", "canary");
+  base_.make_link("shared/.envrc", (base_ / "secret").string());
+  base_.make_link("shared/.git", base_.path().string());
+  for (const char* name : {".envrc", ".git/hooks"}) {
+    const std::string failure = failure_of(recipe().workspace(shared).protect(".idea/").protect(name));
+    EXPECT_NE(failure.find("is a symbolic link"), std::string::npos) << failure;
+  }
+  EXPECT_FALSE(base_.has("shared/.idea"));
+}
+
+// The judge is a bubblewrap that leaves out one of its mounts.
+TEST_F(Jail, a_protected_name_that_is_not_mounted_is_a_missing_wall) {
+  const std::filesystem::path shared = base_.make_shared_folder("shared");
+  ::chmod(base_.write("shared/.envrc", "original").c_str(), 0666);
+  const std::string inside = "/workspace/.envrc";
+  const std::string change = "for i in \"${!a[@]}\"; do if [ \"${a[i]}\" = " + inside +
+                             " ]; then a=(\"${a[@]:0:i-2}\" \"${a[@]:i+1}\"); break; fi; done";
+  const std::string failure =
+      failure_of(recipe().workspace(shared).protect(".envrc").bubblewrap(changed_bubblewrap(change)));
+  EXPECT_NE(failure.find("a wall is missing: protected name (" + inside + " is writable)"), std::string::npos)
+      << failure;
+}
+
 TEST_F(Jail, a_path_that_cannot_be_mounted_is_an_error_of_open) {
   const std::string absent = failure_of(recipe().mount_read_only(base_ / "absent"));
   EXPECT_NE(absent.find("mount_read_only(\"" + (base_ / "absent").string() + "\"): No such file"), std::string::npos)
@@ -495,6 +588,14 @@ TEST_F(Jail, wrong_settings_are_refused_at_once) {
       [] { jail().temporary_size(1); },
       [] { jail().workspace_path("/etc/x"); },
       [] { jail().workspace_path("relative"); },
+      [] { jail().protect(""); },
+      [] { jail().protect("."); },
+      [] { jail().protect("/etc/passwd"); },
+      [] { jail().protect("a/../../b"); },
+      [] {
+        jail many;
+        for (int i = 0; i < 25; ++i) many.protect(std::to_string(i));
+      },
       [] { jail().default_timeout(0s); },
       [] { jail().kill_grace(-1ms); },
       [] { jail().output_grace(-1ms); },

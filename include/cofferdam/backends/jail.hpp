@@ -105,6 +105,15 @@ class basic_jail {
   /// Sets the path of the workspace inside the jail, as in `workspace_path("/home/user")`. Absolute, and not in a
   /// folder of the system. Default: /workspace.
   basic_jail& workspace_path(std::string path);
+  /// Keeps commands from changing a file or folder of the workspace, from renaming it, and from making one of its name:
+  /// a name that does not exist is an empty file that cannot be written (with a `/` at its end, an empty folder). For
+  /// files that programs outside the jail obey. Where the workspace is a directory of this machine, the stand-ins exist
+  /// there too, until `close()`; if this program is killed, they stay.
+  /// \param name  relative to the workspace, without `..`; at most 24 names. At `open()` no part is a symbolic link.
+  basic_jail& protect(std::string name);
+  /// Protects the usual files of a project that Git, shells, editors and agents obey: .git/hooks, .git/config,
+  /// .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and .mcp.json. Without a folder .git, none can be made.
+  basic_jail& protect_project_files();
   /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
   basic_jail& workspace(std::filesystem::path folder);
   /// Sets the parent of the private folder; it is made if it is missing. Default: TMPDIR, else /tmp.

@@ -39,6 +39,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `judge(folders, c, advice)`: returns the result of a command that is refused, or sets the advice of the result;
 /// * `enter(folders, c, request, opened)`: sets the directory in which a command starts, and returns true; `opened`
 ///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
+/// * `closed()`: called when all processes have ended;
 /// * `files(folders, commands)`: the operations on files.
 template <class Place>
 class host_state {
@@ -93,6 +94,7 @@ class host_state {
     std::exception_ptr failure;
     try {
       co_await self->commands_.close();
+      self->place_.closed();
       co_await host_folders::remove(self->folders_, self->executor_);
     } catch (...) {
       failure = std::current_exception();

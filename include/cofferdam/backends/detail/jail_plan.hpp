@@ -2,11 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/jail_protection.hpp>
 #include <cofferdam/backends/detail/jail_python.hpp>
 #include <cofferdam/backends/detail/jail_settings.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -78,7 +80,7 @@ class jail_plan {
   /// \param workspace  the host's folder; empty if the workspace is kept in memory.
   /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
-            const std::string& shell) {
+            const std::string& shell, const std::vector<protected_path>& protections) {
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -103,6 +105,7 @@ class jail_plan {
     for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
     for (const jail_mount& each : settings.mounts) add_mount(each, user);
     add_workspace(settings, workspace, user);
+    for (const protected_path& each : protections) add_protection(settings, workspace, each);
     for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
     own_.emplace_back(warden_path);
@@ -116,7 +119,8 @@ class jail_plan {
     std::string text;
     for (const std::vector<std::string>* part : {&arguments_, &files_})
       for (std::size_t i = 0; i < part->size(); ++i) {
-        if (part != &arguments_ || i != private_argument_) text += (*part)[i];
+        const bool is_private = part == &arguments_ && std::count(private_.begin(), private_.end(), i) != 0;
+        if (!is_private) text += (*part)[i];
         text += '\0';
       }
     return text;
@@ -125,13 +129,15 @@ class jail_plan {
   const std::vector<std::string>& files() const noexcept { return files_; }
   /// Mount points that may be writable, with all that is beneath them.
   const std::vector<std::string>& writable() const noexcept { return writable_; }
+  /// Mount points beneath the writable ones that must be read-only.
+  const std::vector<std::string>& read_only() const noexcept { return read_only_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
 
  private:
   static constexpr const char* warden_path = "/.warden";
   // Each takes a descriptor, and those of bubblewrap end below `spawn_request::first_borrowable`.
-  static constexpr std::size_t max_copies = 32;
+  static constexpr std::size_t max_copies = 24;
   static constexpr off_t max_copy = 256 * 1024;
 
   template <class... Words>
@@ -275,11 +281,31 @@ class jail_plan {
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
-      if (settings.workspace.empty()) private_argument_ = arguments_.size() + 1;
+      if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
       add("--bind", workspace.string(), inside);
     }
     own_.push_back(inside);
     writable_.push_back(inside);
+  }
+
+  void add_protection(const jail_settings& settings, const std::filesystem::path& workspace,
+                      const protected_path& each) {
+    const std::string inside = settings.workspace_path + "/" + each.path;
+    switch (each.kind) {
+      case protection_kind::parent:
+      case protection_kind::existing:
+        if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
+        add(each.kind == protection_kind::parent ? "--bind" : "--ro-bind", (workspace / each.path).string(), inside);
+        break;
+      case protection_kind::empty_file:
+        add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), inside);
+        files_.emplace_back();
+        break;
+      case protection_kind::empty_folder:
+        add("--perms", "0555", "--size", "4096", "--tmpfs", inside, "--remount-ro", inside);
+        break;
+    }
+    if (each.kind != protection_kind::parent) read_only_.push_back(inside);
   }
 
   void add_hidden(const std::filesystem::path& path) {
@@ -299,7 +325,8 @@ class jail_plan {
   std::vector<std::string> files_;
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
-  std::size_t private_argument_ = 0;  // the first one is the same for all
+  std::vector<std::string> read_only_;
+  std::vector<std::size_t> private_;  // the arguments that name a private folder
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

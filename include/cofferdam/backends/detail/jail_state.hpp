@@ -5,6 +5,8 @@
 #include <cofferdam/backends/detail/host_folders.hpp>
 #include <cofferdam/backends/detail/host_state.hpp>
 #include <cofferdam/backends/detail/jail_plan.hpp>
+#include <cofferdam/backends/detail/jail_protection.hpp>
+#include <cofferdam/backends/detail/jail_python.hpp>
 #include <cofferdam/backends/detail/jail_settings.hpp>
 #include <cofferdam/backends/detail/jail_start.hpp>
 #include <cofferdam/backends/detail/jail_walls.hpp>
@@ -25,6 +27,7 @@
 
 #include <asio/any_io_executor.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +44,7 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -165,9 +169,13 @@ class basic_jail_place {
     try {
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
-      jail_plan plan(*settings, folders->workspace(), user, shell);
+      const bool is_in_memory = settings->limits.workspace_size.has_value();
+      auto protection = std::make_shared<workspace_protection>(
+          is_in_memory ? std::filesystem::path() : folders->workspace(), settings->protected_names);
+      jail_plan plan(*settings, folders->workspace(), user, shell, protection->paths());
       jail_start start(std::move(program), std::move(plan), user);
-      const auto builds = [&] { return build(executor, settings, folders, std::move(shell), start); };
+      basic_jail_place place(settings, start.plan().visible(), std::move(protection));
+      const auto builds = [&] { return build(executor, std::move(place), folders, std::move(shell), start); };
       std::shared_ptr<state> opened = co_await with_alternatives(*settings, builds);
       co_return opened;
     } catch (...) {
@@ -177,8 +185,12 @@ class basic_jail_place {
     }
   }
 
-  explicit basic_jail_place(std::shared_ptr<const jail_settings> settings)
-      : settings_(std::move(settings)), isolation_(describe_jail(*settings_)) {}
+  basic_jail_place(std::shared_ptr<const jail_settings> settings, std::vector<std::string> visible,
+                   std::shared_ptr<workspace_protection> protection)
+      : settings_(std::move(settings)),
+        visible_(std::move(visible)),
+        protection_(std::move(protection)),
+        isolation_(describe_jail(*settings_)) {}
 
   const isolation_report& isolation() const noexcept { return isolation_; }
 
@@ -202,9 +214,33 @@ class basic_jail_place {
     request.directory_path = co_await self->commands().files()->directory_path(c.working_directory());
   }
 
-  std::optional<command_result> judge(const host_folders&, const command&, std::string&) const { return std::nullopt; }
+  /// A program that this machine has, and the jail does not show, is refused with the line that shows it.
+  std::optional<command_result> judge(const host_folders&, const command& c, std::string&) const {
+    if (c.is_shell() || c.words().empty() || !c.words().front().starts_with('/')) return std::nullopt;
+    const std::filesystem::path program = std::filesystem::path(c.words().front()).lexically_normal();
+    const auto holds = [&program](const std::string& folder) { return is_within(program, folder); };
+    if (std::any_of(visible_.begin(), visible_.end(), holds) || ::access(program.c_str(), X_OK) != 0)
+      return std::nullopt;
+    std::string lines;
+    for (const std::filesystem::path& folder : folders_of_program(program))
+      lines += ".mount_read_only(\"" + one_line(folder.string()) + "\")";
+    return command_result::refused(error_kind::execution_error,
+                                   "Cannot run " + one_line(program.string()) + ": it is not visible in the jail",
+                                   "Add to the recipe: " + lines);
+  }
+
+  void closed() const {
+    if (protection_) protection_->remove_stubs();
+  }
 
  private:
+  /// Returns the folders that a program needs: those of a Python installation, or its own.
+  static std::vector<std::filesystem::path> folders_of_program(const std::filesystem::path& program) {
+    std::vector<std::filesystem::path> folders = python_folders(program, host_variable("HOME"));
+    if (folders.empty()) folders.push_back(program.parent_path());
+    return folders;
+  }
+
   static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
     try {
       return find_bubblewrap(settings.bubblewrap);
@@ -233,13 +269,11 @@ class basic_jail_place {
   }
 
   /// Builds the walls and proves them.
-  static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor,
-                                                 std::shared_ptr<const jail_settings> settings,
+  static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor, basic_jail_place place,
                                                  std::shared_ptr<host_folders> folders, std::string shell,
                                                  jail_start& start) {
-    local_commands commands = co_await begin(executor, settings, start);
-    auto opened =
-        std::make_shared<state>(executor, basic_jail_place(settings), folders, std::move(commands), std::move(shell));
+    local_commands commands = co_await begin(executor, place.settings_, start);
+    auto opened = std::make_shared<state>(executor, std::move(place), folders, std::move(commands), std::move(shell));
     const auto proves = [&] { return prove(opened, start); };
     const auto ends = [&] { return state::close(opened); };
     co_await with_cleanup_after_failure(proves, ends);
@@ -275,6 +309,8 @@ class basic_jail_place {
     wanted.has_network = self->place().settings_->network == network_policy::host;
     wanted.visible = start.plan().visible();
     wanted.writable = start.plan().writable();
+    wanted.read_only = start.plan().read_only();
+    self->place().require_protected(start.first_process());
     const std::string facts = facts_of(start.first_process());
     if (!facts.empty()) {
       wanted.processes = 1;
@@ -288,6 +324,21 @@ class basic_jail_place {
     wanted.user_id = wanted.group_id = inside_id;
     co_await prove_from_inside(self, wanted);
     proven_walls::add(std::move(requested));
+  }
+
+  /// Compares what is mounted at the protected names with what was there before: another process may have put a link in
+  /// its place meanwhile.
+  void require_protected(pid_t first_process) const {
+    const std::string root = "/proc/" + std::to_string(first_process) + "/root" + settings_->workspace_path + "/";
+    for (const protected_path& each : protection_->paths()) {
+      struct stat status {};
+      if (each.inode == 0) continue;
+      if (::lstat((root + each.path).c_str(), &status) != 0 || status.st_dev != each.device ||
+          status.st_ino != each.inode)
+        throw error(exec_errc::provider_failed,
+                    "jail: protect(\"" + one_line(each.path) +
+                        "\"): it was replaced while the jail was built; keep other programs from the workspace");
+    }
   }
 
   static void require_all(const seen_walls& seen, const wanted_walls& wanted) {
@@ -312,6 +363,8 @@ class basic_jail_place {
       "use the bubblewrap of the system, unchanged (apt-get install bubblewrap), or another backend, such as docker";
 
   std::shared_ptr<const jail_settings> settings_;
+  std::vector<std::string> visible_;
+  std::shared_ptr<workspace_protection> protection_;
   isolation_report isolation_;
 };
 

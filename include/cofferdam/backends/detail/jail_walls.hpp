@@ -39,11 +39,12 @@ class wanted_walls {
  public:
   std::map<std::string, std::string, std::less<>> host_namespaces;  ///< the host's, by name, as `net:[4026531840]`
   bool has_network = false;
-  std::size_t processes = 2;          ///< the number of processes whose status is shown
-  std::string user_id;                ///< the only one
-  std::string group_id;               ///< the same
-  std::vector<std::string> visible;   ///< paths, with all that is beneath them
-  std::vector<std::string> writable;  ///< the same
+  std::size_t processes = 2;           ///< the number of processes whose status is shown
+  std::string user_id;                 ///< the only one
+  std::string group_id;                ///< the same
+  std::vector<std::string> visible;    ///< paths, with all that is beneath them
+  std::vector<std::string> writable;   ///< the same
+  std::vector<std::string> read_only;  ///< mount points beneath those
 };
 
 /// A wall that does not stand.
@@ -189,6 +190,10 @@ class seen_walls {
       if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
         return missing_wall{"read-only root", one_line(one.point) + " is writable"};
     }
+    for (const std::string& path : wanted.read_only)
+      if (std::none_of(mounts_.begin(), mounts_.end(),
+                       [&](const mount& one) { return one.point == path && one.is_read_only; }))
+        return missing_wall{"protected name", one_line(path) + " is writable"};
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }

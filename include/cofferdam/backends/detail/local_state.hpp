@@ -106,6 +106,8 @@ class basic_local_place {
     co_return;
   }
 
+  void closed() const {}
+
   std::optional<command_result> judge(const host_folders& folders, const command& c, std::string& advice) const {
     if (paths_ == path_policy::ignore) return std::nullopt;
     const std::string& root = folders.workspace().native();

@@ -14,6 +14,7 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -144,6 +145,29 @@ basic_jail<Unused>& basic_jail<Unused>::workspace_path(std::string path) {
                                                    "\"): it must not be in a folder of the system; use a path such "
                                                    "as /home/user");
   return with([&](detail::jail_settings& all) { all.workspace_path = clean.string(); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::protect(std::string name) {
+  const std::filesystem::path path(name);
+  const bool leads_out = std::find(path.begin(), path.end(), "..") != path.end();
+  const std::string clean = path.lexically_normal().string();
+  if (name.empty() || path.is_absolute() || leads_out || name.find('\0') != std::string::npos || clean == "." ||
+      clean == "./")
+    throw error(exec_errc::invalid_argument, "jail: protect(\"" + one_line(name) +
+                                                 "\"): name a file or folder in the workspace, as in \".git/config\"");
+  if (settings_->protected_names.size() >= detail::jail_settings::max_protected)
+    throw error(exec_errc::invalid_argument, "jail: protect(\"" + one_line(name) + "\"): at most " +
+                                                 std::to_string(detail::jail_settings::max_protected) + " names");
+  return with([&](detail::jail_settings& all) { all.protected_names.push_back(clean); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
+  for (const char* const name : {".git/hooks/", ".git/config", ".gitmodules", ".envrc", ".vscode/", ".idea/",
+                                 ".claude/", ".cursor/", ".mcp.json"})
+    protect(name);
+  return *this;
 }
 
 template <class Unused>

@@ -351,7 +351,8 @@ class driver_core {
     if (silent) return name + " had not loaded everything within the start timeout";
     if (!link.complaint().empty()) return "the driver cannot start: " + one_line(link.complaint(), 3000);
     const std::optional<command_result>& ended = link.ended_as();
-    if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
+    if (ended && ended->kind() != error_kind::none)
+      return name + " did not start: " + ended->reason() + (ended->advice().empty() ? "" : ". " + ended->advice());
     if (ended) {
       std::string stderr_note = "; it said: '" + one_line(link.said(), 2000) + "'";
       if (link.said().empty()) stderr_note = "; it said nothing";
