@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Serves containers, or folders of this machine, to E2B's official SDKs, code interpreter included:
-// `e2b_gateway docker[:IMAGE]` or `e2b_gateway local --allow-host-paths`, on PORT (3000). Prints what to export, and
-// serves until ^C.
+// Serves jails, containers, or folders of this machine, to E2B's official SDKs, code interpreter included:
+// `e2b_gateway jail`, `e2b_gateway docker[:IMAGE]` or `e2b_gateway local --allow-host-paths`, on PORT (3000). Prints
+// what to export, and serves until ^C.
 //
-//     $ ./e2b_gateway docker:python:3.12-slim
+//     $ ./e2b_gateway jail
 //     export E2B_API_URL=http://127.0.0.1:3000 ...
 //     $ python -c 'from e2b import Sandbox; print(Sandbox.create().commands.run("echo hello").stdout)'
 //     $ python -c 'from e2b_gateway::code_interpreter import Sandbox; print(Sandbox.create().run_code("6 * 7").text)'
 
 #include <cofferdam/backends/docker.hpp>
+#include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/provider_name.hpp>
@@ -61,7 +62,15 @@ std::unique_ptr<e2b_gateway::server> gateway_over(const asio::any_io_executor& e
         executor, docker::from_image(name.value_or("debian:stable-slim")).options(std::move(containers)),
         std::move(options));
   }
-  return std::make_unique<e2b_gateway::server>(executor, local().without_warning(), std::move(options));
+  if (name.kind() == "local")
+    return std::make_unique<e2b_gateway::server>(executor, local().without_warning(), std::move(options));
+  jail walls;
+  walls.workspace_path("/home/user")
+      .alternatives(
+          "Or serve another kind of place:\n"
+          "    e2b_gateway docker[:IMAGE]              containers; needs a Docker daemon\n"
+          "    e2b_gateway local --allow-host-paths    no wall: clients have all rights of your user");
+  return std::make_unique<e2b_gateway::server>(executor, std::move(walls), std::move(options));
 }
 
 /// Ends the program; what was open sees the ends of its streams.
@@ -85,6 +94,7 @@ awaitable<void> stop_on_signal(e2b_gateway::server& gateway, asio::signal_set& s
 }
 
 constexpr const char* manual =
+    "e2b_gateway jail                        serves jails: walls of this machine's kernel, no network\n"
     "e2b_gateway docker[:IMAGE]              serves containers\n"
     "e2b_gateway local --allow-host-paths    serves folders of this machine: no wall\n"
     "The environment variable PORT is the port to listen on (default 3000). The variables to export are printed.\n"
@@ -98,7 +108,7 @@ constexpr const char* host_paths =
     "in "
     "them is this machine's own, and what stands there can be read and overwritten. A file that a client uploads to "
     "/home/user/a.py goes to a private folder instead, where a command finds it as a.py, not as /home/user/a.py. Say "
-    "'e2b_gateway local --allow-host-paths' if you want that; 'e2b_gateway docker' has a /home/user of its own.";
+    "'e2b_gateway local --allow-host-paths' if you want that; 'e2b_gateway jail' has a /home/user of its own.";
 
 }  // namespace
 
@@ -112,7 +122,7 @@ int main(int count, char** words) try {
   for (const std::string& word : arguments)
     if (word.starts_with("-") && word != "--allow-host-paths")
       throw error(exec_errc::invalid_argument, "there is no option \"" + one_line(word) + "\"; see --help");
-  const provider_name name = provider_name::parse(arguments.front(), {"docker:IMAGE", "local"});
+  const provider_name name = provider_name::parse(arguments.front(), {"jail", "docker:IMAGE", "local"});
   const bool allows_host_paths = arguments.size() == 2 && arguments[1] == "--allow-host-paths";
   if (name.kind() == "local" && !allows_host_paths) throw error(exec_errc::invalid_argument, host_paths);
   if (arguments.size() > 1 && !allows_host_paths)

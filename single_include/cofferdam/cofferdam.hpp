@@ -36107,6 +36107,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 /// Each sandbox is an environment opened from the provider, and closed when the sandbox is killed, when its lifetime is
 /// over, and when `serve` ends. Its home, `/home/user` for clients, is the environment's workspace; other absolute
 /// paths are refused without a look-up. Commands see the paths of the provider. With
+/// `jail().workspace_path("/home/user")` or with
 /// `docker::container_options().working_directory("/home/user")`, `/home/user` is the same directory for files and
 /// commands. With `local` it is not: there `/home/user` in a command is a path of the host. Commands use `start`, and
 /// files use the environment's own file operations, so every layer of the stack applies. The environment determines the
