@@ -5,12 +5,13 @@
 // `e2b_gateway docker[:IMAGE]` or `e2b_gateway local --allow-host-paths`. Listens on the port in the environment
 // variable PORT (default 3000), prints the environment variables that a client needs, and serves until ^C.
 //
-//     $ ./e2b_gateway docker:python:3.12-slim
+//     $ ./e2b_gateway jail
 //     export E2B_API_URL=http://127.0.0.1:3000 ...
 //     $ python -c 'from e2b import Sandbox; print(Sandbox.create().commands.run("echo hello").stdout)'
 //     $ python -c 'from e2b_code_interpreter import Sandbox; print(Sandbox.create().run_code("6 * 7").text)'
 
 #include <cofferdam/backends/docker.hpp>
+#include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/provider_name.hpp>
@@ -63,7 +64,15 @@ std::unique_ptr<e2b_gateway::server> gateway_over(const asio::any_io_executor& e
         executor, docker::from_image(name.value_or("debian:stable-slim")).options(std::move(containers)),
         std::move(options));
   }
-  return std::make_unique<e2b_gateway::server>(executor, local().without_warning(), std::move(options));
+  if (name.kind() == "local")
+    return std::make_unique<e2b_gateway::server>(executor, local().without_warning(), std::move(options));
+  jail walls;
+  walls.workspace_path("/home/user")
+      .alternatives(
+          "Or serve another kind of place:\n"
+          "    e2b_gateway docker[:IMAGE]              containers; needs a Docker daemon\n"
+          "    e2b_gateway local --allow-host-paths    no wall: clients have all rights of your user");
+  return std::make_unique<e2b_gateway::server>(executor, std::move(walls), std::move(options));
 }
 
 /// Ends the program at once. The kernel closes all connections, so clients see that their streams have ended.
@@ -87,6 +96,7 @@ awaitable<void> stop_on_signal(e2b_gateway::server& gateway, asio::signal_set& s
 }
 
 constexpr const char* manual =
+    "e2b_gateway jail                        serves jails: walls of this machine's kernel, no network\n"
     "e2b_gateway docker[:IMAGE]              serves containers\n"
     "e2b_gateway local --allow-host-paths    serves folders of this machine, without isolation\n"
     "The environment variable PORT sets the port (default 3000). The program prints the variables to export.\n"
@@ -99,7 +109,7 @@ constexpr const char* host_paths =
     "with local, the commands of clients run on this machine as your user: /home/user, /tmp and all other absolute "
     "paths are those of this machine, and commands can read and overwrite the files there. A file that a client "
     "uploads to /home/user/a.py goes to a private folder instead, where a command finds it as a.py, not as "
-    "/home/user/a.py. To accept this, run 'e2b_gateway local --allow-host-paths'; 'e2b_gateway docker' has its own "
+    "/home/user/a.py. To accept this, run 'e2b_gateway local --allow-host-paths'; 'e2b_gateway jail' has its own "
     "/home/user.";
 
 }  // namespace
@@ -114,7 +124,7 @@ int main(int count, char** words) try {
   for (const std::string& word : arguments)
     if (word.starts_with("-") && word != "--allow-host-paths")
       throw error(exec_errc::invalid_argument, "unknown option \"" + one_line(word) + "\"; see --help");
-  const provider_name name = provider_name::parse(arguments.front(), {"docker:IMAGE", "local"});
+  const provider_name name = provider_name::parse(arguments.front(), {"jail", "docker:IMAGE", "local"});
   const bool allows_host_paths = arguments.size() == 2 && arguments[1] == "--allow-host-paths";
   if (name.kind() == "local" && !allows_host_paths) throw error(exec_errc::invalid_argument, host_paths);
   if (arguments.size() > 1 && !allows_host_paths)

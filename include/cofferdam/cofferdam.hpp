@@ -22,6 +22,7 @@
 #include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/jail_policies.hpp>
 #include <cofferdam/backends/local.hpp>

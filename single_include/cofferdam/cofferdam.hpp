@@ -21728,6 +21728,102 @@ class code_interpreter {
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
+// ---- cofferdam/backends/host_environment.hpp ----
+
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+template <class Place>
+class host_state;
+}  // namespace detail
+
+/// The operations of an open environment on this machine: `local_environment` and `jail_environment`. Models every
+/// refinement but `suspendable_environment`.
+///
+/// Movable while no operation is under way. It must not outlive its `io_context` or pool. Destroyed without `close()`,
+/// it kills all processes. The folder is removed later: when another environment opens or closes after they are dead,
+/// or when the program ends. If the program is killed, or calls std::exit() while an environment is open, the processes
+/// are ended, and the folder stays until another program of the same user, at least a minute later, closes its first
+/// environment in the same place.
+/// \par Threads  any: it may be opened, used and destroyed from several threads of a pool. It does its work on a strand
+///               of its own, and a coroutine that awaits an operation continues on its own executor. Callbacks and
+///               `file_source`s of the caller run on the caller's executor, one at a time (on a pool: on a strand over
+///               it). Opened on an `asio::strand` of `io_context::executor_type`, `thread_pool::executor_type` or
+///               `any_io_executor`, it works on that strand, and must be destroyed there. To cancel from another
+///               thread, spawn the coroutine on a strand and emit there, by `asio::post(strand, ...)`; never emit from
+///               another thread directly. A moved or assigned environment must be idle.
+template <class Place>
+class host_environment {
+ public:
+  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
+  host_environment();
+  explicit host_environment(std::shared_ptr<detail::host_state<Place>> state);
+  host_environment(host_environment&&) noexcept;
+  host_environment& operator=(host_environment&&) noexcept;
+
+  /// Runs a command to its end. Every outcome is a result, including a time limit.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
+  ///     its working directory; error{exec_errc::io_error} if the host has no descriptor left;
+  ///     error{exec_errc::unavailable}, with the cause ETOOMANYREFS, if the system passes no descriptors because
+  ///     programs of this user have too many in flight; error{exec_errc::provider_lost} if the warden was killed, or
+  ///     failed to end the command within 2 s of its limit and after being roused (all commands are then ended by this
+  ///     program). `partial()` has the output so far.
+  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
+  ///                    error{exec_errc::cancelled}.
+  awaitable<command_result> run_command(command c);
+
+  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
+  /// \throws as `run_command`.
+  awaitable<process> start(command c);
+
+  /// Returns the commands with `background_policy::keep` of which processes still run, oldest first.
+  std::vector<background_command> background() const;
+  /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
+  /// Cannot be cancelled.
+  /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number);
+
+  awaitable<bytes> read_file(std::string path, std::size_t most);
+  awaitable<void> write_file(std::string path, bytes_view content);
+  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
+  }
+  /// Returns the file operations of the workspace: list, stat, remove, whole trees at once.
+  file_system files();
+
+  /// Ends every command (SIGTERM, the grace period, SIGKILL), and removes the folder. Pending commands fail with
+  /// error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes at most the
+  /// grace period, 5 s, and the time for removing the folder. In `local` without a warden (`warden_policy::never`, or
+  /// if none can be started) there is no such limit: it waits until the kernel has ended all processes that were sent
+  /// SIGKILL.
+  /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive after that time; they
+  ///     were sent SIGKILL, and the folder is removed later. error{exec_errc::io_error} if the folder cannot be removed
+  ///     because a process still writes there.
+  awaitable<void> close();
+
+ protected:
+  ~host_environment();
+
+  /// \throws error{exec_errc::environment_closed} if it holds none.
+  const detail::host_state<Place>& state() const;
+
+ private:
+  detail::environment_handle<detail::host_state<Place>> handle_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/backends/jail_policies.hpp ----
 
 
@@ -21745,84 +21841,33 @@ enum class network_policy {
 
 
 #include <chrono>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 class jail_settings;
 template <class>
-class basic_jail_state;
-using jail_state = basic_jail_state<void>;
+class basic_jail_place;
 }  // namespace detail
 
 template <class = void>
 class basic_jail_environment;
 using jail_environment = basic_jail_environment<>;
 
-/// An open `jail` environment. Models every refinement but `suspendable_environment`.
-///
-/// Movable while no operation is under way. It must not outlive its `io_context` or pool. Destroyed without `close()`,
-/// it ends all processes; the private folder is removed as that of `local_environment` is.
-/// \par Threads  as `local_environment`.
+/// An open `jail` environment: the operations of `host_environment`, and the walls. File operations are carried out
+/// inside the walls.
 template <class Unused>
-class basic_jail_environment {
+class basic_jail_environment : public host_environment<detail::basic_jail_place<Unused>> {
  public:
-  /// Holds no environment: operations throw `error{errc::environment_closed}`.
-  basic_jail_environment();
-  explicit basic_jail_environment(std::shared_ptr<detail::jail_state> state);
-  basic_jail_environment(basic_jail_environment&&) noexcept;
-  basic_jail_environment& operator=(basic_jail_environment&&) noexcept;
-  ~basic_jail_environment();
-
-  /// Runs a command to its end. Every outcome is a result, including a time limit.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
-  ///     working directory; error{errc::provider_lost} if the jail was ended from outside. `partial()` has the output
-  ///     so far.
-  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{errc::cancelled}.
-  awaitable<command_result> run_command(command c);
-
-  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
-  /// \throws as `run_command`.
-  awaitable<process> start(command c);
-
-  /// Returns the commands with `background_policy::keep` of which processes still run, oldest first.
-  std::vector<background_command> background() const;
-  /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
-  /// Cannot be cancelled.
-  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number);
-
-  awaitable<bytes> read_file(std::string path, std::size_t most);
-  awaitable<void> write_file(std::string path, bytes_view content);
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
-  template <std::same_as<bytes> Bytes>
-  awaitable<void> write_file(std::string path, Bytes&& content) {
-    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
-  }
-  /// Returns the file operations of the workspace. They are carried out inside the walls.
-  file_system files();
+  using host_environment<detail::basic_jail_place<Unused>>::host_environment;
 
   /// Returns the walls that were proven when the environment was opened, and the limits that hold.
   const isolation_report& isolation() const;
-
-  /// Ends every command (SIGTERM, the grace period, SIGKILL) and the jail, and removes the private folder. Pending
-  /// commands fail with error{errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes
-  /// at most the grace period, 5 s, and the time for removing the folder.
-  /// \throws error{errc::provider_lost} with a list of the processes that were still alive after that time; they were
-  ///     sent SIGKILL. error{errc::io_error} if the folder cannot be removed.
-  awaitable<void> close();
-
- private:
-  detail::environment_handle<detail::jail_state> handle_;
 };
 
 template <class = void>
@@ -21907,6 +21952,15 @@ class basic_jail {
   /// Sets the path of the workspace inside the jail, as in `workspace_path("/home/user")`. Absolute, and not in a
   /// folder of the system. Default: /workspace.
   basic_jail& workspace_path(std::string path);
+  /// Keeps commands from changing a file or folder of the workspace, from renaming it, and from making one of its name:
+  /// a name that does not exist is an empty file that cannot be written (with a `/` at its end, an empty folder). For
+  /// files that programs outside the jail obey. Where the workspace is a directory of this machine, the stand-ins exist
+  /// there too, until `close()`; if this program is killed, they stay.
+  /// \param name  relative to the workspace, without `..`; at most 24 names. At `open()` no part is a symbolic link.
+  basic_jail& protect(std::string name);
+  /// Protects the usual files of a project that Git, shells, editors and agents obey: .git/hooks, .git/config,
+  /// .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and .mcp.json. Without a folder .git, none can be made.
+  basic_jail& protect_project_files();
   /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
   basic_jail& workspace(std::filesystem::path folder);
   /// Sets the parent of the private folder; it is made if it is missing. Default: TMPDIR, else /tmp.
@@ -21989,99 +22043,31 @@ enum class tracing_policy {
 
 
 #include <chrono>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 class local_settings;
 template <class>
-class basic_local_state;
-using local_state = basic_local_state<void>;
+class basic_local_place;
 }  // namespace detail
 
 template <class = void>
 class basic_local_environment;
 using local_environment = basic_local_environment<>;
 
-/// An open `local` environment. Models every refinement but `suspendable_environment`.
-///
-/// Movable while no operation is under way. It must not outlive its `io_context` or pool. Destroyed without `close()`,
-/// it kills all processes. The folder is removed later: when another environment opens or closes after they are dead,
-/// or when the program ends. If the program is killed, or calls std::exit() while an environment is open, the processes
-/// are ended, and the folder stays until another program of the same user, at least a minute later, closes its first
-/// environment in the same place. A file system that a command of root has mounted in the folder is never emptied:
-/// `close()` reports the mount.
-/// \par Threads  any: it may be opened, used and destroyed from several threads of a pool. It does its work on a strand
-///               of its own, and a coroutine that awaits an operation continues on its own executor. Callbacks and
-///               `file_source`s of the caller run on the caller's executor, one at a time (on a pool: on a strand over
-///               it). Opened on an `asio::strand` of `io_context::executor_type`, `thread_pool::executor_type` or
-///               `any_io_executor`, it works on that strand, and must be destroyed there. To cancel from another
-///               thread, spawn the coroutine on a strand and emit there, by `asio::post(strand, ...)`; never emit from
-///               another thread directly. A moved or assigned environment must be idle.
+/// An open `local` environment: the operations of `host_environment`, and the folder. A file system that a command of
+/// root has mounted in the folder is never emptied: `close()` reports the mount.
 template <class Unused>
-class basic_local_environment {
+class basic_local_environment : public host_environment<detail::basic_local_place<Unused>> {
  public:
-  /// Holds no environment: operations throw `error{exec_errc::environment_closed}`.
-  basic_local_environment();
-  explicit basic_local_environment(std::shared_ptr<detail::local_state> state);
-  basic_local_environment(basic_local_environment&&) noexcept;
-  basic_local_environment& operator=(basic_local_environment&&) noexcept;
-  ~basic_local_environment();
-
-  /// Runs a command to its end. Every outcome is a result, including a time limit.
-  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} for
-  ///     its working directory; error{exec_errc::io_error} if the host has no descriptor left;
-  ///     error{exec_errc::unavailable}, with the cause ETOOMANYREFS, if the system passes no descriptors because
-  ///     programs of this user have too many in flight; error{exec_errc::provider_lost} if the warden was killed, or
-  ///     failed to end the command within 2 s of its limit and after being roused (all commands are then ended by this
-  ///     program). `partial()` has the output so far.
-  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{exec_errc::cancelled}.
-  awaitable<command_result> run_command(command c);
-
-  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
-  /// \throws as `run_command`.
-  awaitable<process> start(command c);
-
-  /// Returns the commands with `background_policy::keep` of which processes still run, oldest first.
-  std::vector<background_command> background() const;
-  /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
-  /// Cannot be cancelled.
-  /// \throws error{exec_errc::not_found} if none is left; error{exec_errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number);
-
-  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
-  awaitable<void> write_file(std::string path, bytes_view content);
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
-  template <std::same_as<bytes> Bytes>
-  awaitable<void> write_file(std::string path, Bytes&& content) {
-    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
-  }
-  /// Returns the file operations of the workspace: list, stat, remove, whole trees at once.
-  file_system files();
+  using host_environment<detail::basic_local_place<Unused>>::host_environment;
 
   /// Returns the workspace's folder on this machine.
   const std::filesystem::path& workspace() const;
-
-  /// Ends every command (SIGTERM, the grace period, SIGKILL), and removes the folder. Pending commands fail with
-  /// error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes at most the
-  /// grace period, 5 s, and the time for removing the folder. Without a warden (`warden_policy::never`, or if none can
-  /// be started) there is no such limit: it waits until the kernel has ended all processes that were sent SIGKILL.
-  /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive after that time; they
-  ///     were sent SIGKILL, and the folder is removed later. error{exec_errc::io_error} if the folder cannot be removed
-  ///     because a process still writes there.
-  awaitable<void> close();
-
- private:
-  detail::environment_handle<detail::local_state> handle_;
 };
 
 template <class = void>
@@ -64596,6 +64582,247 @@ COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::obje
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
+// ---- cofferdam/backends/detail/local_leftovers.hpp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// A killed program leaves its private folders behind. Each folder in use is locked, and the lock vanishes with its
+// program. So another program of the same user can find and remove the unlocked folders.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline constexpr std::string_view private_folder_prefix = "cofferdam-local-";
+inline constexpr const char* never_removed_name = "has-no-lock";
+
+/// Marks a folder as in use, for the lifetime of this object.
+class folder_lock {
+ public:
+  folder_lock() = default;
+  /// On a file system without locks, the folder is marked so, and only its own program removes it.
+  explicit folder_lock(const directory& folder) : fd_(::openat(folder.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (fd_ && ::flock(fd_.get(), LOCK_SH | LOCK_NB) == 0) return;
+    folder.make_directory(never_removed_name);
+  }
+
+ private:
+  unique_fd fd_;
+};
+
+/// Returns true if a folder was left by a program that has ended. It is then locked by `lock`.
+/// \param now  the current time: a folder younger than a minute may not have its lock yet.
+inline bool is_abandoned(int base, const std::string& name, std::time_t now, unique_fd& lock) {
+  lock.reset(::openat(base, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!lock || ::fstat(lock.get(), &status) != 0) return false;
+  if (status.st_uid != ::geteuid() || now - status.st_mtime < 60) return false;
+  if (::faccessat(lock.get(), never_removed_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return false;
+  return ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+/// Returns true at the first call in this process for a folder.
+inline bool is_first_look(const std::filesystem::path& base) {
+  static std::mutex mutex;
+  static std::set<std::filesystem::path> seen;
+  const std::lock_guard lock(mutex);
+  return seen.insert(base).second;
+}
+
+/// Removes such folders in `base`, for at most one second: the rest is left to the next program. Folders that cannot be
+/// removed stay, without an error.
+template <class = void>
+awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
+  constexpr std::size_t max_names = 100'000;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  try {
+    const directory above = directory::open(base);
+    unique_fd readable(::openat(above.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!readable) co_return;
+    const std::vector<std::string> names = names_in(std::move(readable), max_names, "list", base.native());
+    const std::time_t now = std::time(nullptr);
+    for (const std::string& name : names) {
+      unique_fd lock;
+      if (!name.starts_with(private_folder_prefix) || !is_abandoned(above.fd(), name, now, lock)) continue;
+      tree_removal removal = above.removal(name);
+      const bool done = co_await remove_in_turns(removal, "close", until);
+      if (!done) co_return;
+    }
+  } catch (const error&) {  // folders of other programs are not this program's concern
+  }
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/host_folders.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_host_folders;
+using host_folders = basic_host_folders<>;
+
+/// The folders of a local environment or a jail, which are made together and removed together.
+template <class Unused>
+class basic_host_folders {
+ public:
+  /// \param backend         its name, for errors.
+  /// \param temporary_base  the parent of the private folder; empty: the system's.
+  /// \param workspace       an existing directory; empty: a new one in the private folder.
+  basic_host_folders(const char* backend, const std::filesystem::path& temporary_base,
+                     const std::filesystem::path& workspace)
+      : backend_(backend) {
+    if (!workspace.empty()) use(workspace);
+    make_private_folder(temporary_base);
+    try {
+      const directory top = directory::open(folder_);
+      lock_ = folder_lock(top);
+      top.make_directory("tmp");
+      std::optional<directory> staging;
+      if (workspace_.empty()) {
+        top.make_directory("workspace");
+        top.make_directory("unfinished");
+        workspace_ = folder_ / "workspace";
+        is_within_folder_ = true;
+        staging.emplace(top.subdirectory("unfinished"));
+      }
+      directory root = directory::open(workspace_);
+      workspace_fd_ = root.open_directory_fd(".");
+      files_.emplace(std::move(root), workspace_.string(), std::move(staging));
+    } catch (...) {
+      reaper::instance().adopt(std::move(folder_));  // at once, or later if descriptors are short
+      reaper::instance().sweep();
+      throw;
+    }
+  }
+
+  basic_host_folders(const basic_host_folders&) = delete;
+  basic_host_folders& operator=(const basic_host_folders&) = delete;
+
+  ~basic_host_folders() {
+    if (!folder_.empty()) reaper::instance().adopt(std::move(folder_));
+  }
+
+  const std::filesystem::path& folder() const noexcept { return folder_; }
+  const std::filesystem::path& workspace() const noexcept { return workspace_; }
+  int workspace_fd() const noexcept { return workspace_fd_.get(); }
+  workspace_files& files() noexcept { return *files_; }
+
+  /// Gives a workspace in the private folder to another user, who can then reach it by its path. Only root can do this.
+  void give_workspace_to(std::uint32_t uid, std::uint32_t gid) {
+    if (!is_within_folder_) return;
+    constexpr mode_t only_passage_for_others = 0711;
+    if (::lchown(workspace_.c_str(), uid, gid) == 0 && ::chmod(folder_.c_str(), only_passage_for_others) == 0) return;
+    const std::error_code cause(errno, std::system_category());
+    throw error(exec_errc::provider_failed,
+                backend_ + ": the workspace cannot be given to uid " + std::to_string(uid) + ": " + cause.message(),
+                cause);
+  }
+
+  /// Removes the private folder. Killed processes may still use it for a moment, so the removal is repeated for a
+  /// while.
+  static awaitable<void> remove(std::shared_ptr<basic_host_folders> self, asio::any_io_executor executor) {
+    self->workspace_fd_.reset();
+    const std::filesystem::path base = self->folder_.parent_path();
+    const directory above = directory::open(base);
+    for (int attempt = 0;; ++attempt) {
+      std::string why;
+      try {
+        tree_removal removal = above.removal(self->folder_.filename().native());
+        co_await remove_in_turns(removal, "close");
+        self->folder_.clear();
+      } catch (const error& failure) {
+        if (failure.code() == exec_errc::not_found) self->folder_.clear();  // another program has removed it
+        why = failure.what();
+      }
+      if (self->folder_.empty()) break;
+      if (attempt == 100)
+        throw error(exec_errc::io_error,
+                    "close: the folder '" + self->folder_.string() + "' cannot be removed: " + why);
+      co_await short_pause(executor);
+    }
+    if (is_first_look(base)) co_await remove_abandoned_folders(base);
+  }
+
+ private:
+  void use(const std::filesystem::path& wanted) {
+    std::error_code failure;
+    workspace_ = std::filesystem::canonical(wanted, failure);
+    if (!failure && !std::filesystem::is_directory(workspace_, failure) && !failure)
+      failure = std::make_error_code(std::errc::not_a_directory);
+    if (failure)
+      throw error(exec_errc::provider_failed,
+                  backend_ + ": the workspace '" + wanted.string() + "' cannot be used: " + failure.message() +
+                      "; it must be an existing directory",
+                  failure);
+  }
+
+  void make_private_folder(std::filesystem::path base) {
+    std::error_code failure;
+    if (base.empty()) base = std::filesystem::temp_directory_path(failure);
+    if (!failure) std::filesystem::create_directories(base, failure);
+    if (!failure) base = std::filesystem::canonical(base, failure);
+    if (failure)
+      throw error(
+          exec_errc::provider_failed,
+          backend_ + ": no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
+          failure);
+    std::string pattern = (base / (std::string(private_folder_prefix) + "XXXXXX")).string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      const std::error_code cause(errno, std::system_category());
+      throw error(exec_errc::provider_failed,
+                  backend_ + ": cannot make a folder in '" + base.string() + "': " + cause.message() +
+                      "; name another with temporary_base()",
+                  cause);
+    }
+    try {
+      folder_ = pattern;
+    } catch (...) {
+      ::rmdir(pattern.c_str());
+      throw;
+    }
+  }
+
+  std::string backend_;
+  std::filesystem::path folder_;
+  folder_lock lock_;
+  std::filesystem::path workspace_;
+  bool is_within_folder_ = false;
+  unique_fd workspace_fd_;
+  std::optional<workspace_files> files_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/detail/os/process_table.hpp ----
 
 
@@ -64776,6 +65003,743 @@ inline std::string list_of(const std::vector<table_entry>& processes) {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/warden/start_warden.hpp ----
+
+
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A warden (the helper program that starts commands) as a child process of this program.
+class started_warden {
+ public:
+  /// This program's end of the socket to the warden, non-blocking. When it is closed, the warden kills everything that
+  /// it has started, and exits.
+  unique_fd socket;
+  /// The pidfd of the child process, for reaping it.
+  unique_fd pidfd;
+  /// The process number of the child.
+  pid_t pid = 0;
+  /// The pidfd and the process number of the warden, if the child process is not the warden but a program that runs the
+  /// warden in a sandbox and exits after it. Otherwise empty and 0.
+  unique_fd inner_pidfd;
+  pid_t inner_pid = 0;
+};
+
+inline error cannot_start(const std::string& what, int number) {
+  const std::error_code cause(number, std::system_category());
+  return error(exec_errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
+}
+
+inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd.get(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content = content.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// Moves a descriptor to a number of at least 10, as `spawn_request::program` requires.
+inline unique_fd numbered_high(unique_fd fd) noexcept {
+  if (!fd) return fd;
+  return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
+}
+
+/// Writes a program into a sealed file in memory, and returns its descriptor. On failure returns an empty object and
+/// sets `errno`.
+inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
+  constexpr unsigned executable = 0x10;  // MFD_EXEC, since Linux 6.3; needed if the sysctl vm.memfd_noexec is 1
+  unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
+  if (!file && errno == EINVAL) file.reset(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file || !write_whole(file, program)) return {};
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  return numbered_high(std::move(file));
+}
+
+/// Writes a program into a file in `folder`, removes the file's name, and returns its descriptor. On failure returns an
+/// empty object and sets `errno`.
+inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
+  const std::string path = (folder / ".cofferdam-warden").string();
+  unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
+  if (!written) return {};
+  const bool whole = write_whole(written, program);
+  written.reset();  // a file cannot be executed while it is open for writing
+  unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const int number = errno;
+  ::unlink(path.c_str());
+  errno = number;
+  if (!whole) errno = ENOSPC;
+  return whole ? numbered_high(std::move(file)) : unique_fd();
+}
+
+/// Executes the program in an open file as a warden.
+inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
+  spawn_request request;
+  request.program = program.get();
+  request.words = {"cofferdam-warden", "3"};
+  request.input = request.output = request.error = nothing.get();
+  request.control = socket.get();
+  return spawn(request);
+}
+
+/// Starts a warden as a child process from a file in memory. If the system does not permit executing such a file,
+/// starts the warden from a file in `folder`, whose name is removed at once.
+/// \param program  an ELF file for this machine; see `native_warden_image`.
+/// \param folder   an existing directory to which only this user can write.
+/// \throws error{exec_errc::provider_failed} if neither file can be executed, or if the system has no free descriptor
+///     or process.
+inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
+  if (program.empty())
+    throw error(exec_errc::provider_failed,
+                "the warden cannot be started: no warden exists for this machine's architecture");
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
+  started_warden started;
+  started.socket.reset(ends[0]);
+  unique_fd theirs(ends[1]);
+  started.socket = detail::usable(std::move(started.socket), "socketpair");
+  theirs = detail::usable(std::move(theirs), "socketpair");
+  detail::set_nonblocking(started.socket);
+  const unique_fd nothing = detail::usable(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)), "/dev/null");
+
+  unique_fd file = detail::program_in_memory(program);
+  int number = errno;
+  if (file) {
+    spawned result = detail::spawn_warden(file, theirs, nothing);
+    if (result.ok()) {
+      started.pidfd = std::move(result.pidfd());
+      started.pid = result.pid();
+      return started;
+    }
+    if (result.stage() != spawn_stage::exec)
+      throw detail::cannot_start("its process cannot be created", result.cause().value());
+    number = result.cause().value();
+  }
+  file = detail::program_in_file(program, folder);
+  if (!file)
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        errno);
+  spawned result = detail::spawn_warden(file, theirs, nothing);
+  if (!result.ok())
+    throw detail::cannot_start(
+        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
+        result.cause().value());
+  started.pidfd = std::move(result.pidfd());
+  started.pid = result.pid();
+  return started;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/local_commands.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <poll.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class = void>
+class basic_warden_child;
+using warden_child = basic_warden_child<>;
+
+/// A warden that this program has started, watched until it has ended. If another program started it behind walls, that
+/// program is the one to reap, and it ends after the warden.
+template <class Unused>
+class basic_warden_child {
+ public:
+  basic_warden_child() = default;
+  explicit basic_warden_child(started_warden& started)
+      : pidfd_(std::move(started.pidfd)),
+        inner_(std::move(started.inner_pidfd)),
+        pid_(inner_ ? started.inner_pid : started.pid) {}
+  basic_warden_child(basic_warden_child&&) noexcept = default;
+  basic_warden_child& operator=(basic_warden_child&&) noexcept = default;
+  ~basic_warden_child() {
+    if (pidfd_) reaper::instance().adopt(std::move(pidfd_));  // its stream has ended: it exits after everything else
+  }
+
+  /// Returns the warden's process number.
+  pid_t pid() const noexcept { return pid_; }
+  /// Returns the descriptor of the warden's process, still owned.
+  int descriptor() const noexcept { return inner_ ? inner_.get() : pidfd_.get(); }
+  /// Returns false after it was reaped: another process may have its number then.
+  bool is_there() const noexcept { return inner_ ? !has_ended(inner_) : static_cast<bool>(pidfd_); }
+  /// Returns true if it has ended correctly: after all processes that it had started.
+  bool is_sound() const noexcept { return is_sound_; }
+
+  void kill() noexcept {
+    if (inner_) signal_process(inner_.get(), SIGKILL);
+    if (pidfd_ && !inner_) signal_process(pidfd_.get(), SIGKILL);
+  }
+
+  /// Waits until it has ended. Its stream must have been closed.
+  /// \return false if it is still there at `until`.
+  awaitable<bool> ended(std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
+    if (!pidfd_) co_return true;
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto watched = std::make_shared<borrowed_descriptor>(executor);
+    if (!watched->take(pidfd_.get())) co_return true;  // the reaper has it
+    asio::steady_timer limit(executor, until);
+    on_expiry(limit, [watched](std::error_code cancelled) {
+      if (!cancelled) watched->stop();
+    });
+    bool is_over = reaped();
+    while (!is_over && std::chrono::steady_clock::now() < until) {
+      std::error_code woken;
+      co_await watched->get().async_wait(asio::posix::stream_descriptor::wait_read,
+                                         asio::redirect_error(asio::use_awaitable, woken));
+      is_over = reaped();
+      if (woken && !is_over) break;  // the limit was reached, or the reaper has it
+    }
+    limit.cancel();
+    watched->give_back();
+    if (is_over) pidfd_.reset();
+    co_return is_over;
+  }
+
+ private:
+  /// Waits on a borrowed descriptor, and releases it even if the waiting coroutine is destroyed.
+  class borrowed_descriptor {
+   public:
+    explicit borrowed_descriptor(const asio::any_io_executor& executor) : descriptor_(executor) {}
+    borrowed_descriptor(const borrowed_descriptor&) = delete;
+    borrowed_descriptor& operator=(const borrowed_descriptor&) = delete;
+    ~borrowed_descriptor() { give_back(); }
+    bool take(int fd) {
+      std::error_code failure;
+      descriptor_.assign(fd, failure);
+      return !failure;
+    }
+    asio::posix::stream_descriptor& get() noexcept { return descriptor_; }
+    void stop() {
+      std::error_code ignored;  // no coroutine waits then
+      if (descriptor_.is_open()) descriptor_.cancel(ignored);
+    }
+    void give_back() {
+      if (descriptor_.is_open()) descriptor_.release();
+    }
+
+   private:
+    asio::posix::stream_descriptor descriptor_;
+  };
+
+  /// The descriptor of a process becomes readable when the process has ended; of process 1 of a namespace, after all
+  /// others in it.
+  static bool has_ended(const unique_fd& process) noexcept {
+    pollfd ready{process.get(), POLLIN, 0};
+    return ::poll(&ready, 1, 0) > 0;
+  }
+
+  bool reaped() noexcept {
+    siginfo_t info{};
+    const int result = ::waitid(wait_for_pidfd, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG);
+    if (result < 0) return errno != EINTR;
+    if (info.si_pid == 0) return false;
+    is_sound_ = info.si_code == CLD_EXITED && (!inner_ || has_ended(inner_));
+    return true;
+  }
+
+  unique_fd pidfd_;
+  unique_fd inner_;
+  pid_t pid_ = 0;
+  bool is_sound_ = true;
+};
+
+template <class = void>
+class basic_local_commands;
+using local_commands = basic_local_commands<>;
+
+/// The commands of a local environment: a warden's, or this program's own children.
+template <class Unused>
+class basic_local_commands {
+ public:
+  /// \param folder  a private folder.
+  /// \param program  the path of a warden to use instead of the built-in one; empty: the built-in one.
+  static awaitable<basic_local_commands> open(asio::any_io_executor executor, warden_settings settings,
+                                              warden_policy policy, std::filesystem::path program,
+                                              std::filesystem::path folder) {
+    std::string why;
+    if (policy != warden_policy::never) {
+      std::exception_ptr failure;
+      try {
+        const auto starts = [&]() -> awaitable<started_warden> { co_return start(program, folder); };
+        basic_local_commands commands = co_await open_warden(executor, settings, starts, mark_in(folder));
+        co_return commands;
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      why = reason_to_go_on(failure, policy);
+    }
+    isolation_report isolation;
+    isolation.set(isolation_kind::process_tree, why.empty() ? "process group" : "process group only, because " + why);
+    isolation.set(isolation_kind::secrets, "readable");
+    settings.commands.isolation = std::make_shared<const isolation_report>(std::move(isolation));
+    co_return basic_local_commands(child_processes(std::move(executor), std::move(settings.commands)));
+  }
+
+  /// Starts a warden and begins a session with it.
+  /// \param starts  starts the warden; kept by the caller until the awaitable completes.
+  /// \param mark    a variable, `NAME=value`, that no other process has and every command gets; empty if the kernel
+  ///                ends all commands with the warden.
+  static awaitable<basic_local_commands> open_warden(asio::any_io_executor executor, warden_settings settings,
+                                                     const std::function<awaitable<started_warden>()>& starts,
+                                                     std::string mark) {
+    reaper::instance().sweep();
+    warden_child child;
+    std::optional<warden_session> session;
+    const std::chrono::milliseconds grace = settings.commands.kill_grace;
+    const auto begins = [&]() -> awaitable<void> {
+      started_warden started = co_await starts();
+      child = warden_child(started);
+      warden_settings copy = settings;
+      hold(copy, child, mark);
+      warden_session opened = co_await warden_session::open(executor, std::move(started.socket), std::move(copy));
+      session.emplace(std::move(opened));
+    };
+    const auto kills = [&child] {
+      child.kill();
+      return until_ended(child);
+    };
+    co_await with_cleanup_after_failure(begins, kills);
+    co_return basic_local_commands(std::move(*session), std::move(child), grace, std::move(mark));
+  }
+
+  command_session& session() noexcept { return session_; }
+  const command_session& session() const noexcept { return session_; }
+  /// Returns the files beneath `warden_settings::root`, reached through the warden; null without one.
+  const std::shared_ptr<session_files>& files() const noexcept { return files_; }
+
+  /// Ends everything and waits for the end, at most the grace period and 5 s. This object must live until then.
+  /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive; they were sent
+  /// SIGKILL.
+  awaitable<void> close() {
+    if (!has_warden()) {
+      co_await session_.close();
+      co_return;
+    }
+    const auto until = std::chrono::steady_clock::now() + grace_ + warden_patience;
+    bool has_given_up = false;
+    try {
+      co_await session_.close();
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::provider_lost) throw;
+      has_given_up = true;
+    }
+    const bool is_gone = co_await child_.ended(until);
+    if (is_gone && child_.is_sound() && !has_given_up) co_return;
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    std::vector<table_entry> survivors = alive();
+    // If the warden was killed, each command's supervisor ends that command.
+    while (is_gone && !survivors.empty() && std::chrono::steady_clock::now() < until) {
+      for (int i = 0; i < 10; ++i) co_await short_pause(executor);
+      survivors = alive();
+    }
+    if (is_gone && survivors.empty()) co_return;
+    // This program must kill the rest.
+    const std::vector<table_entry> found = survivors;
+    const auto last = std::chrono::steady_clock::now() + kill_patience;
+    for (;;) {
+      // The warden is ended last: as long as it exists, orphans stay beneath it.
+      const bool is_last = survivors.empty() || std::chrono::steady_clock::now() >= last;
+      for (const table_entry& one : survivors) kill_entry(one);
+      if (is_last) break;
+      co_await short_pause(executor);
+      survivors = alive();
+    }
+    child_.kill();
+    const bool is_reaped = co_await child_.ended(std::chrono::steady_clock::now() + kill_patience);
+    survivors = alive();
+    throw unended(found, survivors, is_gone, is_reaped);
+  }
+
+  void abandon() noexcept { session_.abandon(); }
+
+ private:
+  // close() takes at most the grace period and 5 s: most of that for the warden, the rest for processes it has not
+  // ended.
+  static constexpr std::chrono::milliseconds warden_patience{4000};
+  static constexpr std::chrono::milliseconds kill_patience{300};
+
+  basic_local_commands(warden_session session, warden_child child, std::chrono::milliseconds grace, std::string mark)
+      : files_(session.files()),
+        session_(std::move(session)),
+        child_(std::move(child)),
+        grace_(grace),
+        mark_(std::move(mark)) {}
+  explicit basic_local_commands(command_session children) : session_(std::move(children)) {}
+
+  bool has_warden() const noexcept { return child_.pid() != 0; }
+
+  static awaitable<void> until_ended(warden_child& child) { co_await child.ended(); }
+
+  /// A variable of every command.
+  static std::string mark_in(const std::filesystem::path& folder) { return "TMPDIR=" + (folder / "tmp").native(); }
+
+  /// Sets the functions with which a session handles a warden that a guest has stopped. The child outlives the
+  /// session's commands.
+  static void hold(warden_settings& settings, const warden_child& child, const std::string& mark) {
+    const int pidfd = child.descriptor();
+    const pid_t pid = child.pid();
+    settings.rouse = [pidfd, pid] {
+      const bool stood_still = is_stopped(pid);
+      signal_process(pidfd, SIGCONT);
+      return stood_still;
+    };
+    settings.end_all = [pidfd, pid, mark] {
+      if (mark.empty()) {
+        signal_process(pidfd, SIGKILL);
+        return;
+      }
+      const auto last = std::chrono::steady_clock::now() + kill_patience;
+      for (bool is_last = false; !is_last;) {  // a scan of thousands of processes may take longer than the whole time
+        const std::vector<table_entry> survivors = living_of(pid, mark);
+        is_last = survivors.empty() || std::chrono::steady_clock::now() >= last;
+        for (const table_entry& one : survivors) kill_entry(one);
+      }
+      signal_process(pidfd, SIGKILL);
+    };
+  }
+
+  /// Returns the living processes of commands, as this program sees them: beneath the warden, or, if it is gone, by the
+  /// variable that every command gets.
+  std::vector<table_entry> alive() const { return living_of(child_.is_there() ? child_.pid() : 0, mark_); }
+
+  /// \param warden  0: it is gone.
+  static std::vector<table_entry> living_of(pid_t warden, const std::string& mark) {
+    std::vector<table_entry> found;
+    if (warden != 0) found = living_below(warden);
+    if (mark.empty()) return found;
+    for (table_entry& one : living_with_variable(mark)) {
+      const auto is_it = [&one](const table_entry& known) { return known.pid == one.pid; };
+      if (std::none_of(found.begin(), found.end(), is_it)) found.push_back(std::move(one));
+    }
+    return found;
+  }
+
+  error unended(const std::vector<table_entry>& found, const std::vector<table_entry>& survivors, bool was_gone,
+                bool is_reaped) const {
+    std::string text = "close: the warden (process " + std::to_string(child_.pid()) + ") ";
+    text += was_gone ? "was killed" : "did not exit in time";
+    text += found.empty() ? "; none of its commands was running" : "; its running commands were " + list_of(found);
+    text += "; this program sent SIGKILL";
+    if (!survivors.empty()) {
+      text += "; still alive: " + list_of(survivors);
+    } else {
+      text += is_reaped ? "; everything has ended" : "; the warden is still running";
+    }
+    return error(exec_errc::provider_lost, text);
+  }
+
+  /// Returns the reason why there is no warden, if the policy allows to continue; otherwise rethrows.
+  static std::string reason_to_go_on(const std::exception_ptr& failure, warden_policy policy) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      if (policy == warden_policy::require || reason.code() != exec_errc::provider_failed) throw;
+      return reason.what();
+    } catch (const std::system_error& reason) {
+      rethrow_cancellation(reason, "open: cancelled while the warden was starting");
+    }
+  }
+
+  static started_warden start(const std::filesystem::path& program, const std::filesystem::path& folder) {
+    if (program.empty()) return start_warden(native_warden_image().program(), folder);
+    const bytes content = file_reader::open_host(program.string()).read_rest(max_program);
+    return start_warden({reinterpret_cast<const unsigned char*>(content.data()), content.size()}, folder);
+  }
+
+  static constexpr std::size_t max_program = 16 * 1024 * 1024;
+
+  std::shared_ptr<session_files> files_;
+  command_session session_;
+  warden_child child_;
+  std::chrono::milliseconds grace_{0};
+  std::string mark_;  // empty if the kernel ends all commands with the warden
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/host_state.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The state of one open environment on this machine, shared by the coroutines of its commands. `Place` has what
+/// differs:
+///
+/// * `settings_type`: the type of the settings;
+/// * `static open(executor, settings)`: a coroutine that returns a `std::shared_ptr<host_state<Place>>`;
+/// * `static constexpr const char* name`: the backend's, for errors; `nothing_open`: the error message if there is no
+///   environment;
+/// * `variables(folders, shell)`: the variables of every command;
+/// * `judge(folders, c, advice)`: returns the result of a command that is refused, or sets the advice of the result;
+/// * `enter(folders, c, request, opened)`: sets the directory in which a command starts, and returns true; `opened`
+///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
+/// * `closed()`: called when all processes have ended; if it returns false, again after 5 ms, at most 100 times;
+/// * `files(folders, commands)`: the operations on files.
+template <class Place>
+class host_state {
+ public:
+  using settings_type = typename Place::settings_type;
+
+  static awaitable<std::shared_ptr<host_state>> open(asio::any_io_executor executor,
+                                                     std::shared_ptr<const settings_type> wanted) {
+    return Place::open(std::move(executor), std::move(wanted));
+  }
+
+  host_state(asio::any_io_executor executor, Place place, std::shared_ptr<host_folders> folders,
+             local_commands commands, std::string shell)
+      : home_(executor),
+        executor_(std::move(executor)),
+        place_(std::move(place)),
+        folders_(std::move(folders)),
+        commands_(std::move(commands)),
+        shell_(std::move(shell)),
+        variables_(place_.variables(*folders_, shell_)),
+        ended_(executor_) {}
+
+  host_state(const host_state&) = delete;
+  host_state& operator=(const host_state&) = delete;
+
+  static constexpr const char* nothing_open = Place::nothing_open;
+
+  template <class Operation>
+  static auto with_files(const std::shared_ptr<host_state>& self, Operation operation) {
+    self->require_open();
+    return operation(self->place_.files(*self->folders_, self->commands_));
+  }
+
+  /// Returns the strand. All non-const members are called on it, unless documented otherwise.
+  const home_strand& home() const noexcept { return home_; }
+  const Place& place() const noexcept { return place_; }
+  const host_folders& folders() const noexcept { return *folders_; }
+  const local_commands& commands() const noexcept { return commands_; }
+
+  /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
+  void abandon() {
+    closing_ = true;
+    commands_.abandon();
+  }
+
+  static awaitable<void> close(std::shared_ptr<host_state> self) {
+    if (self->closing_) {
+      while (!self->closed_) co_await self->ended_.wait();
+      co_return;
+    }
+    self->closing_ = true;
+    std::exception_ptr failure;
+    try {
+      co_await self->commands_.close();
+      // A killed process may need some time until it is gone. The next environment removes what is left after that.
+      for (int attempt = 0; !self->place_.closed() && attempt < 100; ++attempt) co_await short_pause(self->executor_);
+      co_await host_folders::remove(self->folders_, self->executor_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    self->closed_ = true;
+    self->ended_.notify();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
+    std::string advice;
+    std::optional<command_result> refusal = self->judge(c, advice);
+    if (refusal) co_return std::move(*refusal);
+    spawn_request request = request_for(c, self->shell_, self->variables_);
+    unique_fd directory;
+    const bool has_entered = self->place_.enter(*self->folders_, c, request, directory);
+    if (!has_entered) {
+      co_await Place::resolve(self, c, request);
+      self->require_open();
+    }
+    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
+    if (result.advice().empty() && !advice.empty()) result.advice(std::move(advice));
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<host_state> self, command c) {
+    std::string advice;
+    std::optional<command_result> refusal = self->judge(c, advice);
+    if (refusal) co_return process::finished(std::move(*refusal));
+    spawn_request request = request_for(c, self->shell_, self->variables_);
+    unique_fd directory;
+    const bool has_entered = self->place_.enter(*self->folders_, c, request, directory);
+    if (!has_entered) {
+      co_await Place::resolve(self, c, request);
+      self->require_open();
+    }
+    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
+    co_return running;
+  }
+
+  std::vector<background_command> background() const {
+    require_open();
+    return commands_.session().background();
+  }
+
+  static awaitable<void> end_background(std::shared_ptr<host_state> self, std::uint32_t number) {
+    self->require_open();
+    co_await self->commands_.session().end_background(number);
+  }
+
+ private:
+  void require_open() const {
+    if (closing_)
+      throw error(exec_errc::environment_closed,
+                  std::string(Place::name) + ": the environment is closed; open another one");
+  }
+
+  /// Checks a command before anything starts.
+  std::optional<command_result> judge(const command& c, std::string& advice) const {
+    require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (!refusal) refusal = place_.judge(*folders_, c, advice);
+    return refusal;
+  }
+
+  home_strand home_;
+  asio::any_io_executor executor_;
+  Place place_;
+  std::shared_ptr<host_folders> folders_;
+  local_commands commands_;
+  std::string shell_;
+  std::vector<std::string> variables_;
+  bool closing_ = false;
+  bool closed_ = false;
+  async_event ended_;  // notified when closed_ becomes true
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/host_operations.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The bodies of host_environment, which only local.ipp and jail.ipp include.
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+template <class Place>
+host_environment<Place>::host_environment() = default;
+
+template <class Place>
+host_environment<Place>::host_environment(std::shared_ptr<detail::host_state<Place>> state)
+    : handle_(std::move(state)) {}
+
+template <class Place>
+host_environment<Place>::host_environment(host_environment&&) noexcept = default;
+
+template <class Place>
+host_environment<Place>& host_environment<Place>::operator=(host_environment&&) noexcept = default;
+
+template <class Place>
+host_environment<Place>::~host_environment() = default;
+
+template <class Place>
+awaitable<command_result> host_environment<Place>::run_command(command c) {
+  return handle_.run_command(std::move(c));
+}
+
+template <class Place>
+awaitable<process> host_environment<Place>::start(command c) {
+  return handle_.start(std::move(c));
+}
+
+template <class Place>
+std::vector<background_command> host_environment<Place>::background() const {
+  return handle_.get()->home().look([this] { return handle_.get()->background(); });
+}
+
+template <class Place>
+awaitable<void> host_environment<Place>::end_background(std::uint32_t number) {
+  return handle_.get()->home().run(
+      [current = handle_.get(), number] { return detail::host_state<Place>::end_background(current, number); });
+}
+
+template <class Place>
+awaitable<bytes> host_environment<Place>::read_file(std::string path, std::size_t most) {
+  return handle_.read_file(std::move(path), most);
+}
+
+template <class Place>
+awaitable<void> host_environment<Place>::write_file(std::string path, bytes_view content) {
+  return handle_.write_file(std::move(path), content);
+}
+
+template <class Place>
+file_system host_environment<Place>::files() {
+  return handle_.files();
+}
+
+template <class Place>
+awaitable<void> host_environment<Place>::close() {
+  return handle_.close();
+}
+
+template <class Place>
+const detail::host_state<Place>& host_environment<Place>::state() const {
+  return *handle_.get();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/detail/os/control_group.hpp ----
 
@@ -65304,6 +66268,163 @@ class jail_limit_watch {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/backends/detail/jail_protection.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The kind of mount that keeps a protected name.
+enum class protection_kind {
+  parent,        ///< itself, writable: a folder that is a mount point cannot be renamed, with the protected name in it
+  existing,      ///< itself, read-only
+  empty_file,    ///< a file that does not exist: an empty one
+  empty_folder,  ///< the same for a folder
+};
+
+/// One mount within the workspace.
+class protected_path {
+ public:
+  std::string path;  ///< relative to the workspace
+  protection_kind kind = protection_kind::existing;
+  dev_t device = 0;  ///< of `parent` and `existing`: what must be mounted
+  ino_t inode = 0;
+};
+
+/// The protected names of one workspace. Names that do not exist get a mount point on the host, which is removed with
+/// this object.
+class workspace_protection {
+ public:
+  /// \param workspace  the host's folder; empty: the workspace is in memory.
+  /// \throws error{errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is mounted.
+  workspace_protection(const std::filesystem::path& workspace, const std::vector<std::string>& names) {
+    try {
+      for (const std::string& name : names) add(workspace, name);
+    } catch (...) {
+      remove_stubs();
+      throw;
+    }
+    std::sort(paths_.begin(), paths_.end(),
+              [](const protected_path& a, const protected_path& b) { return a.path < b.path; });
+  }
+  workspace_protection(const workspace_protection&) = delete;
+  workspace_protection& operator=(const workspace_protection&) = delete;
+  ~workspace_protection() { remove_stubs(); }
+
+  /// Returns the mounts; folders before what is in them.
+  const std::vector<protected_path>& paths() const noexcept { return paths_; }
+
+  /// Removes the mount points that were made. The jail has ended.
+  void remove_stubs() noexcept {
+    for (const stub& each : stubs_) {
+      struct stat now {};
+      if (::fstatat(each.folder.get(), each.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      if (now.st_dev != each.device || now.st_ino != each.inode) continue;
+      if (S_ISDIR(now.st_mode)) ::unlinkat(each.folder.get(), each.name.c_str(), AT_REMOVEDIR);
+      if (S_ISREG(now.st_mode) && now.st_size == 0) ::unlinkat(each.folder.get(), each.name.c_str(), 0);
+    }
+    stubs_.clear();
+  }
+
+ private:
+  class stub {
+   public:
+    unique_fd folder;
+    std::string name;
+    dev_t device = 0;
+    ino_t inode = 0;
+  };
+
+  [[noreturn]] static void fail(const std::string& name, const std::string& why, int number = 0) {
+    const std::error_code cause(number, std::system_category());
+    throw error(exec_errc::provider_failed,
+                "jail: protect(\"" + one_line(name) + "\"): " + why + (number != 0 ? ": " + cause.message() : ""),
+                cause);
+  }
+
+  /// \param name  relative and normal; a `/` at its end: a folder, if it does not exist.
+  void add(const std::filesystem::path& workspace, const std::string& name) {
+    const bool is_folder = name.ends_with('/');
+    const std::string clean = is_folder ? name.substr(0, name.size() - 1) : name;
+    unique_fd folder;
+    if (!workspace.empty()) {
+      folder.reset(::open(workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (!folder) fail(name, "the workspace cannot be opened", errno);
+    }
+    for (std::size_t end = 0; end != std::string::npos;) {
+      const std::size_t start = end == 0 ? 0 : end + 1;
+      end = clean.find('/', start);
+      const std::string part = clean.substr(start, end == std::string::npos ? end : end - start);
+      const std::string path = clean.substr(0, end);
+      const bool is_last = end == std::string::npos;
+      struct stat status {};
+      const bool is_there = folder && ::fstatat(folder.get(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+      if (folder && !is_there && errno != ENOENT) fail(name, "it cannot be examined", errno);
+      if (has(path)) {
+        if (kind_of(path) != protection_kind::parent) return;
+      } else if (!is_there) {
+        const auto kind = !is_last || is_folder ? protection_kind::empty_folder : protection_kind::empty_file;
+        if (folder) make_stub(name, folder, part, kind);
+        paths_.push_back({path, kind, 0, 0});
+        return;
+      } else if (S_ISLNK(status.st_mode)) {
+        fail(name, "'" + one_line(path) + "' is a symbolic link; protect what it leads to");
+      } else {
+        const bool is_parent = !is_last && S_ISDIR(status.st_mode);
+        paths_.push_back(
+            {path, is_parent ? protection_kind::parent : protection_kind::existing, status.st_dev, status.st_ino});
+        if (!is_parent) return;
+      }
+      folder.reset(::openat(folder.get(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!folder) fail(name, "'" + one_line(path) + "' cannot be opened", errno);
+    }
+  }
+
+  void make_stub(const std::string& name, const unique_fd& folder, const std::string& part, protection_kind kind) {
+    stub made;
+    made.folder.reset(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3));
+    made.name = part;
+    int failed = 0;
+    if (kind == protection_kind::empty_folder) {
+      failed = ::mkdirat(folder.get(), part.c_str(), 0755);
+    } else {
+      const unique_fd file(
+          ::openat(folder.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+      failed = file ? 0 : -1;
+    }
+    struct stat status {};
+    if (failed == 0) failed = ::fstatat(folder.get(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW);
+    if (failed != 0 || !made.folder) fail(name, "an empty stand-in cannot be made in the workspace", errno);
+    made.device = status.st_dev;
+    made.inode = status.st_ino;
+    stubs_.push_back(std::move(made));
+  }
+
+  std::vector<protected_path>::const_iterator find(const std::string& path) const {
+    return std::find_if(paths_.begin(), paths_.end(), [&](const protected_path& one) { return one.path == path; });
+  }
+  bool has(const std::string& path) const { return find(path) != paths_.end(); }
+  protection_kind kind_of(const std::string& path) const { return find(path)->kind; }
+
+  std::vector<protected_path> paths_;
+  std::vector<stub> stubs_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/backends/detail/jail_python.hpp ----
 
 
@@ -65420,6 +66541,9 @@ class jail_settings {
   jail_limits limits;
   std::string workspace_path = "/workspace";
   std::filesystem::path workspace;
+  /// Relative and normal; a `/` at the end stands for a folder.
+  std::vector<std::string> protected_names;
+  static constexpr std::size_t max_protected = 24;
   std::filesystem::path temporary_base;
   std::string shell;
   command_settings commands;
@@ -65433,6 +66557,7 @@ class jail_settings {
 // ---- cofferdam/backends/detail/jail_plan.hpp ----
 
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -65505,7 +66630,7 @@ class jail_plan {
   /// \param group      the control group of the jail, or null.
   /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
-            const std::string& shell, const control_group* group) {
+            const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -65530,6 +66655,7 @@ class jail_plan {
     for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
     for (const jail_mount& each : settings.mounts) add_mount(each, user);
     add_workspace(settings, workspace, user);
+    for (const protected_path& each : protections) add_protection(settings, workspace, each);
     for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
     if (group != nullptr) add_memory_events(*group);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
@@ -65539,23 +66665,40 @@ class jail_plan {
   }
 
   const std::vector<std::string>& arguments() const noexcept { return arguments_; }
+  /// Returns the walls that are requested: the same text for all jails that differ only in their private folders.
+  std::string requested() const {
+    std::string text;
+    for (const std::vector<std::string>* part : {&arguments_, &files_})
+      for (std::size_t i = 0; i < part->size(); ++i) {
+        const bool is_private = part == &arguments_ && std::count(private_.begin(), private_.end(), i) != 0;
+        if (!is_private) text += (*part)[i];
+        text += '\0';
+      }
+    return text;
+  }
   /// The contents of small files, which bubblewrap reads from the descriptors from `first_file` on.
   const std::vector<std::string>& files() const noexcept { return files_; }
   /// Mount points that may be writable, with all that is beneath them.
   const std::vector<std::string>& writable() const noexcept { return writable_; }
+  /// Mount points beneath the writable ones that must be read-only.
+  const std::vector<std::string>& read_only() const noexcept { return read_only_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
 
  private:
   static constexpr const char* warden_path = "/.warden";
+  // Each takes a descriptor, and those of bubblewrap end below `spawn_request::first_borrowable`.
+  static constexpr std::size_t max_copies = 24;
+  static constexpr off_t max_copy = 256 * 1024;
 
   template <class... Words>
   void add(const Words&... words) {
     (arguments_.emplace_back(words), ...);
   }
 
+  /// Makes a file in the private root, which becomes read-only. Bubblewrap takes several times as long for a mount.
   void add_file(const std::string& path, std::string content) {
-    add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), path);
+    add("--perms", "0444", "--file", std::to_string(first_file + static_cast<int>(files_.size())), path);
     files_.push_back(std::move(content));
     own_.push_back(path);
   }
@@ -65564,6 +66707,7 @@ class jail_plan {
   void add_memory_events(const control_group& group) {
     const auto [file, inside] = group.memory_events();
     if (file.empty()) return;
+    private_.push_back(arguments_.size() + 1);
     add("--ro-bind", file.string(), inside);
     own_.push_back(inside);
   }
@@ -65573,9 +66717,45 @@ class jail_plan {
     own_.push_back(path);
   }
 
+  /// Shows a file or folder of the system, if there is one: files that all users may read, and folders of a few of
+  /// them, by a copy; links to /usr by a link; everything else by a mount.
   void show_if_there(const std::string& path) {
+    namespace fs = std::filesystem;
     std::error_code failure;
-    if (std::filesystem::exists(path, failure) && !failure) show(path);
+    if (!fs::exists(path, failure) || failure) return;
+    const fs::path real = fs::canonical(path, failure);
+    if (failure) return;
+    if (real != path && is_within(real, "/usr")) {
+      add("--symlink", real.string(), path);
+      own_.push_back(path);
+      return;
+    }
+    std::vector<fs::path> small{real};
+    if (fs::is_directory(real, failure)) {
+      small.clear();
+      for (fs::directory_iterator each(real, failure), end; !failure && each != end; each.increment(failure))
+        small.push_back(each->path());
+    }
+    std::vector<std::string> contents;
+    if (failure || files_.size() + small.size() > max_copies || !copies_of(small, contents)) {
+      show(path);
+      return;
+    }
+    if (small.empty()) add("--dir", path);
+    own_.push_back(path);
+    for (std::size_t i = 0; i < small.size(); ++i)
+      add_file(path + small[i].string().substr(real.string().size()), std::move(contents[i]));
+  }
+
+  /// Reads small files that every user may read. Returns false if one of them is anything else.
+  static bool copies_of(const std::vector<std::filesystem::path>& paths, std::vector<std::string>& into) {
+    for (const std::filesystem::path& path : paths) {
+      struct stat status {};
+      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+      if ((status.st_mode & S_IROTH) == 0 || status.st_size > max_copy) return false;
+      into.push_back(content_of(path.c_str()));
+    }
+    return true;
   }
 
   void add_system() {
@@ -65595,20 +66775,12 @@ class jail_plan {
 
   /// Shows the files of /etc that programs need; none of them holds secrets.
   void add_configuration(const jail_settings& settings, const std::string& shell) {
-    static constexpr auto shown = std::to_array<const char*>({"/etc/alternatives",    "/etc/bash.bashrc",
-                                                              "/etc/ca-certificates", "/etc/ca-certificates.conf",
-                                                              "/etc/debian_version",  "/etc/fonts",
-                                                              "/etc/inputrc",         "/etc/java-17-openjdk",
-                                                              "/etc/java-21-openjdk", "/etc/ld.so.cache",
-                                                              "/etc/ld.so.conf",      "/etc/ld.so.conf.d",
-                                                              "/etc/locale.alias",    "/etc/localtime",
-                                                              "/etc/magic",           "/etc/mime.types",
-                                                              "/etc/os-release",      "/etc/perl",
-                                                              "/etc/pki/ca-trust",    "/etc/pki/tls/certs",
-                                                              "/etc/profile",         "/etc/protocols",
-                                                              "/etc/python3",         "/etc/services",
-                                                              "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
-                                                              "/etc/terminfo",        "/etc/timezone"});
+    static constexpr auto shown = std::to_array<const char*>(
+        {"/etc/alternatives",    "/etc/bash.bashrc",     "/etc/debian_version",  "/etc/fonts",      "/etc/inputrc",
+         "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/ld.so.cache",     "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+         "/etc/locale.alias",    "/etc/localtime",       "/etc/magic",           "/etc/mime.types", "/etc/os-release",
+         "/etc/pki/ca-trust",    "/etc/pki/tls/certs",   "/etc/profile",         "/etc/protocols",  "/etc/python3",
+         "/etc/services",        "/etc/ssl/certs",       "/etc/ssl/openssl.cnf", "/etc/terminfo",   "/etc/timezone"});
     for (const char* path : shown) show_if_there(path);
     const std::string id(inside_id);
     add_file("/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:" + id + ":" + id +
@@ -65669,10 +66841,31 @@ class jail_plan {
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
+      if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
       add("--bind", workspace.string(), inside);
     }
     own_.push_back(inside);
     writable_.push_back(inside);
+  }
+
+  void add_protection(const jail_settings& settings, const std::filesystem::path& workspace,
+                      const protected_path& each) {
+    const std::string inside = settings.workspace_path + "/" + each.path;
+    switch (each.kind) {
+      case protection_kind::parent:
+      case protection_kind::existing:
+        if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
+        add(each.kind == protection_kind::parent ? "--bind" : "--ro-bind", (workspace / each.path).string(), inside);
+        break;
+      case protection_kind::empty_file:
+        add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), inside);
+        files_.emplace_back();
+        break;
+      case protection_kind::empty_folder:
+        add("--perms", "0555", "--size", "4096", "--tmpfs", inside, "--remount-ro", inside);
+        break;
+    }
+    if (each.kind != protection_kind::parent) read_only_.push_back(inside);
   }
 
   void add_hidden(const std::filesystem::path& path) {
@@ -65692,6 +66885,8 @@ class jail_plan {
   std::vector<std::string> files_;
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
+  std::vector<std::string> read_only_;
+  std::vector<std::size_t> private_;  // the arguments that name a private folder or control group
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -65710,7 +66905,8 @@ class jail_plan {
 #include <utility>
 #include <vector>
 
-// The proof of a jail's walls: what a command inside sees, and the first wall that is missing. Sans-I/O.
+// The proof of a jail's walls: what a command inside sees, or the kernel shows of process 1, and the first wall that is
+// missing. Sans-I/O.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -65732,9 +66928,12 @@ class wanted_walls {
  public:
   std::map<std::string, std::string, std::less<>> host_namespaces;  ///< the host's, by name, as `net:[4026531840]`
   bool has_network = false;
-  std::string_view user_id;           ///< the only one
-  std::vector<std::string> visible;   ///< paths, with all that is beneath them
-  std::vector<std::string> writable;  ///< the same
+  std::size_t processes = 2;           ///< the number of processes whose status is shown
+  std::string user_id;                 ///< the only one
+  std::string group_id;                ///< the same
+  std::vector<std::string> visible;    ///< paths, with all that is beneath them
+  std::vector<std::string> writable;   ///< the same
+  std::vector<std::string> read_only;  ///< mount points beneath those
 };
 
 /// A wall that does not stand.
@@ -65744,7 +66943,7 @@ class missing_wall {
   std::string seen;
 };
 
-/// The output of the command that proves the walls.
+/// The output of the command that proves the walls, or the same facts as the host's /proc shows them.
 class seen_walls {
  public:
   explicit seen_walls(std::string_view text) {
@@ -65757,7 +66956,7 @@ class seen_walls {
 
   /// Returns the first missing wall; empty if all stand.
   std::optional<missing_wall> missing(const wanted_walls& wanted) const {
-    if (processes_.size() != 2) return missing_wall{"proof", "the status of two processes was not shown"};
+    if (processes_.size() != wanted.processes) return missing_wall{"proof", "not every status was shown"};
     for (const std::string_view name : jail_namespaces) {
       if (name == "net" && wanted.has_network) continue;
       const auto inside = namespaces_.find(name);
@@ -65863,8 +67062,8 @@ class seen_walls {
     if (!is("Seccomp", "2")) return missing_wall{"system call filter", shown("Seccomp")};
     for (const std::string_view name : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"})
       if (!is(name, "0000000000000000")) return missing_wall{"no capabilities", shown(name)};
-    for (const std::string_view name : {"Uid", "Gid"})
-      if (!is(name, wanted.user_id)) return missing_wall{"own user", shown(name)};
+    if (!is("Uid", wanted.user_id)) return missing_wall{"own user", shown("Uid")};
+    if (!is("Gid", wanted.group_id)) return missing_wall{"own user", shown("Gid")};
     return std::nullopt;
   }
 
@@ -65880,6 +67079,10 @@ class seen_walls {
       if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
         return missing_wall{"read-only root", one_line(one.point) + " is writable"};
     }
+    for (const std::string& path : wanted.read_only)
+      if (std::none_of(mounts_.begin(), mounts_.end(),
+                       [&](const mount& one) { return one.point == path && one.is_read_only; }))
+        return missing_wall{"protected name", one_line(path) + " is writable"};
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }
@@ -66234,149 +67437,6 @@ inline bytes filter_bytes(std::span<const filter_instruction> program) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/detail/warden/start_warden.hpp ----
-
-
-#include <cerrno>
-#include <cstddef>
-#include <filesystem>
-#include <span>
-#include <string>
-#include <system_error>
-#include <utility>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A warden (the helper program that starts commands) as a child process of this program.
-class started_warden {
- public:
-  /// This program's end of the socket to the warden, non-blocking. When it is closed, the warden kills everything that
-  /// it has started, and exits.
-  unique_fd socket;
-  /// The pidfd of the child process, for reaping it.
-  unique_fd pidfd;
-  /// The process number of the child.
-  pid_t pid = 0;
-  /// The pidfd and the process number of the warden, if the child process is not the warden but a program that runs the
-  /// warden in a sandbox and exits after it. Otherwise empty and 0.
-  unique_fd inner_pidfd;
-  pid_t inner_pid = 0;
-};
-
-inline error cannot_start(const std::string& what, int number) {
-  const std::error_code cause(number, std::system_category());
-  return error(exec_errc::provider_failed, "the warden cannot be started: " + what + ": " + cause.message(), cause);
-}
-
-inline bool write_whole(const unique_fd& fd, std::span<const unsigned char> content) noexcept {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd.get(), content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    content = content.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// Moves a descriptor to a number of at least 10, as `spawn_request::program` requires.
-inline unique_fd numbered_high(unique_fd fd) noexcept {
-  if (!fd) return fd;
-  return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
-}
-
-/// Writes a program into a sealed file in memory, and returns its descriptor. On failure returns an empty object and
-/// sets `errno`.
-inline unique_fd program_in_memory(std::span<const unsigned char> program) noexcept {
-  constexpr unsigned executable = 0x10;  // MFD_EXEC, since Linux 6.3; needed if the sysctl vm.memfd_noexec is 1
-  unique_fd file(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING | executable));
-  if (!file && errno == EINVAL) file.reset(::memfd_create("cofferdam-warden", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file || !write_whole(file, program)) return {};
-  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  return numbered_high(std::move(file));
-}
-
-/// Writes a program into a file in `folder`, removes the file's name, and returns its descriptor. On failure returns an
-/// empty object and sets `errno`.
-inline unique_fd program_in_file(std::span<const unsigned char> program, const std::filesystem::path& folder) noexcept {
-  const std::string path = (folder / ".cofferdam-warden").string();
-  unique_fd written(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700));
-  if (!written) return {};
-  const bool whole = write_whole(written, program);
-  written.reset();  // a file cannot be executed while it is open for writing
-  unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  const int number = errno;
-  ::unlink(path.c_str());
-  errno = number;
-  if (!whole) errno = ENOSPC;
-  return whole ? numbered_high(std::move(file)) : unique_fd();
-}
-
-/// Executes the program in an open file as a warden.
-inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
-  spawn_request request;
-  request.program = program.get();
-  request.words = {"cofferdam-warden", "3"};
-  request.input = request.output = request.error = nothing.get();
-  request.control = socket.get();
-  return spawn(request);
-}
-
-/// Starts a warden as a child process from a file in memory. If the system does not permit executing such a file,
-/// starts the warden from a file in `folder`, whose name is removed at once.
-/// \param program  an ELF file for this machine; see `native_warden_image`.
-/// \param folder   an existing directory to which only this user can write.
-/// \throws error{exec_errc::provider_failed} if neither file can be executed, or if the system has no free descriptor
-///     or process.
-inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
-  if (program.empty())
-    throw error(exec_errc::provider_failed,
-                "the warden cannot be started: no warden exists for this machine's architecture");
-  int ends[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw detail::cannot_start("socketpair", errno);
-  started_warden started;
-  started.socket.reset(ends[0]);
-  unique_fd theirs(ends[1]);
-  started.socket = detail::usable(std::move(started.socket), "socketpair");
-  theirs = detail::usable(std::move(theirs), "socketpair");
-  detail::set_nonblocking(started.socket);
-  const unique_fd nothing = detail::usable(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)), "/dev/null");
-
-  unique_fd file = detail::program_in_memory(program);
-  int number = errno;
-  if (file) {
-    spawned result = detail::spawn_warden(file, theirs, nothing);
-    if (result.ok()) {
-      started.pidfd = std::move(result.pidfd());
-      started.pid = result.pid();
-      return started;
-    }
-    if (result.stage() != spawn_stage::exec)
-      throw detail::cannot_start("its process cannot be created", result.cause().value());
-    number = result.cause().value();
-  }
-  file = detail::program_in_file(program, folder);
-  if (!file)
-    throw detail::cannot_start(
-        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
-        errno);
-  spawned result = detail::spawn_warden(file, theirs, nothing);
-  if (!result.ok())
-    throw detail::cannot_start(
-        "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
-        result.cause().value());
-  started.pidfd = std::move(result.pidfd());
-  started.pid = result.pid();
-  return started;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/backends/detail/jail_start.hpp ----
 
 
@@ -66404,6 +67464,7 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -66445,8 +67506,19 @@ class basic_jail_start {
       : bubblewrap_(std::move(bubblewrap)), plan_(std::move(plan)), user_(user), group_(std::move(group)) {}
 
   const jail_plan& plan() const noexcept { return plan_; }
-  /// Returns the number of the jail's first process, as the host counts; 0 before `begin`.
-  pid_t inside() const noexcept { return inside_; }
+  const jail_user& user() const noexcept { return user_; }
+  /// Returns the number of process 1 of the jail, as the host counts.
+  pid_t first_process() const noexcept { return first_process_; }
+  /// Returns the walls that are requested of this bubblewrap: equal texts, equal walls.
+  std::string requested() const {
+    std::string text = bubblewrap_.string();
+    struct stat status {};
+    if (::stat(bubblewrap_.c_str(), &status) == 0) {
+      const std::string changed = std::to_string(status.st_ctim.tv_sec) + '.' + std::to_string(status.st_ctim.tv_nsec);
+      text += ' ' + std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + ' ' + changed;
+    }
+    return text + '\0' + plan_.requested();
+  }
 
   /// Starts bubblewrap, and lets the warden begin.
   /// \throws error{errc::provider_failed}; error{errc::cancelled}. Nothing is left running then.
@@ -66507,8 +67579,8 @@ class basic_jail_start {
 
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     started.inner_pid = co_await read_child(executor, std::move(info.read_end));
-    inside_ = started.inner_pid;
     started.inner_pidfd = watch(started.inner_pid, started.pid);
+    first_process_ = started.inner_pid;
     block.write_end.reset();  // now the warden begins
     on_failure.dismiss();
     co_return started;
@@ -66645,362 +67717,8 @@ class basic_jail_start {
   jail_plan plan_;
   jail_user user_;
   std::shared_ptr<const control_group> group_;
-  pid_t inside_ = 0;
   unique_fd complaints_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/backends/detail/local_commands.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/error.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstddef>
-#include <exception>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <poll.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-template <class = void>
-class basic_warden_child;
-using warden_child = basic_warden_child<>;
-
-/// A warden that this program has started, watched until it has ended. If another program started it behind walls, that
-/// program is the one to reap, and it ends after the warden.
-template <class Unused>
-class basic_warden_child {
- public:
-  basic_warden_child() = default;
-  explicit basic_warden_child(started_warden& started)
-      : pidfd_(std::move(started.pidfd)),
-        inner_(std::move(started.inner_pidfd)),
-        pid_(inner_ ? started.inner_pid : started.pid) {}
-  basic_warden_child(basic_warden_child&&) noexcept = default;
-  basic_warden_child& operator=(basic_warden_child&&) noexcept = default;
-  ~basic_warden_child() {
-    if (pidfd_) reaper::instance().adopt(std::move(pidfd_));  // its stream has ended: it exits after everything else
-  }
-
-  /// Returns the warden's process number.
-  pid_t pid() const noexcept { return pid_; }
-  /// Returns the descriptor of the warden's process, still owned.
-  int descriptor() const noexcept { return inner_ ? inner_.get() : pidfd_.get(); }
-  /// Returns false after it was reaped: another process may have its number then.
-  bool is_there() const noexcept { return inner_ ? !has_ended(inner_) : static_cast<bool>(pidfd_); }
-  /// Returns true if it has ended correctly: after all processes that it had started.
-  bool is_sound() const noexcept { return is_sound_; }
-
-  void kill() noexcept {
-    if (inner_) signal_process(inner_.get(), SIGKILL);
-    if (pidfd_ && !inner_) signal_process(pidfd_.get(), SIGKILL);
-  }
-
-  /// Waits until it has ended. Its stream must have been closed.
-  /// \return false if it is still there at `until`.
-  awaitable<bool> ended(std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
-    if (!pidfd_) co_return true;
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const auto watched = std::make_shared<borrowed_descriptor>(executor);
-    if (!watched->take(pidfd_.get())) co_return true;  // the reaper has it
-    asio::steady_timer limit(executor, until);
-    on_expiry(limit, [watched](std::error_code cancelled) {
-      if (!cancelled) watched->stop();
-    });
-    bool is_over = reaped();
-    while (!is_over && std::chrono::steady_clock::now() < until) {
-      std::error_code woken;
-      co_await watched->get().async_wait(asio::posix::stream_descriptor::wait_read,
-                                         asio::redirect_error(asio::use_awaitable, woken));
-      is_over = reaped();
-      if (woken && !is_over) break;  // the limit was reached, or the reaper has it
-    }
-    limit.cancel();
-    watched->give_back();
-    if (is_over) pidfd_.reset();
-    co_return is_over;
-  }
-
- private:
-  /// Waits on a borrowed descriptor, and releases it even if the waiting coroutine is destroyed.
-  class borrowed_descriptor {
-   public:
-    explicit borrowed_descriptor(const asio::any_io_executor& executor) : descriptor_(executor) {}
-    borrowed_descriptor(const borrowed_descriptor&) = delete;
-    borrowed_descriptor& operator=(const borrowed_descriptor&) = delete;
-    ~borrowed_descriptor() { give_back(); }
-    bool take(int fd) {
-      std::error_code failure;
-      descriptor_.assign(fd, failure);
-      return !failure;
-    }
-    asio::posix::stream_descriptor& get() noexcept { return descriptor_; }
-    void stop() {
-      std::error_code ignored;  // no coroutine waits then
-      if (descriptor_.is_open()) descriptor_.cancel(ignored);
-    }
-    void give_back() {
-      if (descriptor_.is_open()) descriptor_.release();
-    }
-
-   private:
-    asio::posix::stream_descriptor descriptor_;
-  };
-
-  /// The descriptor of a process becomes readable when the process has ended; of process 1 of a namespace, after all
-  /// others in it.
-  static bool has_ended(const unique_fd& process) noexcept {
-    pollfd ready{process.get(), POLLIN, 0};
-    return ::poll(&ready, 1, 0) > 0;
-  }
-
-  bool reaped() noexcept {
-    siginfo_t info{};
-    const int result = ::waitid(wait_for_pidfd, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG);
-    if (result < 0) return errno != EINTR;
-    if (info.si_pid == 0) return false;
-    is_sound_ = info.si_code == CLD_EXITED && (!inner_ || has_ended(inner_));
-    return true;
-  }
-
-  unique_fd pidfd_;
-  unique_fd inner_;
-  pid_t pid_ = 0;
-  bool is_sound_ = true;
-};
-
-template <class = void>
-class basic_local_commands;
-using local_commands = basic_local_commands<>;
-
-/// The commands of a local environment: a warden's, or this program's own children.
-template <class Unused>
-class basic_local_commands {
- public:
-  /// \param folder  a private folder.
-  /// \param program  the path of a warden to use instead of the built-in one; empty: the built-in one.
-  static awaitable<basic_local_commands> open(asio::any_io_executor executor, warden_settings settings,
-                                              warden_policy policy, std::filesystem::path program,
-                                              std::filesystem::path folder) {
-    std::string why;
-    if (policy != warden_policy::never) {
-      std::exception_ptr failure;
-      try {
-        const auto starts = [&]() -> awaitable<started_warden> { co_return start(program, folder); };
-        basic_local_commands commands = co_await open_warden(executor, settings, starts, mark_in(folder));
-        co_return commands;
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      why = reason_to_go_on(failure, policy);
-    }
-    isolation_report isolation;
-    isolation.set(isolation_kind::process_tree, why.empty() ? "process group" : "process group only, because " + why);
-    isolation.set(isolation_kind::secrets, "readable");
-    settings.commands.isolation = std::make_shared<const isolation_report>(std::move(isolation));
-    co_return basic_local_commands(child_processes(std::move(executor), std::move(settings.commands)));
-  }
-
-  /// Starts a warden and begins a session with it.
-  /// \param starts  starts the warden; kept by the caller until the awaitable completes.
-  /// \param mark    a variable, `NAME=value`, that no other process has and every command gets; empty if the kernel
-  ///                ends all commands with the warden.
-  static awaitable<basic_local_commands> open_warden(asio::any_io_executor executor, warden_settings settings,
-                                                     const std::function<awaitable<started_warden>()>& starts,
-                                                     std::string mark) {
-    reaper::instance().sweep();
-    warden_child child;
-    std::optional<warden_session> session;
-    const std::chrono::milliseconds grace = settings.commands.kill_grace;
-    const auto begins = [&]() -> awaitable<void> {
-      started_warden started = co_await starts();
-      child = warden_child(started);
-      warden_settings copy = settings;
-      hold(copy, child, mark);
-      warden_session opened = co_await warden_session::open(executor, std::move(started.socket), std::move(copy));
-      session.emplace(std::move(opened));
-    };
-    const auto kills = [&child] {
-      child.kill();
-      return until_ended(child);
-    };
-    co_await with_cleanup_after_failure(begins, kills);
-    co_return basic_local_commands(std::move(*session), std::move(child), grace, std::move(mark));
-  }
-
-  command_session& session() noexcept { return session_; }
-  const command_session& session() const noexcept { return session_; }
-  /// Returns the files beneath `warden_settings::root`, reached through the warden; null without one.
-  const std::shared_ptr<session_files>& files() const noexcept { return files_; }
-
-  /// Ends everything and waits for the end, at most the grace period and 5 s. This object must live until then.
-  /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive; they were sent
-  /// SIGKILL.
-  awaitable<void> close() {
-    if (!has_warden()) {
-      co_await session_.close();
-      co_return;
-    }
-    const auto until = std::chrono::steady_clock::now() + grace_ + warden_patience;
-    bool has_given_up = false;
-    try {
-      co_await session_.close();
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::provider_lost) throw;
-      has_given_up = true;
-    }
-    const bool is_gone = co_await child_.ended(until);
-    if (is_gone && child_.is_sound() && !has_given_up) co_return;
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    std::vector<table_entry> survivors = alive();
-    // If the warden was killed, each command's supervisor ends that command.
-    while (is_gone && !survivors.empty() && std::chrono::steady_clock::now() < until) {
-      for (int i = 0; i < 10; ++i) co_await short_pause(executor);
-      survivors = alive();
-    }
-    if (is_gone && survivors.empty()) co_return;
-    // This program must kill the rest.
-    const std::vector<table_entry> found = survivors;
-    const auto last = std::chrono::steady_clock::now() + kill_patience;
-    for (;;) {
-      // The warden is ended last: as long as it exists, orphans stay beneath it.
-      const bool is_last = survivors.empty() || std::chrono::steady_clock::now() >= last;
-      for (const table_entry& one : survivors) kill_entry(one);
-      if (is_last) break;
-      co_await short_pause(executor);
-      survivors = alive();
-    }
-    child_.kill();
-    const bool is_reaped = co_await child_.ended(std::chrono::steady_clock::now() + kill_patience);
-    survivors = alive();
-    throw unended(found, survivors, is_gone, is_reaped);
-  }
-
-  void abandon() noexcept { session_.abandon(); }
-
- private:
-  // close() takes at most the grace period and 5 s: most of that for the warden, the rest for processes it has not
-  // ended.
-  static constexpr std::chrono::milliseconds warden_patience{4000};
-  static constexpr std::chrono::milliseconds kill_patience{300};
-
-  basic_local_commands(warden_session session, warden_child child, std::chrono::milliseconds grace, std::string mark)
-      : files_(session.files()),
-        session_(std::move(session)),
-        child_(std::move(child)),
-        grace_(grace),
-        mark_(std::move(mark)) {}
-  explicit basic_local_commands(command_session children) : session_(std::move(children)) {}
-
-  bool has_warden() const noexcept { return child_.pid() != 0; }
-
-  static awaitable<void> until_ended(warden_child& child) { co_await child.ended(); }
-
-  /// A variable of every command.
-  static std::string mark_in(const std::filesystem::path& folder) { return "TMPDIR=" + (folder / "tmp").native(); }
-
-  /// Sets the functions with which a session handles a warden that a guest has stopped. The child outlives the
-  /// session's commands.
-  static void hold(warden_settings& settings, const warden_child& child, const std::string& mark) {
-    const int pidfd = child.descriptor();
-    const pid_t pid = child.pid();
-    settings.rouse = [pidfd, pid] {
-      const bool stood_still = is_stopped(pid);
-      signal_process(pidfd, SIGCONT);
-      return stood_still;
-    };
-    settings.end_all = [pidfd, pid, mark] {
-      if (mark.empty()) {
-        signal_process(pidfd, SIGKILL);
-        return;
-      }
-      const auto last = std::chrono::steady_clock::now() + kill_patience;
-      for (bool is_last = false; !is_last;) {  // a scan of thousands of processes may take longer than the whole time
-        const std::vector<table_entry> survivors = living_of(pid, mark);
-        is_last = survivors.empty() || std::chrono::steady_clock::now() >= last;
-        for (const table_entry& one : survivors) kill_entry(one);
-      }
-      signal_process(pidfd, SIGKILL);
-    };
-  }
-
-  /// Returns the living processes of commands, as this program sees them: beneath the warden, or, if it is gone, by the
-  /// variable that every command gets.
-  std::vector<table_entry> alive() const { return living_of(child_.is_there() ? child_.pid() : 0, mark_); }
-
-  /// \param warden  0: it is gone.
-  static std::vector<table_entry> living_of(pid_t warden, const std::string& mark) {
-    std::vector<table_entry> found;
-    if (warden != 0) found = living_below(warden);
-    if (mark.empty()) return found;
-    for (table_entry& one : living_with_variable(mark)) {
-      const auto is_it = [&one](const table_entry& known) { return known.pid == one.pid; };
-      if (std::none_of(found.begin(), found.end(), is_it)) found.push_back(std::move(one));
-    }
-    return found;
-  }
-
-  error unended(const std::vector<table_entry>& found, const std::vector<table_entry>& survivors, bool was_gone,
-                bool is_reaped) const {
-    std::string text = "close: the warden (process " + std::to_string(child_.pid()) + ") ";
-    text += was_gone ? "was killed" : "did not exit in time";
-    text += found.empty() ? "; none of its commands was running" : "; its running commands were " + list_of(found);
-    text += "; this program sent SIGKILL";
-    if (!survivors.empty()) {
-      text += "; still alive: " + list_of(survivors);
-    } else {
-      text += is_reaped ? "; everything has ended" : "; the warden is still running";
-    }
-    return error(exec_errc::provider_lost, text);
-  }
-
-  /// Returns the reason why there is no warden, if the policy allows to continue; otherwise rethrows.
-  static std::string reason_to_go_on(const std::exception_ptr& failure, warden_policy policy) {
-    try {
-      std::rethrow_exception(failure);
-    } catch (const error& reason) {
-      if (policy == warden_policy::require || reason.code() != exec_errc::provider_failed) throw;
-      return reason.what();
-    } catch (const std::system_error& reason) {
-      rethrow_cancellation(reason, "open: cancelled while the warden was starting");
-    }
-  }
-
-  static started_warden start(const std::filesystem::path& program, const std::filesystem::path& folder) {
-    if (program.empty()) return start_warden(native_warden_image().program(), folder);
-    const bytes content = file_reader::open_host(program.string()).read_rest(max_program);
-    return start_warden({reinterpret_cast<const unsigned char*>(content.data()), content.size()}, folder);
-  }
-
-  static constexpr std::size_t max_program = 16 * 1024 * 1024;
-
-  std::shared_ptr<session_files> files_;
-  command_session session_;
-  warden_child child_;
-  std::chrono::milliseconds grace_{0};
-  std::string mark_;  // empty if the kernel ends all commands with the warden
+  pid_t first_process_ = 0;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -67033,470 +67751,31 @@ inline std::string find_shell(const std::string& backend, const std::string& wan
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/backends/detail/local_leftovers.hpp ----
-
-
-#include <chrono>
-#include <cstddef>
-#include <ctime>
-#include <filesystem>
-#include <mutex>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-// A killed program leaves its private folders behind. Each folder in use is locked, and the lock vanishes with its
-// program. So another program of the same user can find and remove the unlocked folders.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline constexpr std::string_view private_folder_prefix = "cofferdam-local-";
-inline constexpr const char* never_removed_name = "has-no-lock";
-
-/// Marks a folder as in use, for the lifetime of this object.
-class folder_lock {
- public:
-  folder_lock() = default;
-  /// On a file system without locks, the folder is marked so, and only its own program removes it.
-  explicit folder_lock(const directory& folder) : fd_(::openat(folder.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (fd_ && ::flock(fd_.get(), LOCK_SH | LOCK_NB) == 0) return;
-    folder.make_directory(never_removed_name);
-  }
-
- private:
-  unique_fd fd_;
-};
-
-/// Returns true if a folder was left by a program that has ended. It is then locked by `lock`.
-/// \param now  the current time: a folder younger than a minute may not have its lock yet.
-inline bool is_abandoned(int base, const std::string& name, std::time_t now, unique_fd& lock) {
-  lock.reset(::openat(base, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat status {};
-  if (!lock || ::fstat(lock.get(), &status) != 0) return false;
-  if (status.st_uid != ::geteuid() || now - status.st_mtime < 60) return false;
-  if (::faccessat(lock.get(), never_removed_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return false;
-  return ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
-}
-
-/// Returns true at the first call in this process for a folder.
-inline bool is_first_look(const std::filesystem::path& base) {
-  static std::mutex mutex;
-  static std::set<std::filesystem::path> seen;
-  const std::lock_guard lock(mutex);
-  return seen.insert(base).second;
-}
-
-/// Removes such folders in `base`, for at most one second: the rest is left to the next program. Folders that cannot be
-/// removed stay, without an error.
-template <class = void>
-awaitable<void> remove_abandoned_folders(std::filesystem::path base) {
-  constexpr std::size_t max_names = 100'000;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  try {
-    const directory above = directory::open(base);
-    unique_fd readable(::openat(above.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!readable) co_return;
-    const std::vector<std::string> names = names_in(std::move(readable), max_names, "list", base.native());
-    const std::time_t now = std::time(nullptr);
-    for (const std::string& name : names) {
-      unique_fd lock;
-      if (!name.starts_with(private_folder_prefix) || !is_abandoned(above.fd(), name, now, lock)) continue;
-      tree_removal removal = above.removal(name);
-      const bool done = co_await remove_in_turns(removal, "close", until);
-      if (!done) co_return;
-    }
-  } catch (const error&) {  // folders of other programs are not this program's concern
-  }
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/backends/detail/local_state.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <filesystem>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The settings of `local`, shared by its environments.
-class local_settings {
- public:
-  std::filesystem::path temporary_base;
-  std::filesystem::path workspace;
-  std::string shell;
-  command_settings commands;
-  warden_policy policy = warden_policy::automatic;
-  std::filesystem::path warden;
-  tracing_policy tracing = tracing_policy::contained;
-  std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
-  bool dumpable = true;
-  path_policy paths = path_policy::advise;
-  bool warns = true;
-};
-
-template <class = void>
-class basic_local_folders;
-using local_folders = basic_local_folders<>;
-
-/// The folders of a local environment or a jail, which are made together and removed together.
-template <class Unused>
-class basic_local_folders {
- public:
-  /// \param backend         its name, for errors.
-  /// \param temporary_base  the parent of the private folder; empty: the system's.
-  /// \param workspace       an existing directory; empty: a new one in the private folder.
-  basic_local_folders(const char* backend, const std::filesystem::path& temporary_base,
-                      const std::filesystem::path& workspace)
-      : backend_(backend) {
-    if (!workspace.empty()) use(workspace);
-    make_private_folder(temporary_base);
-    try {
-      const directory top = directory::open(folder_);
-      lock_ = folder_lock(top);
-      top.make_directory("tmp");
-      std::optional<directory> staging;
-      if (workspace_.empty()) {
-        top.make_directory("workspace");
-        top.make_directory("unfinished");
-        workspace_ = folder_ / "workspace";
-        is_within_folder_ = true;
-        staging.emplace(top.subdirectory("unfinished"));
-      }
-      directory root = directory::open(workspace_);
-      workspace_fd_ = root.open_directory_fd(".");
-      files_.emplace(std::move(root), workspace_.string(), std::move(staging));
-    } catch (...) {
-      reaper::instance().adopt(std::move(folder_));  // at once, or later if descriptors are short
-      reaper::instance().sweep();
-      throw;
-    }
-  }
-
-  basic_local_folders(const basic_local_folders&) = delete;
-  basic_local_folders& operator=(const basic_local_folders&) = delete;
-
-  ~basic_local_folders() {
-    if (!folder_.empty()) reaper::instance().adopt(std::move(folder_));
-  }
-
-  const std::filesystem::path& folder() const noexcept { return folder_; }
-  const std::filesystem::path& workspace() const noexcept { return workspace_; }
-  int workspace_fd() const noexcept { return workspace_fd_.get(); }
-  workspace_files& files() noexcept { return *files_; }
-
-  /// Gives a workspace in the private folder to another user, who can then reach it by its path. Only root can do this.
-  void give_workspace_to(std::uint32_t uid, std::uint32_t gid) {
-    if (!is_within_folder_) return;
-    constexpr mode_t only_passage_for_others = 0711;
-    if (::lchown(workspace_.c_str(), uid, gid) == 0 && ::chmod(folder_.c_str(), only_passage_for_others) == 0) return;
-    const std::error_code cause(errno, std::system_category());
-    throw error(exec_errc::provider_failed,
-                backend_ + ": the workspace cannot be given to uid " + std::to_string(uid) + ": " + cause.message(),
-                cause);
-  }
-
-  /// Removes the private folder. Killed processes may still use it for a moment, so the removal is repeated for a
-  /// while.
-  static awaitable<void> remove(std::shared_ptr<basic_local_folders> self, asio::any_io_executor executor) {
-    self->workspace_fd_.reset();
-    const std::filesystem::path base = self->folder_.parent_path();
-    const directory above = directory::open(base);
-    for (int attempt = 0;; ++attempt) {
-      std::string why;
-      try {
-        tree_removal removal = above.removal(self->folder_.filename().native());
-        co_await remove_in_turns(removal, "close");
-        self->folder_.clear();
-      } catch (const error& failure) {
-        if (failure.code() == exec_errc::not_found) self->folder_.clear();  // another program has removed it
-        why = failure.what();
-      }
-      if (self->folder_.empty()) break;
-      if (attempt == 100)
-        throw error(exec_errc::io_error,
-                    "close: the folder '" + self->folder_.string() + "' cannot be removed: " + why);
-      co_await short_pause(executor);
-    }
-    if (is_first_look(base)) co_await remove_abandoned_folders(base);
-  }
-
- private:
-  void use(const std::filesystem::path& wanted) {
-    std::error_code failure;
-    workspace_ = std::filesystem::canonical(wanted, failure);
-    if (!failure && !std::filesystem::is_directory(workspace_, failure) && !failure)
-      failure = std::make_error_code(std::errc::not_a_directory);
-    if (failure)
-      throw error(exec_errc::provider_failed,
-                  backend_ + ": the workspace '" + wanted.string() + "' cannot be used: " + failure.message() +
-                      "; it must be an existing directory",
-                  failure);
-  }
-
-  void make_private_folder(std::filesystem::path base) {
-    std::error_code failure;
-    if (base.empty()) base = std::filesystem::temp_directory_path(failure);
-    if (!failure) std::filesystem::create_directories(base, failure);
-    if (!failure) base = std::filesystem::canonical(base, failure);
-    if (failure)
-      throw error(
-          exec_errc::provider_failed,
-          backend_ + ": no folder for temporary files: " + failure.message() + "; name one with temporary_base()",
-          failure);
-    std::string pattern = (base / (std::string(private_folder_prefix) + "XXXXXX")).string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      const std::error_code cause(errno, std::system_category());
-      throw error(exec_errc::provider_failed,
-                  backend_ + ": cannot make a folder in '" + base.string() + "': " + cause.message() +
-                      "; name another with temporary_base()",
-                  cause);
-    }
-    try {
-      folder_ = pattern;
-    } catch (...) {
-      ::rmdir(pattern.c_str());
-      throw;
-    }
-  }
-
-  std::string backend_;
-  std::filesystem::path folder_;
-  folder_lock lock_;
-  std::filesystem::path workspace_;
-  bool is_within_folder_ = false;
-  unique_fd workspace_fd_;
-  std::optional<workspace_files> files_;
-};
-
-/// The state of one open local environment, shared by the coroutines of its commands.
-template <class Unused = void>
-class basic_local_state {
- public:
-  static awaitable<std::shared_ptr<basic_local_state>> open(asio::any_io_executor executor,
-                                                            std::shared_ptr<const local_settings> settings) {
-    std::string shell = find_shell("local", settings->shell);
-    if (!settings->dumpable) dumpable_guard::make_undumpable();
-    warden_settings wanted;
-    wanted.commands = settings->commands;
-    wanted.landlock = settings->landlock;
-    wanted.tracing = settings->tracing;
-    auto folders = std::make_shared<local_folders>("local", settings->temporary_base, settings->workspace);
-    try {
-      local_commands commands = co_await local_commands::open(executor, std::move(wanted), settings->policy,
-                                                              settings->warden, folders->folder());
-      co_return std::make_shared<basic_local_state>(executor, settings, folders, std::move(commands), std::move(shell));
-    } catch (...) {
-      folders.reset();
-      reaper::instance().sweep();  // nothing has run: the folder is removed at once
-      throw;
-    }
-  }
-
-  basic_local_state(asio::any_io_executor executor, std::shared_ptr<const local_settings> settings,
-                    std::shared_ptr<local_folders> folders, local_commands commands, std::string shell)
-      : home_(executor),
-        executor_(std::move(executor)),
-        settings_(std::move(settings)),
-        folders_(std::move(folders)),
-        commands_(std::move(commands)),
-        shell_(std::move(shell)),
-        ended_(executor_) {
-    const auto set = [this](std::string name, std::string_view value) {
-      variables_.push_back(std::move(name) + "=" + std::string(value));
-    };
-    set("PATH", default_path);
-    set("HOME", folders_->workspace().native());
-    set("SHELL", shell_);  // otherwise bash queries the user database, which takes a quarter of its start time
-    set("LANG", "C.UTF-8");
-    set("TERM", "dumb");
-    set("TMPDIR", (folders_->folder() / "tmp").native());
-  }
-
-  basic_local_state(const basic_local_state&) = delete;
-  basic_local_state& operator=(const basic_local_state&) = delete;
-
-  static constexpr const char* nothing_open =
-      "local: there is no environment (default-constructed or moved from); open one with local().open()";
-
-  workspace_files& files() {
-    require_open();
-    return folders_->files();
-  }
-
-  template <class Operation>
-  static auto with_files(const std::shared_ptr<basic_local_state>& self, Operation operation) {
-    return operation(self->files());
-  }
-
-  const std::filesystem::path& workspace() const noexcept { return folders_->workspace(); }
-
-  /// Returns the strand. All non-const members are called on it, unless documented otherwise.
-  const home_strand& home() const noexcept { return home_; }
-
-  /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
-  void abandon() {
-    closing_ = true;
-    commands_.abandon();
-  }
-
-  static awaitable<void> close(std::shared_ptr<basic_local_state> self) {
-    if (self->closing_) {
-      while (!self->closed_) co_await self->ended_.wait();
-      co_return;
-    }
-    self->closing_ = true;
-    std::exception_ptr failure;
-    try {
-      co_await self->commands_.close();
-      co_await local_folders::remove(self->folders_, self->executor_);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    self->closed_ = true;
-    self->ended_.notify();
-    if (failure) std::rethrow_exception(failure);
-  }
-
-  static awaitable<command_result> run(std::shared_ptr<basic_local_state> self, command c) {
-    std::string advice;
-    std::optional<command_result> refusal = self->judge(c, advice);
-    if (refusal) co_return std::move(*refusal);
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    const unique_fd directory = self->enter(c, request);
-    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
-    if (result.advice().empty() && !advice.empty()) result.advice(std::move(advice));
-    co_return result;
-  }
-
-  std::vector<background_command> background() const {
-    require_open();
-    return commands_.session().background();
-  }
-
-  static awaitable<void> end_background(std::shared_ptr<basic_local_state> self, std::uint32_t number) {
-    self->require_open();
-    co_await self->commands_.session().end_background(number);
-  }
-
-  static awaitable<process> start(std::shared_ptr<basic_local_state> self, command c) {
-    std::string advice;
-    std::optional<command_result> refusal = self->judge(c, advice);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    const unique_fd directory = self->enter(c, request);
-    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
-    co_return running;
-  }
-
- private:
-  void require_open() const {
-    if (closing_) throw error(exec_errc::environment_closed, "local: the environment is closed; open another one");
-  }
-
-  /// Sets the directory in which a command starts. The result keeps the directory open.
-  unique_fd enter(const command& c, spawn_request& request) {
-    unique_fd directory;
-    request.directory = folders_->workspace_fd();
-    if (c.working_directory() == ".") return directory;
-    directory = files().root().open_directory_fd(files().beneath(c.working_directory()));
-    request.directory = directory.get();
-    return directory;
-  }
-
-  /// Checks a command before anything starts.
-  std::optional<command_result> judge(const command& c, std::string& advice) const {
-    require_open();
-    if (std::optional<command_result> invalid = refuse_invalid(c)) return invalid;
-    if (settings_->paths == path_policy::ignore) return std::nullopt;
-    const std::string& root = workspace().native();
-    const std::string& also = folders_->folder().native();
-    const std::string found = c.is_shell() ? outside_path(c.line(), root, also)
-                                           : outside_path(c.words(), root, also, depth_of(c.working_directory()));
-    if (found.empty()) return std::nullopt;
-    advice = "The command names \"" + one_line(found) +
-             "\", which seems to lie outside the working directory. Use relative paths (e.g. './output.txt').";
-    if (settings_->paths == path_policy::advise) return std::nullopt;
-    return command_result::refused(error_kind::absolute_path_detected,
-                                   "Command appears to use paths outside the working directory", advice);
-  }
-
-  /// Returns how many folders beneath the workspace a command starts; 0 if it starts elsewhere.
-  std::size_t depth_of(std::string_view directory) const {
-    if (directory.starts_with('/')) {
-      const std::string& root = workspace().native();
-      if (!is_beneath(directory, root)) return 0;
-      directory.remove_prefix(root.size());
-    }
-    const std::vector<std::string_view> parts = path_components(directory);
-    const auto up = static_cast<std::size_t>(std::count(parts.begin(), parts.end(), ".."));
-    return parts.size() >= 2 * up ? parts.size() - 2 * up : 0;
-  }
-
-  home_strand home_;
-  asio::any_io_executor executor_;
-  std::shared_ptr<const local_settings> settings_;
-  std::shared_ptr<local_folders> folders_;
-  local_commands commands_;
-  std::string shell_;
-  std::vector<std::string> variables_;
-  bool closing_ = false;
-  bool closed_ = false;
-  async_event ended_;  // notified when closed_ becomes true
-};
-
-using local_state = basic_local_state<>;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/backends/detail/jail_state.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -67511,6 +67790,51 @@ inline std::map<std::string, std::string, std::less<>> host_namespaces() {
   }
   return all;
 }
+
+/// Returns what this machine's /proc shows of process 1 of a jail, in the form of the proof; empty if it may not be
+/// read.
+inline std::string facts_of(pid_t process) {
+  namespace fs = std::filesystem;
+  const std::string folder = "/proc/" + std::to_string(process) + "/";
+  std::string text;
+  for (const char* const file : {"status", "net/dev", "mountinfo"}) {
+    const std::string content = proc_text(folder + file);
+    if (content.empty()) return "";
+    text += content;
+  }
+  std::error_code failure;
+  for (const std::string_view name : jail_namespaces)
+    text.append(fs::read_symlink(folder + "ns/" + std::string(name), failure).string()).append("\n");
+  for (fs::directory_iterator each(folder + "root", failure), end; !failure && each != end; each.increment(failure))
+    text.append("root /").append(each->path().filename().string()).append("\n");
+  return failure ? "" : text;
+}
+
+/// The requested walls that this process has seen proven from inside.
+class proven_walls {
+ public:
+  static bool contains(const std::string& requested) {
+    const std::lock_guard lock(mutex());
+    return all().find(requested) != all().end();
+  }
+  static void add(std::string requested) {
+    const std::lock_guard lock(mutex());
+    if (all().size() >= max_remembered) all().clear();
+    all().insert(std::move(requested));
+  }
+
+ private:
+  static constexpr std::size_t max_remembered = 64;
+
+  static std::mutex& mutex() {
+    static std::mutex only;
+    return only;
+  }
+  static std::set<std::string>& all() {
+    static std::set<std::string> only;
+    return only;
+  }
+};
 
 /// Returns the isolation of a jail whose walls were proven.
 inline isolation_report describe_jail(const jail_settings& settings, const control_group* group) {
@@ -67555,28 +67879,39 @@ inline isolation_report describe_jail(const jail_settings& settings, const contr
   return report;
 }
 
-/// The state of one open jail, shared by the coroutines of its commands.
+/// What is particular to a jail; the parameter of `host_state`.
 template <class Unused>
-class basic_jail_state {
+class basic_jail_place {
  public:
-  static awaitable<std::shared_ptr<basic_jail_state>> open(asio::any_io_executor executor,
-                                                           std::shared_ptr<const jail_settings> settings) {
+  using settings_type = jail_settings;
+  using state = host_state<basic_jail_place>;
+
+  static constexpr const char* name = "jail";
+  static constexpr const char* nothing_open =
+      "jail: there is no environment (default-constructed or moved from); open one with jail().open()";
+
+  static awaitable<std::shared_ptr<state>> open(asio::any_io_executor executor,
+                                                std::shared_ptr<const jail_settings> settings) {
     if (settings->limits.workspace_size && !settings->workspace.empty())
       throw error(exec_errc::invalid_argument,
                   "jail: workspace_size() keeps the workspace in memory, and workspace() names a folder; use one of "
                   "them");
     std::string shell = find_shell("jail", settings->shell);
     std::filesystem::path program = bubblewrap_of(*settings);
-    auto folders = std::make_shared<local_folders>("jail", settings->temporary_base, settings->workspace);
+    auto folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
     try {
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
+      const bool is_in_memory = settings->limits.workspace_size.has_value();
+      auto protection = std::make_shared<workspace_protection>(
+          is_in_memory ? std::filesystem::path() : folders->workspace(), settings->protected_names);
       std::shared_ptr<control_group> group = group_for(settings->limits);
-      jail_plan plan(*settings, folders->workspace(), user, shell, group.get());
+      jail_plan plan(*settings, folders->workspace(), user, shell, protection->paths(), group.get());
       jail_start start(std::move(program), std::move(plan), user, group);
-      const auto builds = [&] { return build(executor, settings, folders, std::move(group), std::move(shell), start); };
-      std::shared_ptr<basic_jail_state> state = co_await with_alternatives(*settings, builds);
-      co_return state;
+      basic_jail_place place(settings, start.plan().visible(), std::move(protection), std::move(group));
+      const auto builds = [&] { return build(executor, std::move(place), folders, std::move(shell), start); };
+      std::shared_ptr<state> opened = co_await with_alternatives(*settings, builds);
+      co_return opened;
     } catch (...) {
       folders.reset();
       reaper::instance().sweep();
@@ -67584,112 +67919,62 @@ class basic_jail_state {
     }
   }
 
-  basic_jail_state(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
-                   std::shared_ptr<local_folders> folders, std::shared_ptr<control_group> group,
-                   local_commands commands, std::string shell)
-      : home_(executor),
-        executor_(std::move(executor)),
-        settings_(std::move(settings)),
-        folders_(std::move(folders)),
+  basic_jail_place(std::shared_ptr<const jail_settings> settings, std::vector<std::string> visible,
+                   std::shared_ptr<workspace_protection> protection, std::shared_ptr<control_group> group)
+      : settings_(std::move(settings)),
+        visible_(std::move(visible)),
+        protection_(std::move(protection)),
         group_(std::move(group)),
-        commands_(std::move(commands)),
-        shell_(std::move(shell)),
-        isolation_(describe_jail(*settings_, group_.get())),
-        ended_(executor_) {
-    variables_ = {"PATH=" + std::string(default_path),
-                  "HOME=" + settings_->workspace_path,
-                  "SHELL=" + shell_,  // otherwise bash queries the user database
-                  "LANG=C.UTF-8",
-                  "TERM=dumb",
-                  "TMPDIR=/tmp"};
-  }
+        isolation_(describe_jail(*settings_, group_.get())) {}
 
-  basic_jail_state(const basic_jail_state&) = delete;
-  basic_jail_state& operator=(const basic_jail_state&) = delete;
-
-  static constexpr const char* nothing_open =
-      "jail: there is no environment (default-constructed or moved from); open one with jail().open()";
-
-  template <class Operation>
-  static auto with_files(const std::shared_ptr<basic_jail_state>& self, Operation operation) {
-    self->require_open();
-    return operation(*self->commands_.files());
-  }
-
-  /// Returns the strand. All non-const members are called on it.
-  const home_strand& home() const noexcept { return home_; }
   const isolation_report& isolation() const noexcept { return isolation_; }
 
-  /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
-  void abandon() {
-    closing_ = true;
-    commands_.abandon();
+  std::vector<std::string> variables(const host_folders&, const std::string& shell) const {
+    return {"PATH=" + std::string(default_path),
+            "HOME=" + settings_->workspace_path,
+            "SHELL=" + shell,  // otherwise bash queries the user database
+            "LANG=C.UTF-8",
+            "TERM=dumb",
+            "TMPDIR=/tmp"};
   }
 
-  static awaitable<void> close(std::shared_ptr<basic_jail_state> self) {
-    if (self->closing_) {
-      while (!self->closed_) co_await self->ended_.wait();
-      co_return;
-    }
-    self->closing_ = true;
-    std::exception_ptr failure;
-    try {
-      co_await self->commands_.close();
-      co_await local_folders::remove(self->folders_, self->executor_);
-      // Bubblewrap has been killed; the kernel may still be ending it. The next jail removes what is left after this.
-      for (int attempt = 0; self->group_ && !self->group_->remove() && attempt < 100; ++attempt)
-        co_await short_pause(self->executor_);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    self->closed_ = true;
-    self->ended_.notify();
-    if (failure) std::rethrow_exception(failure);
+  session_files& files(host_folders&, local_commands& commands) const { return *commands.files(); }
+
+  /// Directories are passed by name: an open directory of the host would lead its way up, past the walls.
+  bool enter(host_folders&, const command& c, spawn_request& request, unique_fd&) const {
+    request.directory_path = settings_->workspace_path;
+    return c.working_directory() == ".";
+  }
+  static awaitable<void> resolve(std::shared_ptr<state> self, const command& c, spawn_request& request) {
+    request.directory_path = co_await self->commands().files()->directory_path(c.working_directory());
   }
 
-  static awaitable<command_result> run(std::shared_ptr<basic_jail_state> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return std::move(*refusal);
-    spawn_request request = co_await request_of(self, c);
-    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
-    co_return result;
+  /// A program that this machine has, and the jail does not show, is refused with the line that shows it.
+  std::optional<command_result> judge(const host_folders&, const command& c, std::string&) const {
+    if (c.is_shell() || c.words().empty() || !c.words().front().starts_with('/')) return std::nullopt;
+    const std::filesystem::path program = std::filesystem::path(c.words().front()).lexically_normal();
+    const auto holds = [&program](const std::string& folder) { return is_within(program, folder); };
+    if (std::any_of(visible_.begin(), visible_.end(), holds) || ::access(program.c_str(), X_OK) != 0)
+      return std::nullopt;
+    std::string lines;
+    for (const std::filesystem::path& folder : folders_of_program(program))
+      lines += ".mount_read_only(\"" + one_line(folder.string()) + "\")";
+    return command_result::refused(error_kind::execution_error,
+                                   "Cannot run " + one_line(program.string()) + ": it is not visible in the jail",
+                                   "Add to the recipe: " + lines);
   }
 
-  static awaitable<process> start(std::shared_ptr<basic_jail_state> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = co_await request_of(self, c);
-    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
-    co_return running;
-  }
-
-  std::vector<background_command> background() const {
-    require_open();
-    return commands_.session().background();
-  }
-
-  static awaitable<void> end_background(std::shared_ptr<basic_jail_state> self, std::uint32_t number) {
-    self->require_open();
-    co_await self->commands_.session().end_background(number);
+  bool closed() const {
+    if (protection_) protection_->remove_stubs();
+    return !group_ || group_->remove();
   }
 
  private:
-  void require_open() const {
-    if (closing_) throw error(exec_errc::environment_closed, "jail: the environment is closed; open another one");
-  }
-
-  /// Directories are passed by name: an open directory of the host would lead its way up, past the walls.
-  static awaitable<spawn_request> request_of(std::shared_ptr<basic_jail_state> self, const command& c) {
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    if (c.working_directory() == ".") {
-      request.directory_path = self->settings_->workspace_path;
-    } else {
-      request.directory_path = co_await self->commands_.files()->directory_path(c.working_directory());
-      self->require_open();
-    }
-    co_return request;
+  /// Returns the folders that a program needs: those of a Python installation, or its own.
+  static std::vector<std::filesystem::path> folders_of_program(const std::filesystem::path& program) {
+    std::vector<std::filesystem::path> folders = python_folders(program, host_variable("HOME"));
+    if (folders.empty()) folders.push_back(program.parent_path());
+    return folders;
   }
 
   static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
@@ -67708,11 +67993,11 @@ class basic_jail_state {
   }
 
   template <class Build>
-  static awaitable<std::shared_ptr<basic_jail_state>> with_alternatives(const jail_settings& settings, Build& builds) {
+  static awaitable<std::shared_ptr<state>> with_alternatives(const jail_settings& settings, Build& builds) {
     std::optional<error> failure;
     try {
-      std::shared_ptr<basic_jail_state> state = co_await builds();
-      co_return state;
+      std::shared_ptr<state> opened = co_await builds();
+      co_return opened;
     } catch (const error& reason) {
       failure = with_alternatives(settings, reason);
     }
@@ -67720,18 +68005,15 @@ class basic_jail_state {
   }
 
   /// Builds the walls and proves them.
-  static awaitable<std::shared_ptr<basic_jail_state>> build(asio::any_io_executor executor,
-                                                            std::shared_ptr<const jail_settings> settings,
-                                                            std::shared_ptr<local_folders> folders,
-                                                            std::shared_ptr<control_group> group, std::string shell,
-                                                            jail_start& start) {
-    local_commands commands = co_await begin(executor, settings, start, group);
-    auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(group), std::move(commands),
-                                                    std::move(shell));
-    const auto proves = [&] { return prove(state, start.plan()); };
-    const auto ends = [&] { return close(state); };
+  static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor, basic_jail_place place,
+                                                 std::shared_ptr<host_folders> folders, std::string shell,
+                                                 jail_start& start) {
+    local_commands commands = co_await begin(executor, place.settings_, start, place.group_);
+    auto opened = std::make_shared<state>(executor, std::move(place), folders, std::move(commands), std::move(shell));
+    const auto proves = [&] { return prove(opened, start); };
+    const auto ends = [&] { return state::close(opened); };
     co_await with_cleanup_after_failure(proves, ends);
-    co_return state;
+    co_return opened;
   }
 
   /// Starts bubblewrap and begins a session with its warden.
@@ -67749,7 +68031,7 @@ class basic_jail_state {
     try {
       const auto starts = [&start] { return start.begin(); };
       local_commands commands = co_await local_commands::open_warden(executor, std::move(wanted), starts, "");
-      watch->add_folders(start.inside(), settings->workspace_path);
+      watch->add_folders(start.first_process(), settings->workspace_path);
       co_return commands;
     } catch (const error& reason) {
       failure = start.explained(reason);
@@ -67757,44 +68039,77 @@ class basic_jail_state {
     throw *failure;
   }
 
-  /// Proves the walls from inside.
+  /// Proves the walls: from inside if this process has not yet done so for the same requested walls, and in any case by
+  /// what the kernel shows of process 1, from which all others descend.
   /// \throws error{errc::provider_failed} with the name of the wall that is missing.
-  static awaitable<void> prove(std::shared_ptr<basic_jail_state> self, const jail_plan& plan) {
-    command look = command(walls_script()).timeout(std::chrono::seconds(10)).keep_output(std::size_t{4} << 20);
-    command_result result = co_await run(self, std::move(look));
-    if (!result.ok())
-      throw error(exec_errc::provider_failed,
-                  "jail: the walls cannot be proven, because a command inside has failed: " +
-                      one_line(result.reason()) + " " + one_line(result.err().text()) + "; " + retry_advice);
+  static awaitable<void> prove(std::shared_ptr<state> self, const jail_start& start) {
     wanted_walls wanted;
     wanted.host_namespaces = host_namespaces();
-    wanted.has_network = self->settings_->network == network_policy::host;
-    wanted.user_id = inside_id;
-    wanted.visible = plan.visible();
-    wanted.writable = plan.writable();
-    const std::string text = result.out().text();
-    const std::optional<missing_wall> missing = seen_walls(text).missing(wanted);
+    wanted.has_network = self->place().settings_->network == network_policy::host;
+    wanted.visible = start.plan().visible();
+    wanted.writable = start.plan().writable();
+    wanted.read_only = start.plan().read_only();
+    self->place().require_protected(start.first_process());
+    const std::string facts = facts_of(start.first_process());
+    if (!facts.empty()) {
+      wanted.processes = 1;
+      wanted.user_id = std::to_string(start.user().uid);
+      wanted.group_id = std::to_string(start.user().gid);
+      require_all(seen_walls(facts), wanted);
+    }
+    std::string requested = start.requested();
+    if (!facts.empty() && proven_walls::contains(requested)) co_return;
+    wanted.processes = 2;
+    wanted.user_id = wanted.group_id = inside_id;
+    co_await prove_from_inside(self, wanted);
+    proven_walls::add(std::move(requested));
+  }
+
+  /// Compares what is mounted at the protected names with what was there before: another process may have put a link in
+  /// its place meanwhile.
+  void require_protected(pid_t first_process) const {
+    const std::string root = "/proc/" + std::to_string(first_process) + "/root" + settings_->workspace_path + "/";
+    for (const protected_path& each : protection_->paths()) {
+      struct stat status {};
+      if (each.inode == 0) continue;
+      if (::lstat((root + each.path).c_str(), &status) != 0 || status.st_dev != each.device ||
+          status.st_ino != each.inode)
+        throw error(exec_errc::provider_failed,
+                    "jail: protect(\"" + one_line(each.path) +
+                        "\"): it was replaced while the jail was built; keep other programs from the workspace");
+    }
+  }
+
+  static void require_all(const seen_walls& seen, const wanted_walls& wanted) {
+    const std::optional<missing_wall> missing = seen.missing(wanted);
     if (missing)
       throw error(exec_errc::provider_failed,
                   "jail: a wall is missing: " + missing->name + " (" + one_line(missing->seen) + "); " + retry_advice);
   }
 
+  static awaitable<void> prove_from_inside(std::shared_ptr<state> self, const wanted_walls& wanted) {
+    command look = command(walls_script()).timeout(std::chrono::seconds(10)).keep_output(std::size_t{4} << 20);
+    command_result result = co_await state::run(self, std::move(look));
+    if (!result.ok())
+      throw error(exec_errc::provider_failed,
+                  "jail: the walls cannot be proven, because a command inside has failed: " +
+                      one_line(result.reason()) + " " + one_line(result.err().text()) + "; " + retry_advice);
+    const std::string text = result.out().text();
+    require_all(seen_walls(text), wanted);
+  }
+
   static constexpr const char* retry_advice =
       "use the bubblewrap of the system, unchanged (apt-get install bubblewrap), or another backend, such as docker";
 
-  home_strand home_;
-  asio::any_io_executor executor_;
   std::shared_ptr<const jail_settings> settings_;
-  std::shared_ptr<local_folders> folders_;
+  std::vector<std::string> visible_;
+  std::shared_ptr<workspace_protection> protection_;
   std::shared_ptr<control_group> group_;  // null if nothing is limited in total
-  local_commands commands_;
-  std::string shell_;
-  std::vector<std::string> variables_;
   isolation_report isolation_;
-  bool closing_ = false;
-  bool closed_ = false;
-  async_event ended_;  // notified when closed_ becomes true
 };
+
+using jail_place = basic_jail_place<void>;
+using jail_state = host_state<jail_place>;
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -67804,6 +68119,7 @@ class basic_jail_state {
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -67811,70 +68127,12 @@ class basic_jail_state {
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 template <class Unused>
-basic_jail_environment<Unused>::basic_jail_environment() = default;
-
-template <class Unused>
-basic_jail_environment<Unused>::basic_jail_environment(std::shared_ptr<detail::jail_state> state)
-    : handle_(std::move(state)) {}
-
-template <class Unused>
-basic_jail_environment<Unused>::basic_jail_environment(basic_jail_environment&&) noexcept = default;
-
-template <class Unused>
-basic_jail_environment<Unused>& basic_jail_environment<Unused>::operator=(basic_jail_environment&&) noexcept = default;
-
-template <class Unused>
-basic_jail_environment<Unused>::~basic_jail_environment() = default;
-
-template <class Unused>
-awaitable<command_result> basic_jail_environment<Unused>::run_command(command c) {
-  return handle_.run_command(std::move(c));
-}
-
-template <class Unused>
-awaitable<process> basic_jail_environment<Unused>::start(command c) {
-  return handle_.start(std::move(c));
-}
-
-template <class Unused>
-std::vector<background_command> basic_jail_environment<Unused>::background() const {
-  return handle_.get()->home().look([this] { return handle_.get()->background(); });
-}
-
-template <class Unused>
-awaitable<void> basic_jail_environment<Unused>::end_background(std::uint32_t number) {
-  return handle_.get()->home().run(
-      [state = handle_.get(), number] { return detail::jail_state::end_background(state, number); });
-}
-
-template <class Unused>
-awaitable<bytes> basic_jail_environment<Unused>::read_file(std::string path, std::size_t most) {
-  return handle_.read_file(std::move(path), most);
-}
-
-template <class Unused>
-awaitable<void> basic_jail_environment<Unused>::write_file(std::string path, bytes_view content) {
-  return handle_.write_file(std::move(path), content);
-}
-
-template <class Unused>
-file_system basic_jail_environment<Unused>::files() {
-  return handle_.files();
-}
-
-template <class Unused>
 const isolation_report& basic_jail_environment<Unused>::isolation() const {
-  return handle_.get()->isolation();
-}
-
-template <class Unused>
-awaitable<void> basic_jail_environment<Unused>::close() {
-  return handle_.close();
+  return this->state().place().isolation();
 }
 
 namespace detail {
@@ -68005,6 +68263,29 @@ basic_jail<Unused>& basic_jail<Unused>::workspace_path(std::string path) {
 }
 
 template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::protect(std::string name) {
+  const std::filesystem::path path(name);
+  const bool leads_out = std::find(path.begin(), path.end(), "..") != path.end();
+  const std::string clean = path.lexically_normal().string();
+  if (name.empty() || path.is_absolute() || leads_out || name.find('\0') != std::string::npos || clean == "." ||
+      clean == "./")
+    throw error(exec_errc::invalid_argument, "jail: protect(\"" + one_line(name) +
+                                                 "\"): name a file or folder in the workspace, as in \".git/config\"");
+  if (settings_->protected_names.size() >= detail::jail_settings::max_protected)
+    throw error(exec_errc::invalid_argument, "jail: protect(\"" + one_line(name) + "\"): at most " +
+                                                 std::to_string(detail::jail_settings::max_protected) + " names");
+  return with([&](detail::jail_settings& all) { all.protected_names.push_back(clean); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
+  for (const char* const name : {".git/hooks/", ".git/config", ".gitmodules", ".envrc", ".vscode/", ".idea/",
+                                 ".claude/", ".cursor/", ".mcp.json"})
+    protect(name);
+  return *this;
+}
+
+template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::workspace(std::filesystem::path folder) {
   return with([&](detail::jail_settings& all) { all.workspace = std::move(folder); });
 }
@@ -68073,10 +68354,138 @@ std::shared_ptr<const detail::jail_settings> basic_jail<Unused>::defaults() {
   return std::make_shared<detail::jail_settings>();
 }
 
+COFFERDAM_INSTANTIATE(class host_environment<detail::jail_place>)
 COFFERDAM_INSTANTIATE(class basic_jail_environment<void>)
 COFFERDAM_INSTANTIATE(class basic_jail<void>)
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/backends/detail/local_state.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The settings of `local`, shared by its environments.
+class local_settings {
+ public:
+  std::filesystem::path temporary_base;
+  std::filesystem::path workspace;
+  std::string shell;
+  command_settings commands;
+  warden_policy policy = warden_policy::automatic;
+  std::filesystem::path warden;
+  tracing_policy tracing = tracing_policy::contained;
+  std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
+  bool dumpable = true;
+  path_policy paths = path_policy::advise;
+  bool warns = true;
+};
+
+/// What is particular to `local`; the parameter of `host_state`.
+template <class Unused>
+class basic_local_place {
+ public:
+  using settings_type = local_settings;
+
+  static constexpr const char* name = "local";
+  static constexpr const char* nothing_open =
+      "local: there is no environment (default-constructed or moved from); open one with local().open()";
+
+  static awaitable<std::shared_ptr<host_state<basic_local_place>>> open(
+      asio::any_io_executor executor, std::shared_ptr<const local_settings> settings) {
+    std::string shell = find_shell("local", settings->shell);
+    if (!settings->dumpable) dumpable_guard::make_undumpable();
+    warden_settings wanted;
+    wanted.commands = settings->commands;
+    wanted.landlock = settings->landlock;
+    wanted.tracing = settings->tracing;
+    auto folders = std::make_shared<host_folders>("local", settings->temporary_base, settings->workspace);
+    try {
+      local_commands commands = co_await local_commands::open(executor, std::move(wanted), settings->policy,
+                                                              settings->warden, folders->folder());
+      co_return std::make_shared<host_state<basic_local_place>>(executor, basic_local_place(settings->paths), folders,
+                                                                std::move(commands), std::move(shell));
+    } catch (...) {
+      folders.reset();
+      reaper::instance().sweep();  // nothing has run: the folder is removed at once
+      throw;
+    }
+  }
+
+  explicit basic_local_place(path_policy paths) : paths_(paths) {}
+
+  std::vector<std::string> variables(const host_folders& folders, const std::string& shell) const {
+    return {"PATH=" + std::string(default_path),
+            "HOME=" + folders.workspace().native(),
+            "SHELL=" + shell,  // otherwise bash queries the user database, which takes a quarter of its start time
+            "LANG=C.UTF-8",
+            "TERM=dumb",
+            "TMPDIR=" + (folders.folder() / "tmp").native()};
+  }
+
+  workspace_files& files(host_folders& folders, local_commands&) const { return folders.files(); }
+
+  bool enter(host_folders& folders, const command& c, spawn_request& request, unique_fd& opened) const {
+    request.directory = folders.workspace_fd();
+    if (c.working_directory() == ".") return true;
+    workspace_files& files = folders.files();
+    opened = files.root().open_directory_fd(files.beneath(c.working_directory()));
+    request.directory = opened.get();
+    return true;
+  }
+  static awaitable<void> resolve(std::shared_ptr<host_state<basic_local_place>>, const command&, spawn_request&) {
+    co_return;
+  }
+
+  bool closed() const { return true; }
+
+  std::optional<command_result> judge(const host_folders& folders, const command& c, std::string& advice) const {
+    if (paths_ == path_policy::ignore) return std::nullopt;
+    const std::string& root = folders.workspace().native();
+    const std::string& also = folders.folder().native();
+    const std::string found = c.is_shell() ? outside_path(c.line(), root, also)
+                                           : outside_path(c.words(), root, also, depth_of(root, c.working_directory()));
+    if (found.empty()) return std::nullopt;
+    advice = "The command names \"" + one_line(found) +
+             "\", which seems to lie outside the working directory. Use relative paths (e.g. './output.txt').";
+    if (paths_ == path_policy::advise) return std::nullopt;
+    return command_result::refused(error_kind::absolute_path_detected,
+                                   "Command appears to use paths outside the working directory", advice);
+  }
+
+ private:
+  /// Returns how many folders beneath the workspace a command starts; 0 if it starts elsewhere.
+  static std::size_t depth_of(const std::string& root, std::string_view directory) {
+    if (directory.starts_with('/')) {
+      if (!is_beneath(directory, root)) return 0;
+      directory.remove_prefix(root.size());
+    }
+    const std::vector<std::string_view> parts = path_components(directory);
+    const auto up = static_cast<std::size_t>(std::count(parts.begin(), parts.end(), ".."));
+    return parts.size() >= 2 * up ? parts.size() - 2 * up : 0;
+  }
+
+  path_policy paths_;
+};
+
+using local_place = basic_local_place<void>;
+using local_state = host_state<local_place>;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/impl/local.ipp ----
 
@@ -68092,71 +68501,12 @@ COFFERDAM_INSTANTIATE(class basic_jail<void>)
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 template <class Unused>
-basic_local_environment<Unused>::basic_local_environment() = default;
-
-template <class Unused>
-basic_local_environment<Unused>::basic_local_environment(std::shared_ptr<detail::local_state> state)
-    : handle_(std::move(state)) {}
-
-template <class Unused>
-basic_local_environment<Unused>::basic_local_environment(basic_local_environment&&) noexcept = default;
-
-template <class Unused>
-basic_local_environment<Unused>& basic_local_environment<Unused>::operator=(basic_local_environment&&) noexcept =
-    default;
-
-template <class Unused>
-basic_local_environment<Unused>::~basic_local_environment() = default;
-
-template <class Unused>
-awaitable<command_result> basic_local_environment<Unused>::run_command(command c) {
-  return handle_.run_command(std::move(c));
-}
-
-template <class Unused>
-awaitable<process> basic_local_environment<Unused>::start(command c) {
-  return handle_.start(std::move(c));
-}
-
-template <class Unused>
-std::vector<background_command> basic_local_environment<Unused>::background() const {
-  return handle_.get()->home().look([this] { return handle_.get()->background(); });
-}
-
-template <class Unused>
-awaitable<void> basic_local_environment<Unused>::end_background(std::uint32_t number) {
-  return handle_.get()->home().run(
-      [state = handle_.get(), number] { return detail::local_state::end_background(state, number); });
-}
-
-template <class Unused>
-awaitable<bytes> basic_local_environment<Unused>::read_file(std::string path, std::size_t max_bytes) {
-  return handle_.read_file(std::move(path), max_bytes);
-}
-
-template <class Unused>
-awaitable<void> basic_local_environment<Unused>::write_file(std::string path, bytes_view content) {
-  return handle_.write_file(std::move(path), content);
-}
-
-template <class Unused>
-file_system basic_local_environment<Unused>::files() {
-  return handle_.files();
-}
-
-template <class Unused>
 const std::filesystem::path& basic_local_environment<Unused>::workspace() const {
-  return handle_.get()->workspace();
-}
-
-template <class Unused>
-awaitable<void> basic_local_environment<Unused>::close() {
-  return handle_.close();
+  return this->state().folders().workspace();
 }
 
 template <class Unused>
@@ -68273,6 +68623,7 @@ std::shared_ptr<const detail::local_settings> basic_local<Unused>::defaults() {
   return std::make_shared<detail::local_settings>();
 }
 
+COFFERDAM_INSTANTIATE(class host_environment<detail::local_place>)
 COFFERDAM_INSTANTIATE(class basic_local_environment<void>)
 COFFERDAM_INSTANTIATE(class basic_local<void>)
 
@@ -70153,7 +70504,8 @@ class driver_core {
     if (silent) return name + " did not finish loading within the start timeout";
     if (!link.complaint().empty()) return "the driver cannot start: " + one_line(link.complaint(), 3000);
     const std::optional<command_result>& ended = link.ended_as();
-    if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
+    if (ended && ended->kind() != error_kind::none)
+      return name + " did not start: " + ended->reason() + (ended->advice().empty() ? "" : ". " + ended->advice());
     if (ended) {
       std::string stderr_note = "; its error output: '" + one_line(link.stderr_text(), 2000) + "'";
       if (link.stderr_text().empty()) stderr_note = "; it printed no error";

@@ -36,21 +36,14 @@ namespace {
 
 using namespace cofferdam;
 using namespace std::chrono_literals;
-using cofferdam_test::has_jail;
-using cofferdam_test::open_folder;
 using cofferdam_test::result_of;
 using cofferdam_test::run;
 
-class JailKernel : public ::testing::Test {
+class JailKernel : public cofferdam_test::jail_fixture {
  protected:
-  void SetUp() override { COFFERDAM_NEEDS("bubblewrap", has_jail(), "the walls of the jail"); }
-
-  jail in_jail() const { return jail().temporary_base(base_.path()).kill_grace(100ms); }
   local outside() const {
     return local().without_warning().temporary_base(base_.path()).landlock(0).tracing(tracing_policy::allowed);
   }
-
-  open_folder base_;
 };
 
 command python(const std::string& code) { return argv("python3", "-I", "-c", code).timeout(30s); }
@@ -81,7 +74,7 @@ TEST_F(JailKernel, SY_03_SY_04_calls_for_mounts_and_for_the_whole_machine_are_re
       "'bpf': 321, 'perf_event_open': 298, 'userfaultfd': 323, 'init_module': 175, 'iopl': 172, 'swapon': 167, "
       "'reboot': 169, 'acct': 163, 'quotactl': 179, 'syslog': 103, 'fanotify_init': 300";
   for (const std::string& calls : {mounts, machine}) {
-    const command_result held = result_of(in_jail(), python(calls_not_refused(calls)));
+    const command_result held = result_of(recipe(), python(calls_not_refused(calls)));
     EXPECT_TRUE(held.ok()) << held.err_text();
     EXPECT_EQ(held.out_text(), "");
     const std::string control = result_of(outside(), python(calls_not_refused(calls))).out_text();
@@ -97,7 +90,7 @@ TEST_F(JailKernel, SY_09_a_program_in_memory_runs_behind_the_same_walls) {
       "os.write(fd, open('/bin/cat', 'rb').read())\n"
       "os.execve(fd, ['cat', '" +
       (base_ / "secret").string() + "'], {})\n";
-  EXPECT_EQ(result_of(in_jail(), python(code)).out_text(), "");
+  EXPECT_EQ(result_of(recipe(), python(code)).out_text(), "");
   EXPECT_EQ(result_of(outside(), python(code)).out_text(), "canary-77a1");
 }
 
@@ -106,7 +99,7 @@ TEST_F(JailKernel, SY_10_a_setuid_program_gives_no_rights) {
   const std::string program = base_ / "tools/id";
   std::filesystem::create_directories(base_ / "tools");
   ASSERT_EQ(std::system(("cp /usr/bin/id " + program + " && chmod 4755 " + program).c_str()), 0);
-  const jail shown = in_jail().mount_read_only((base_ / "tools").string());
+  const jail shown = recipe().mount_read_only((base_ / "tools").string());
   EXPECT_EQ(result_of(shown, program + " -u").out_text(), "1000\n");
   EXPECT_EQ(result_of(shown, "cp " + program + " own; chmod 4755 own; ./own -u").out_text(), "1000\n");
   EXPECT_FALSE(result_of(shown, "su -c id || sudo -n id").ok());
@@ -122,8 +115,8 @@ TEST_F(JailKernel, SY_14_a_guest_has_no_descriptor_of_a_folder) {
       "        if os.path.isdir(\"/proc/self/fd/\" + fd) and os.readlink(\"/proc/self/fd/\" + fd)[:6] != \"/proc/\":\n"
       "            print(\"folder\", fd)\n"
       "    except OSError: pass'";
-  EXPECT_EQ(result_of(in_jail(), shows).out_text(), "");
-  EXPECT_EQ(result_of(in_jail(), "exec 9</; " + shows).out_text(), "folder 9\n");  // the control: the search finds one
+  EXPECT_EQ(result_of(recipe(), shows).out_text(), "");
+  EXPECT_EQ(result_of(recipe(), "exec 9</; " + shows).out_text(), "folder 9\n");  // the control: the search finds one
 }
 
 TEST_F(JailKernel, SY_16_tricks_with_the_process_itself_do_not_leave_the_walls) {
@@ -137,7 +130,7 @@ TEST_F(JailKernel, SY_16_tricks_with_the_process_itself_do_not_leave_the_walls) 
       "    print('chroot')\n"
       "except OSError: pass\n"
       "if libc.personality(0x0400000) != -1: print('personality')\n";  // READ_IMPLIES_EXEC
-  EXPECT_EQ(result_of(in_jail(), python(code)).out_text(), "");
+  EXPECT_EQ(result_of(recipe(), python(code)).out_text(), "");
   const std::string control = result_of(outside(), python(code)).out_text();
   EXPECT_NE(control.find("personality"), std::string::npos) << control;
   if (::geteuid() == 0) {
@@ -169,7 +162,7 @@ TEST_F(JailKernel, SY_21_programs_of_every_day_run_as_outside) {
       {"cargo", "cargo new -q c --vcs none && cd c && cargo run -q"},
       {"pip", "python3 -m pip --version | cut -d' ' -f1"},
   };
-  const jail shown = in_jail().mount_read_only((base_ / "src").string());
+  const jail shown = recipe().mount_read_only((base_ / "src").string());
   int compared = 0;
   for (const auto& [tool, line] : uses) {
     if (std::system(("command -v " + tool + " | grep -q ^/usr/").c_str()) != 0) continue;
@@ -192,19 +185,19 @@ TEST_F(JailKernel, NT_11_a_program_that_ignores_proxies_has_no_way_out_either) {
       "    try:\n"
       "        s.connect(where); s.send(b'x'); print('sent')\n"
       "    except OSError as failure: print(failure.errno)\n";
-  EXPECT_EQ(result_of(in_jail(), python(code)).out_text(), "101\n101\n");                                // ENETUNREACH
-  EXPECT_NE(result_of(in_jail().network(network_policy::host), python(code)).out_text(), "101\n101\n");  // the control
+  EXPECT_EQ(result_of(recipe(), python(code)).out_text(), "101\n101\n");                                // ENETUNREACH
+  EXPECT_NE(result_of(recipe().network(network_policy::host), python(code)).out_text(), "101\n101\n");  // the control
 }
 
 TEST_F(JailKernel, NT_13_a_socketpair_works_and_leads_nowhere_else) {
   const std::string code =
       "import socket\n"
       "a, b = socket.socketpair(); a.send(b'in'); print(b.recv(9).decode())\n";
-  EXPECT_EQ(result_of(in_jail(), python(code)).out_text(), "in\n");
+  EXPECT_EQ(result_of(recipe(), python(code)).out_text(), "in\n");
 }
 
 TEST_F(JailKernel, NT_14_a_port_that_a_guest_listens_on_is_not_reached_from_outside) {
-  const auto reaches = [&](const auto& recipe) {
+  const auto reaches = [&](const auto& provider) {
     return run([&]() -> awaitable<bool> {
       bool is_reached = false;
       auto body = [&](auto& env) -> awaitable<void> {
@@ -224,12 +217,12 @@ TEST_F(JailKernel, NT_14_a_port_that_a_guest_listens_on_is_not_reached_from_outs
         ::close(client);
         co_await server.signal(SIGKILL);
       };
-      co_await with(recipe, std::ref(body));
+      co_await with(provider, std::ref(body));
       co_return is_reached;
     });
   };
-  EXPECT_FALSE(reaches(in_jail()));
-  EXPECT_TRUE(reaches(in_jail().network(network_policy::host)));  // the control
+  EXPECT_FALSE(reaches(recipe()));
+  EXPECT_TRUE(reaches(recipe().network(network_policy::host)));  // the control
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/with.hpp>
-#include <cofferdam/detail/os/control_group.hpp>
 
 #include "support/census.hpp"
 #include "support/jail_tests.hpp"
@@ -35,8 +34,7 @@ namespace {
 
 using namespace cofferdam;
 using namespace std::chrono_literals;
-using cofferdam_test::has_jail;
-using cofferdam_test::open_folder;
+using cofferdam_test::has_control_groups;
 using cofferdam_test::read_proc;
 using cofferdam_test::result_of;
 using cofferdam_test::run;
@@ -74,22 +72,7 @@ class memory_watch {
   std::thread thread_;
 };
 
-class JailLimits : public ::testing::Test {
- protected:
-  void SetUp() override { COFFERDAM_NEEDS("bubblewrap", has_jail(), "the limits of the jail"); }
-
-  jail recipe() const { return jail().temporary_base(base_.path()).kill_grace(100ms); }
-
-  static bool has_control_groups() {
-    detail::control_group_limits limits;
-    limits.memory = 64 * mebibyte;
-    limits.processes = 16;
-    std::string obstacle;
-    return detail::control_group::make(limits, obstacle).has_value();
-  }
-
-  open_folder base_;
-};
+class JailLimits : public cofferdam_test::jail_fixture {};
 
 command python(const std::string& code) { return argv("python3", "-I", "-c", code).timeout(60s); }
 

@@ -52,19 +52,15 @@ namespace {
 using namespace cofferdam;
 using namespace std::chrono_literals;
 using cofferdam_test::eventually;
-using cofferdam_test::has_jail;
-using cofferdam_test::open_folder;
 using cofferdam_test::process_entry;
 using cofferdam_test::result_of;
 using cofferdam_test::run;
 
 constexpr std::string_view canary = "canary-3f9c27d1";
 
-class JailAttack : public ::testing::Test {
+class JailAttack : public cofferdam_test::jail_fixture {
  protected:
-  void SetUp() override { COFFERDAM_NEEDS("bubblewrap", has_jail(), "the walls of the jail"); }
-
-  jail in_jail() const { return jail().temporary_base(base_.path()).kill_grace(100ms); }
+  jail in_jail() const { return recipe(); }
   local unprotected() const {
     return local()
         .without_warning()
@@ -89,7 +85,6 @@ class JailAttack : public ::testing::Test {
                 [](const command_result& result) { return result.out().text().find(canary) != std::string::npos; });
   }
 
-  open_folder base_;
   std::string seen_;
 };
 

@@ -38,8 +38,6 @@ namespace {
 using namespace cofferdam;
 using namespace std::chrono_literals;
 using cofferdam_test::eventually;
-using cofferdam_test::has_jail;
-using cofferdam_test::open_folder;
 using cofferdam_test::process_entry;
 using cofferdam_test::read_proc;
 using cofferdam_test::result_of;
@@ -52,22 +50,8 @@ static_assert(!std::copyable<jail_environment> && std::movable<jail_environment>
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-class Jail : public ::testing::Test {
+class Jail : public cofferdam_test::jail_fixture {
  protected:
-  void SetUp() override { COFFERDAM_NEEDS("bubblewrap", has_jail(), "the walls of the jail"); }
-
-  jail recipe() const { return jail().temporary_base(base_.path()).kill_grace(100ms); }
-  /// Returns a recipe whose limits hold for each process, as on a machine where no control group can be made.
-  jail limited() const { return recipe().control_groups(false); }
-
-  static bool has_control_groups() {
-    detail::control_group_limits limits;
-    limits.memory = 64 * mebibyte;
-    limits.processes = 16;
-    std::string obstacle;
-    return detail::control_group::make(limits, obstacle).has_value();
-  }
-
   /// Writes a program that runs bubblewrap with other arguments.
   /// \param change  lines of bash that change the array `a`.
   std::filesystem::path changed_bubblewrap(const std::string& change) const {
@@ -90,8 +74,6 @@ class Jail : public ::testing::Test {
     }
     return "";
   }
-
-  open_folder base_;
 };
 
 /// Living processes of the jails of this program: bubblewrap, the warden and all beneath it.
@@ -299,6 +281,51 @@ TEST_F(Jail, opening_fails_with_the_name_of_the_wall_that_is_missing) {
   EXPECT_TRUE(eventually([] { return jailed().empty(); }));
 }
 
+// The full proof is made once in a process, and the facts that the kernel shows are read each time.
+TEST_F(Jail, each_open_sees_a_wall_that_is_missing_after_others_were_proven) {
+  class lost_wall {
+   public:
+    std::string change;
+    const char* named;
+  };
+  const std::vector<lost_wall> walls{
+      {without("--unshare-net", 0), "net namespace"},
+      {without("--seccomp", 1), "system call filter"},
+      {without("--remount-ro", 1, "/"), "read-only root (/ is writable)"},
+      {"a=(--ro-bind /var /var \"${a[@]}\")", "private root (/var is mounted)"},
+      {"a=(--dir /secrets \"${a[@]}\")", "private root (/secrets is visible)"},
+      {"for i in \"${!a[@]}\"; do if [ \"${a[i]}\" = ALL ]; then a[i-1]=--cap-add; fi; done", "no capabilities"},
+  };
+  for (const lost_wall& each : walls) {
+    std::filesystem::remove(base_ / "lost");
+    const jail changed = recipe().bubblewrap(
+        changed_bubblewrap("if [ -e " + (base_ / "lost").string() + " ]; then " + each.change + "; fi"));
+    EXPECT_EQ(failure_of(changed), "");
+    base_.write("lost", "");
+    const std::string failure = failure_of(changed);
+    EXPECT_NE(failure.find(std::string("a wall is missing: ") + each.named), std::string::npos) << failure;
+  }
+}
+
+TEST_F(Jail, the_proof_from_inside_is_made_once_for_the_same_walls) {
+  const std::filesystem::path shared = base_.make_shared_folder("shared");
+  const std::filesystem::path shell =
+      base_.write("bin/shell", "#!/bin/bash\necho >> " + std::string("\"$HOME/log\"\n") + "exec bash \"$@\"\n", 0755);
+  const jail counted = recipe().workspace(shared).mount_read_only(shell.parent_path()).shell(shell);
+  const auto lines = [&] { return base_.has("shared/log") ? base_.read("shared/log").size() : 0; };
+  const auto proofs_of = [&](const jail& recipe) {
+    const std::size_t before = lines();
+    EXPECT_TRUE(result_of(recipe, "true").ok());
+    return lines() - before - 1;  // a line is the command
+  };
+  EXPECT_EQ(proofs_of(counted), 1U);
+  EXPECT_EQ(proofs_of(counted), 0U);
+  jail other = counted;
+  EXPECT_EQ(proofs_of(other.network(network_policy::host)), 1U);
+  EXPECT_EQ(proofs_of(other), 0U);
+  EXPECT_EQ(proofs_of(jail(counted).bubblewrap(changed_bubblewrap(""))), 1U);
+}
+
 TEST_F(Jail, results_report_the_walls_and_limits) {
   const command_result result =
       result_of(limited().memory(512 * mebibyte).processes(50).cpu_time(7s).file_size(mebibyte).open_files(99), "true");
@@ -342,6 +369,99 @@ TEST_F(Jail, hidden_paths_are_empty) {
                 "cd " + in.string() + " && cat data token && ls -A private && touch private/x");
   EXPECT_EQ(result.out().text(), "shown");
   EXPECT_FALSE(result.ok());
+}
+
+// ---- protected names ------------------------------------------------------------------------------------------------
+
+constexpr const char* attack_on_project =
+    "mv .git moved; rm -rf .git/hooks .git/config .envrc .vscode; mkdir -p .git/hooks .vscode;"
+    "for name in .git/config .git/hooks/pre-commit .envrc .vscode/tasks.json; do echo evil > $name; done;"
+    "ln -sf /tmp/evil .envrc; mv moved/config .git/config; echo ordinary > .git/HEAD; echo ordinary > file";
+
+TEST_F(Jail, protected_names_stay_as_they_are) {
+  const auto project = [&](const std::string& name) {
+    const std::filesystem::path folder = base_.make_shared_folder(name);
+    base_.make_shared_folder(name + "/.git");
+    base_.make_shared_folder(name + "/.git/hooks");
+    ::chmod(base_.write(name + "/.git/config", "original").c_str(), 0666);
+    ::chmod(base_.write(name + "/.envrc", "original").c_str(), 0666);
+    return folder;
+  };
+  const std::filesystem::path safe = project("safe");
+  result_of(recipe().workspace(safe).protect_project_files(), attack_on_project);
+  EXPECT_EQ(base_.read("safe/.git/config"), "original");
+  EXPECT_EQ(base_.read("safe/.envrc"), "original");
+  EXPECT_FALSE(base_.has("safe/.git/hooks/pre-commit"));
+  EXPECT_FALSE(base_.has("safe/.vscode"));
+  EXPECT_FALSE(base_.has("safe/moved"));
+  EXPECT_EQ(base_.read("safe/.git/HEAD"), "ordinary\n");
+  EXPECT_EQ(base_.read("safe/file"), "ordinary\n");
+
+  const std::filesystem::path open = project("open");
+  result_of(recipe().workspace(open), attack_on_project);
+  EXPECT_EQ(base_.read("open/.git/hooks/pre-commit"), "evil\n");
+  EXPECT_TRUE(base_.has("open/.vscode/tasks.json"));
+}
+
+TEST_F(Jail, protected_names_that_do_not_exist_cannot_be_made_and_leave_nothing_behind) {
+  const std::filesystem::path safe = base_.make_shared_folder("safe");
+  const command_result result = result_of(recipe().workspace(safe).protect_project_files(),
+                                          std::string(attack_on_project) + "; cat .envrc && ls -A .vscode .git");
+  EXPECT_TRUE(result.ok()) << result.err().text();
+  EXPECT_EQ(result.out().text().find("evil"), std::string::npos) << result.out().text();
+  EXPECT_EQ(base_.read("safe/file"), "ordinary\n");
+  std::size_t entries = 0;
+  for (const auto& each : std::filesystem::directory_iterator(safe)) {
+    EXPECT_EQ(each.path().filename(), "file");
+    ++entries;
+  }
+  EXPECT_EQ(entries, 1U);
+
+  result_of(recipe().workspace(base_.make_shared_folder("open")), attack_on_project);
+  EXPECT_EQ(base_.read("open/.git/config"), "evil\n");
+
+  // The same in memory, and through the file operations.
+  run([&]() -> awaitable<void> {
+    const jail in_memory = recipe().workspace_size(mebibyte).protect(".envrc");
+    auto body = [](jail_environment& env) -> awaitable<void> {
+      std::optional<error> failure;
+      try {
+        co_await write_text(env, ".envrc", "evil");
+      } catch (const error& reason) {
+        failure = reason;
+      }
+      EXPECT_TRUE(failure.has_value());
+      std::string text = co_await read_text(env, ".envrc");
+      EXPECT_EQ(text, "");
+    };
+    co_await with(in_memory, body);
+  });
+}
+
+// A guest of an earlier environment may have put a link there, which would show the jail a file of this machine.
+TEST_F(Jail, a_protected_name_that_is_a_link_is_an_error_of_open) {
+  const std::filesystem::path shared = base_.make_shared_folder("shared");
+  base_.write("secret", "canary");
+  base_.make_link("shared/.envrc", (base_ / "secret").string());
+  base_.make_link("shared/.git", base_.path().string());
+  for (const char* name : {".envrc", ".git/hooks"}) {
+    const std::string failure = failure_of(recipe().workspace(shared).protect(".idea/").protect(name));
+    EXPECT_NE(failure.find("is a symbolic link"), std::string::npos) << failure;
+  }
+  EXPECT_FALSE(base_.has("shared/.idea"));
+}
+
+// The judge is a bubblewrap that leaves out one of its mounts.
+TEST_F(Jail, a_protected_name_that_is_not_mounted_is_a_missing_wall) {
+  const std::filesystem::path shared = base_.make_shared_folder("shared");
+  ::chmod(base_.write("shared/.envrc", "original").c_str(), 0666);
+  const std::string inside = "/workspace/.envrc";
+  const std::string change = "for i in \"${!a[@]}\"; do if [ \"${a[i]}\" = " + inside +
+                             " ]; then a=(\"${a[@]:0:i-2}\" \"${a[@]:i+1}\"); break; fi; done";
+  const std::string failure =
+      failure_of(recipe().workspace(shared).protect(".envrc").bubblewrap(changed_bubblewrap(change)));
+  EXPECT_NE(failure.find("a wall is missing: protected name (" + inside + " is writable)"), std::string::npos)
+      << failure;
 }
 
 TEST_F(Jail, a_path_that_cannot_be_mounted_is_an_error_of_open) {
@@ -442,7 +562,7 @@ TEST_F(Jail, memory_of_a_process_is_limited) {
 }
 
 TEST_F(Jail, memory_of_all_processes_together_is_limited_by_a_control_group) {
-  COFFERDAM_NEEDS("control groups", has_control_groups(), "a total limit of memory");
+  COFFERDAM_NEEDS("control groups", cofferdam_test::has_control_groups(), "a total limit of memory");
   run([&]() -> awaitable<void> {
     const jail small = recipe().memory(192 * mebibyte).require_total_memory();
     auto body = [](jail_environment& env) -> awaitable<void> {
@@ -471,7 +591,7 @@ TEST_F(Jail, memory_of_all_processes_together_is_limited_by_a_control_group) {
 }
 
 TEST_F(Jail, its_control_group_is_gone_after_it_has_closed) {
-  COFFERDAM_NEEDS("control groups", has_control_groups(), "that nothing is left of a control group");
+  COFFERDAM_NEEDS("control groups", cofferdam_test::has_control_groups(), "that nothing is left of a control group");
   const auto groups = [] {
     std::vector<std::string> found;
     for (const auto& [controller, place] :
@@ -527,7 +647,7 @@ TEST_F(Jail, a_result_names_the_limit_that_ended_the_command) {
 }
 
 TEST_F(Jail, a_refused_process_is_named_where_there_are_control_groups) {
-  COFFERDAM_NEEDS("control groups", has_control_groups(), "which commands were refused a process");
+  COFFERDAM_NEEDS("control groups", cofferdam_test::has_control_groups(), "which commands were refused a process");
   const std::string starts = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 1 & done; wait";
   const command_result refused = result_of(recipe().processes(12), argv("sh", "-c", starts));  // bash would try again
   EXPECT_EQ(refused.kind(), error_kind::process_limit) << refused.exit_code() << refused.err().text();
@@ -560,6 +680,14 @@ TEST_F(Jail, wrong_settings_are_refused_at_once) {
       [] { jail().temporary_size(1); },
       [] { jail().workspace_path("/etc/x"); },
       [] { jail().workspace_path("relative"); },
+      [] { jail().protect(""); },
+      [] { jail().protect("."); },
+      [] { jail().protect("/etc/passwd"); },
+      [] { jail().protect("a/../../b"); },
+      [] {
+        jail many;
+        for (int i = 0; i < 25; ++i) many.protect(std::to_string(i));
+      },
       [] { jail().default_timeout(0s); },
       [] { jail().kill_grace(-1ms); },
       [] { jail().output_grace(-1ms); },

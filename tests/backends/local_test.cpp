@@ -11,7 +11,9 @@
 
 #include "support/census.hpp"
 #include "support/require.hpp"
+#include "support/result_of.hpp"
 #include "support/run.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -47,6 +49,7 @@ namespace {
 
 using namespace cofferdam;
 using namespace std::chrono_literals;
+using cofferdam_test::result_of;
 using cofferdam_test::run;
 
 static_assert(code_exec_provider<local>);
@@ -56,22 +59,6 @@ static_assert(!std::copyable<local_environment> && std::movable<local_environmen
 
 class Local : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "cofferdam-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  /// Opens an environment, runs one command in it, and returns the result.
-  static command_result result_of(local recipe, command c) {
-    command_result result;
-    run([&]() -> awaitable<void> {
-      co_await with(recipe, [&](auto& env) -> awaitable<void> { result = co_await env.run_command(c); });
-    });
-    return result;
-  }
-
   static std::error_code open_error(local recipe) {
     std::error_code code;
     run([&]() -> awaitable<void> {
@@ -85,7 +72,8 @@ class Local : public ::testing::Test {
     return code;
   }
 
-  std::filesystem::path folder_;
+  cofferdam_test::temporary_folder base_;
+  const std::filesystem::path& folder_ = base_.path();
 };
 
 TEST_F(Local, closing_removes_its_folder) {

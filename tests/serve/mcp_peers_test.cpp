@@ -6,6 +6,7 @@
 // folder, and COFFERDAM_MCP_PEERS names that folder. COFFERDAM_MCP_PROGRAM and COFFERDAM_MCP_EVERYTHING are the paths
 // of the two servers.
 
+#include "support/jail_tests.hpp"
 #include "support/paths.hpp"
 #include "support/require.hpp"
 
@@ -138,6 +139,18 @@ TEST(McpPeers, the_newer_python_sdk_is_served_over_stdio_and_http) {
 TEST(McpPeers, the_inspector_calls_local_tools_and_finds_their_schemas_portable) {
   COFFERDAM_NEEDS_MCP_PEERS();
   run_inspector("", "code_exec,run_python legacy,modern", "--provider local", 6);
+}
+
+// Without an option the server's place is the jail.
+TEST(McpPeers, the_official_clients_are_served_by_the_jail) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the walls of the jail");
+  const std::string server = quoted(COFFERDAM_MCP_PROGRAM);
+  for (const char* const how : {"v1 stdio ", "v1 http "})
+    run_peer(with_node() + script("client.mjs") + quoted(peers()) + how + server, 20);
+  run_peer(with_old_python() + script("client.py") + "v1 stdio " + server, 12);
+  run_peer(with_python() + script("client.py") + "modern http " + server, 13);
+  run_inspector("", "code_exec,run_python legacy,modern", "", 6);
 }
 
 TEST(McpPeers, the_inspector_calls_tools_in_containers) {

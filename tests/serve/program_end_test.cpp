@@ -46,7 +46,13 @@ TEST(ProgramEnd, e2b_gateway_ends_in_time_with_a_status_that_says_whether_all_ha
   run_script("gateway", COFFERDAM_GATEWAY_PROGRAM, "local --allow-host-paths");
 }
 
-/// Runs a program without input, and returns its output followed by "status N".
+TEST(ProgramEnd, the_jails_of_a_program_end_with_it) {
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the walls of the jail");
+  run_script("mcp", COFFERDAM_MCP_PROGRAM, "--provider jail");
+  run_script("gateway", COFFERDAM_GATEWAY_PROGRAM, "jail");
+}
+
+/// Returns the output of a program, and "status N" at the end.
 std::string said(const std::string& program, const std::string& arguments) {
   const std::string line = "timeout 60 " + quoted(program) + arguments + " 2>&1 </dev/null; echo status $?";
   return output_of(line);

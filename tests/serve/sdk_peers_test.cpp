@@ -4,11 +4,14 @@
 // Runs E2B's official SDKs, unmodified, against the gateway over local folders. serve/sdk/peers.sh installs the SDKs
 // into a folder, and COFFERDAM_E2B_PEERS names that folder.
 
+#include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 
+#include "support/jail_tests.hpp"
 #include "support/paths.hpp"
 #include "support/require.hpp"
 
@@ -56,11 +59,13 @@ std::vector<std::string> lines_of(const std::string& line) {
   return lines;
 }
 
-/// Runs a script against a new gateway. Expects at least `least` successful checks, and no failed one.
-void run_script(const std::string& words, std::size_t least, e2b_gateway::options options = e2b_gateway::options()) {
+/// Runs a script against a gateway of its own, and expects `least` checks, all of them good.
+/// \param places  the recipe of its sandboxes.
+void run_script(const std::string& words, std::size_t least, e2b_gateway::options options = e2b_gateway::options(),
+                const any_provider& places = any_provider(local().without_warning())) {
   constexpr std::string_view key = "e2b_00112233445566778899aabbccddeeff00112233";
   asio::io_context context(1);
-  e2b_gateway::server gateway(context.get_executor(), local().without_warning(), options.api_key(std::string(key)));
+  e2b_gateway::server gateway(context.get_executor(), places, options.api_key(std::string(key)));
   listener where = tcp_listener(context.get_executor(), "127.0.0.1", 0);
   const std::string url = "http://127.0.0.1:" + std::to_string(where.port());
   std::exception_ptr failure;
@@ -105,6 +110,32 @@ TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served) {
 TEST(E2bSdk, the_official_python_sdk_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
   run_script("'" + peers() + "/python/bin/python' '" + script("sdk_test.py") + "'", 22);
+}
+
+/// The place that clients expect: their home is the workspace, for files and for commands.
+any_provider jails() { return any_provider(jail().workspace_path("/home/user")); }
+
+#define COFFERDAM_NEEDS_JAIL_AND_PEERS()                                                               \
+  COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway over jails"); \
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the gateway over jails")
+
+TEST(E2bSdk, the_official_javascript_sdk_is_served_over_jails) {
+  COFFERDAM_NEEDS_JAIL_AND_PEERS();
+  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js'", 37, e2b_gateway::options(),
+             jails());
+}
+
+TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served_over_jails) {
+  COFFERDAM_NEEDS_JAIL_AND_PEERS();
+  run_script("'" + peers() + "/node' '" + script("interpreter_test.mjs") + "' '" + peers() + "/js'", 19,
+             e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter()),
+             jails());
+}
+
+TEST(E2bSdk, the_official_python_sdk_is_served_over_jails) {
+  COFFERDAM_NEEDS_JAIL_AND_PEERS();
+  run_script("'" + peers() + "/python/bin/python' '" + script("sdk_test.py") + "'", 22, e2b_gateway::options(),
+             jails());
 }
 
 }  // namespace

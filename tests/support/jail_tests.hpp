@@ -3,14 +3,18 @@
 #pragma once
 
 #include <cofferdam/backends/jail.hpp>
-#include <cofferdam/core/with.hpp>
 
-#include "support/run.hpp"
+#include "support/require.hpp"
+#include "support/result_of.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <string>
+#include <string_view>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,17 +42,29 @@ class open_folder : public temporary_folder {
   }
 };
 
-/// Opens an environment of `recipe`, runs one command in it, and closes it.
-template <class Recipe>
-cofferdam::command_result result_of(const Recipe& recipe, cofferdam::command c) {
-  return run([&]() -> cofferdam::awaitable<cofferdam::command_result> {
-    auto body = [&](auto& env) -> cofferdam::awaitable<cofferdam::command_result> {
-      cofferdam::command_result result = co_await env.run_command(std::move(c));
-      co_return result;
-    };
-    cofferdam::command_result result = co_await cofferdam::with(recipe, body);
-    co_return result;
-  });
+/// The fixture of tests that open jails.
+class jail_fixture : public ::testing::Test {
+ protected:
+  void SetUp() override { COFFERDAM_NEEDS("bubblewrap", has_jail(), "the walls of the jail"); }
+
+  /// Returns the recipe of a jail whose folders are beneath `base_`.
+  cofferdam::jail recipe() const {
+    return cofferdam::jail().temporary_base(base_.path()).kill_grace(std::chrono::milliseconds(100));
+  }
+
+  /// Returns a recipe whose limits hold for each process, as on a machine where no control group can be made.
+  cofferdam::jail limited() const { return recipe().control_groups(false); }
+
+  open_folder base_;
+};
+
+/// Returns true if this program can make control groups that limit memory and processes.
+inline bool has_control_groups() {
+  cofferdam::detail::control_group_limits limits;
+  limits.memory = std::uint64_t{64} << 20;
+  limits.processes = 16;
+  std::string obstacle;
+  return cofferdam::detail::control_group::make(limits, obstacle).has_value();
 }
 
 }  // namespace cofferdam_test

@@ -2,97 +2,39 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/jail_policies.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bytes.hpp>
-#include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/process.hpp>
-#include <cofferdam/core/streaming_environment.hpp>
-#include <cofferdam/detail/core/environment_handle.hpp>
 
 #include <chrono>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 class jail_settings;
 template <class>
-class basic_jail_state;
-using jail_state = basic_jail_state<void>;
+class basic_jail_place;
 }  // namespace detail
 
 template <class = void>
 class basic_jail_environment;
 using jail_environment = basic_jail_environment<>;
 
-/// An open `jail` environment. Models every refinement but `suspendable_environment`.
-///
-/// Movable while no operation is under way. It must not outlive its `io_context` or pool. Destroyed without `close()`,
-/// it ends all processes; the private folder is removed as that of `local_environment` is.
-/// \par Threads  as `local_environment`.
+/// An open `jail` environment: the operations of `host_environment`, and the walls. File operations are carried out
+/// inside the walls.
 template <class Unused>
-class basic_jail_environment {
+class basic_jail_environment : public host_environment<detail::basic_jail_place<Unused>> {
  public:
-  /// Holds no environment: operations throw `error{errc::environment_closed}`.
-  basic_jail_environment();
-  explicit basic_jail_environment(std::shared_ptr<detail::jail_state> state);
-  basic_jail_environment(basic_jail_environment&&) noexcept;
-  basic_jail_environment& operator=(basic_jail_environment&&) noexcept;
-  ~basic_jail_environment();
-
-  /// Runs a command to its end. Every outcome is a result, including a time limit.
-  /// \throws error{errc::environment_closed}; error{errc::outside_workspace, not_found, not_a_directory} for its
-  ///     working directory; error{errc::provider_lost} if the jail was ended from outside. `partial()` has the output
-  ///     so far.
-  /// \par Cancellation  terminal: SIGTERM, the grace, SIGKILL to all that the command has started; then
-  ///                    error{errc::cancelled}.
-  awaitable<command_result> run_command(command c);
-
-  /// Starts a command. If it cannot be started, the process has already ended, and its result has the reason.
-  /// \throws as `run_command`.
-  awaitable<process> start(command c);
-
-  /// Returns the commands with `background_policy::keep` of which processes still run, oldest first.
-  std::vector<background_command> background() const;
-  /// Ends the remaining processes of such a command: SIGTERM, the grace period, SIGKILL, and waits for their end.
-  /// Cannot be cancelled.
-  /// \throws error{errc::not_found} if none is left; error{errc::environment_closed}.
-  awaitable<void> end_background(std::uint32_t number);
-
-  awaitable<bytes> read_file(std::string path, std::size_t most);
-  awaitable<void> write_file(std::string path, bytes_view content);
-  /// Takes temporary bytes, which the awaitable owns. So the awaitable may be kept and awaited later.
-  template <std::same_as<bytes> Bytes>
-  awaitable<void> write_file(std::string path, Bytes&& content) {
-    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
-  }
-  /// Returns the file operations of the workspace. They are carried out inside the walls.
-  file_system files();
+  using host_environment<detail::basic_jail_place<Unused>>::host_environment;
 
   /// Returns the walls that were proven when the environment was opened, and the limits that hold.
   const isolation_report& isolation() const;
-
-  /// Ends every command (SIGTERM, the grace period, SIGKILL) and the jail, and removes the private folder. Pending
-  /// commands fail with error{errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes
-  /// at most the grace period, 5 s, and the time for removing the folder.
-  /// \throws error{errc::provider_lost} with a list of the processes that were still alive after that time; they were
-  ///     sent SIGKILL. error{errc::io_error} if the folder cannot be removed.
-  awaitable<void> close();
-
- private:
-  detail::environment_handle<detail::jail_state> handle_;
 };
 
 template <class = void>
@@ -177,6 +119,15 @@ class basic_jail {
   /// Sets the path of the workspace inside the jail, as in `workspace_path("/home/user")`. Absolute, and not in a
   /// folder of the system. Default: /workspace.
   basic_jail& workspace_path(std::string path);
+  /// Keeps commands from changing a file or folder of the workspace, from renaming it, and from making one of its name:
+  /// a name that does not exist is an empty file that cannot be written (with a `/` at its end, an empty folder). For
+  /// files that programs outside the jail obey. Where the workspace is a directory of this machine, the stand-ins exist
+  /// there too, until `close()`; if this program is killed, they stay.
+  /// \param name  relative to the workspace, without `..`; at most 24 names. At `open()` no part is a symbolic link.
+  basic_jail& protect(std::string name);
+  /// Protects the usual files of a project that Git, shells, editors and agents obey: .git/hooks, .git/config,
+  /// .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and .mcp.json. Without a folder .git, none can be made.
+  basic_jail& protect_project_files();
   /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
   basic_jail& workspace(std::filesystem::path folder);
   /// Sets the parent of the private folder; it is made if it is missing. Default: TMPDIR, else /tmp.

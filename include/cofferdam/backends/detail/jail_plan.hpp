@@ -2,12 +2,14 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/jail_protection.hpp>
 #include <cofferdam/backends/detail/jail_python.hpp>
 #include <cofferdam/backends/detail/jail_settings.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -80,7 +82,7 @@ class jail_plan {
   /// \param group      the control group of the jail, or null.
   /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
-            const std::string& shell, const control_group* group) {
+            const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -105,6 +107,7 @@ class jail_plan {
     for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
     for (const jail_mount& each : settings.mounts) add_mount(each, user);
     add_workspace(settings, workspace, user);
+    for (const protected_path& each : protections) add_protection(settings, workspace, each);
     for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
     if (group != nullptr) add_memory_events(*group);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
@@ -114,23 +117,40 @@ class jail_plan {
   }
 
   const std::vector<std::string>& arguments() const noexcept { return arguments_; }
+  /// Returns the walls that are requested: the same text for all jails that differ only in their private folders.
+  std::string requested() const {
+    std::string text;
+    for (const std::vector<std::string>* part : {&arguments_, &files_})
+      for (std::size_t i = 0; i < part->size(); ++i) {
+        const bool is_private = part == &arguments_ && std::count(private_.begin(), private_.end(), i) != 0;
+        if (!is_private) text += (*part)[i];
+        text += '\0';
+      }
+    return text;
+  }
   /// The contents of small files, which bubblewrap reads from the descriptors from `first_file` on.
   const std::vector<std::string>& files() const noexcept { return files_; }
   /// Mount points that may be writable, with all that is beneath them.
   const std::vector<std::string>& writable() const noexcept { return writable_; }
+  /// Mount points beneath the writable ones that must be read-only.
+  const std::vector<std::string>& read_only() const noexcept { return read_only_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
 
  private:
   static constexpr const char* warden_path = "/.warden";
+  // Each takes a descriptor, and those of bubblewrap end below `spawn_request::first_borrowable`.
+  static constexpr std::size_t max_copies = 24;
+  static constexpr off_t max_copy = 256 * 1024;
 
   template <class... Words>
   void add(const Words&... words) {
     (arguments_.emplace_back(words), ...);
   }
 
+  /// Makes a file in the private root, which becomes read-only. Bubblewrap takes several times as long for a mount.
   void add_file(const std::string& path, std::string content) {
-    add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), path);
+    add("--perms", "0444", "--file", std::to_string(first_file + static_cast<int>(files_.size())), path);
     files_.push_back(std::move(content));
     own_.push_back(path);
   }
@@ -139,6 +159,7 @@ class jail_plan {
   void add_memory_events(const control_group& group) {
     const auto [file, inside] = group.memory_events();
     if (file.empty()) return;
+    private_.push_back(arguments_.size() + 1);
     add("--ro-bind", file.string(), inside);
     own_.push_back(inside);
   }
@@ -148,9 +169,45 @@ class jail_plan {
     own_.push_back(path);
   }
 
+  /// Shows a file or folder of the system, if there is one: files that all users may read, and folders of a few of
+  /// them, by a copy; links to /usr by a link; everything else by a mount.
   void show_if_there(const std::string& path) {
+    namespace fs = std::filesystem;
     std::error_code failure;
-    if (std::filesystem::exists(path, failure) && !failure) show(path);
+    if (!fs::exists(path, failure) || failure) return;
+    const fs::path real = fs::canonical(path, failure);
+    if (failure) return;
+    if (real != path && is_within(real, "/usr")) {
+      add("--symlink", real.string(), path);
+      own_.push_back(path);
+      return;
+    }
+    std::vector<fs::path> small{real};
+    if (fs::is_directory(real, failure)) {
+      small.clear();
+      for (fs::directory_iterator each(real, failure), end; !failure && each != end; each.increment(failure))
+        small.push_back(each->path());
+    }
+    std::vector<std::string> contents;
+    if (failure || files_.size() + small.size() > max_copies || !copies_of(small, contents)) {
+      show(path);
+      return;
+    }
+    if (small.empty()) add("--dir", path);
+    own_.push_back(path);
+    for (std::size_t i = 0; i < small.size(); ++i)
+      add_file(path + small[i].string().substr(real.string().size()), std::move(contents[i]));
+  }
+
+  /// Reads small files that every user may read. Returns false if one of them is anything else.
+  static bool copies_of(const std::vector<std::filesystem::path>& paths, std::vector<std::string>& into) {
+    for (const std::filesystem::path& path : paths) {
+      struct stat status {};
+      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+      if ((status.st_mode & S_IROTH) == 0 || status.st_size > max_copy) return false;
+      into.push_back(content_of(path.c_str()));
+    }
+    return true;
   }
 
   void add_system() {
@@ -170,20 +227,12 @@ class jail_plan {
 
   /// Shows the files of /etc that programs need; none of them holds secrets.
   void add_configuration(const jail_settings& settings, const std::string& shell) {
-    static constexpr auto shown = std::to_array<const char*>({"/etc/alternatives",    "/etc/bash.bashrc",
-                                                              "/etc/ca-certificates", "/etc/ca-certificates.conf",
-                                                              "/etc/debian_version",  "/etc/fonts",
-                                                              "/etc/inputrc",         "/etc/java-17-openjdk",
-                                                              "/etc/java-21-openjdk", "/etc/ld.so.cache",
-                                                              "/etc/ld.so.conf",      "/etc/ld.so.conf.d",
-                                                              "/etc/locale.alias",    "/etc/localtime",
-                                                              "/etc/magic",           "/etc/mime.types",
-                                                              "/etc/os-release",      "/etc/perl",
-                                                              "/etc/pki/ca-trust",    "/etc/pki/tls/certs",
-                                                              "/etc/profile",         "/etc/protocols",
-                                                              "/etc/python3",         "/etc/services",
-                                                              "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
-                                                              "/etc/terminfo",        "/etc/timezone"});
+    static constexpr auto shown = std::to_array<const char*>(
+        {"/etc/alternatives",    "/etc/bash.bashrc",     "/etc/debian_version",  "/etc/fonts",      "/etc/inputrc",
+         "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/ld.so.cache",     "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+         "/etc/locale.alias",    "/etc/localtime",       "/etc/magic",           "/etc/mime.types", "/etc/os-release",
+         "/etc/pki/ca-trust",    "/etc/pki/tls/certs",   "/etc/profile",         "/etc/protocols",  "/etc/python3",
+         "/etc/services",        "/etc/ssl/certs",       "/etc/ssl/openssl.cnf", "/etc/terminfo",   "/etc/timezone"});
     for (const char* path : shown) show_if_there(path);
     const std::string id(inside_id);
     add_file("/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:" + id + ":" + id +
@@ -244,10 +293,31 @@ class jail_plan {
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
+      if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
       add("--bind", workspace.string(), inside);
     }
     own_.push_back(inside);
     writable_.push_back(inside);
+  }
+
+  void add_protection(const jail_settings& settings, const std::filesystem::path& workspace,
+                      const protected_path& each) {
+    const std::string inside = settings.workspace_path + "/" + each.path;
+    switch (each.kind) {
+      case protection_kind::parent:
+      case protection_kind::existing:
+        if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
+        add(each.kind == protection_kind::parent ? "--bind" : "--ro-bind", (workspace / each.path).string(), inside);
+        break;
+      case protection_kind::empty_file:
+        add("--perms", "0444", "--ro-bind-data", std::to_string(first_file + static_cast<int>(files_.size())), inside);
+        files_.emplace_back();
+        break;
+      case protection_kind::empty_folder:
+        add("--perms", "0555", "--size", "4096", "--tmpfs", inside, "--remount-ro", inside);
+        break;
+    }
+    if (each.kind != protection_kind::parent) read_only_.push_back(inside);
   }
 
   void add_hidden(const std::filesystem::path& path) {
@@ -267,6 +337,8 @@ class jail_plan {
   std::vector<std::string> files_;
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
+  std::vector<std::string> read_only_;
+  std::vector<std::size_t> private_;  // the arguments that name a private folder or control group
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -34,6 +34,9 @@ class jail_settings {
   jail_limits limits;
   std::string workspace_path = "/workspace";
   std::filesystem::path workspace;
+  /// Relative and normal; a `/` at the end stands for a folder.
+  std::vector<std::string> protected_names;
+  static constexpr std::size_t max_protected = 24;
   std::filesystem::path temporary_base;
   std::string shell;
   command_settings commands;

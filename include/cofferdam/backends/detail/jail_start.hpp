@@ -43,6 +43,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -84,8 +85,19 @@ class basic_jail_start {
       : bubblewrap_(std::move(bubblewrap)), plan_(std::move(plan)), user_(user), group_(std::move(group)) {}
 
   const jail_plan& plan() const noexcept { return plan_; }
-  /// Returns the number of the jail's first process, as the host counts; 0 before `begin`.
-  pid_t inside() const noexcept { return inside_; }
+  const jail_user& user() const noexcept { return user_; }
+  /// Returns the number of process 1 of the jail, as the host counts.
+  pid_t first_process() const noexcept { return first_process_; }
+  /// Returns the walls that are requested of this bubblewrap: equal texts, equal walls.
+  std::string requested() const {
+    std::string text = bubblewrap_.string();
+    struct stat status {};
+    if (::stat(bubblewrap_.c_str(), &status) == 0) {
+      const std::string changed = std::to_string(status.st_ctim.tv_sec) + '.' + std::to_string(status.st_ctim.tv_nsec);
+      text += ' ' + std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + ' ' + changed;
+    }
+    return text + '\0' + plan_.requested();
+  }
 
   /// Starts bubblewrap, and lets the warden begin.
   /// \throws error{errc::provider_failed}; error{errc::cancelled}. Nothing is left running then.
@@ -146,8 +158,8 @@ class basic_jail_start {
 
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     started.inner_pid = co_await read_child(executor, std::move(info.read_end));
-    inside_ = started.inner_pid;
     started.inner_pidfd = watch(started.inner_pid, started.pid);
+    first_process_ = started.inner_pid;
     block.write_end.reset();  // now the warden begins
     on_failure.dismiss();
     co_return started;
@@ -284,8 +296,8 @@ class basic_jail_start {
   jail_plan plan_;
   jail_user user_;
   std::shared_ptr<const control_group> group_;
-  pid_t inside_ = 0;
   unique_fd complaints_;
+  pid_t first_process_ = 0;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

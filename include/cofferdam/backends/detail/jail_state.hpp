@@ -2,47 +2,53 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/host_folders.hpp>
+#include <cofferdam/backends/detail/host_state.hpp>
 #include <cofferdam/backends/detail/jail_limits.hpp>
 #include <cofferdam/backends/detail/jail_plan.hpp>
+#include <cofferdam/backends/detail/jail_protection.hpp>
+#include <cofferdam/backends/detail/jail_python.hpp>
 #include <cofferdam/backends/detail/jail_settings.hpp>
 #include <cofferdam/backends/detail/jail_start.hpp>
 #include <cofferdam/backends/detail/jail_walls.hpp>
 #include <cofferdam/backends/detail/local_commands.hpp>
 #include <cofferdam/backends/detail/local_shell.hpp>
-#include <cofferdam/backends/detail/local_state.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/process.hpp>
-#include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/detail/core/home_strand.hpp>
-#include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
+#include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
-#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
-#include <cofferdam/warden/session.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+#include <cofferdam/warden/warden_settings.hpp>
 
 #include <asio/any_io_executor.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -57,6 +63,51 @@ inline std::map<std::string, std::string, std::less<>> host_namespaces() {
   }
   return all;
 }
+
+/// Returns what this machine's /proc shows of process 1 of a jail, in the form of the proof; empty if it may not be
+/// read.
+inline std::string facts_of(pid_t process) {
+  namespace fs = std::filesystem;
+  const std::string folder = "/proc/" + std::to_string(process) + "/";
+  std::string text;
+  for (const char* const file : {"status", "net/dev", "mountinfo"}) {
+    const std::string content = proc_text(folder + file);
+    if (content.empty()) return "";
+    text += content;
+  }
+  std::error_code failure;
+  for (const std::string_view name : jail_namespaces)
+    text.append(fs::read_symlink(folder + "ns/" + std::string(name), failure).string()).append("\n");
+  for (fs::directory_iterator each(folder + "root", failure), end; !failure && each != end; each.increment(failure))
+    text.append("root /").append(each->path().filename().string()).append("\n");
+  return failure ? "" : text;
+}
+
+/// The requested walls that this process has seen proven from inside.
+class proven_walls {
+ public:
+  static bool contains(const std::string& requested) {
+    const std::lock_guard lock(mutex());
+    return all().find(requested) != all().end();
+  }
+  static void add(std::string requested) {
+    const std::lock_guard lock(mutex());
+    if (all().size() >= max_remembered) all().clear();
+    all().insert(std::move(requested));
+  }
+
+ private:
+  static constexpr std::size_t max_remembered = 64;
+
+  static std::mutex& mutex() {
+    static std::mutex only;
+    return only;
+  }
+  static std::set<std::string>& all() {
+    static std::set<std::string> only;
+    return only;
+  }
+};
 
 /// Returns the isolation of a jail whose walls were proven.
 inline isolation_report describe_jail(const jail_settings& settings, const control_group* group) {
@@ -101,28 +152,39 @@ inline isolation_report describe_jail(const jail_settings& settings, const contr
   return report;
 }
 
-/// The state of one open jail, shared by the coroutines of its commands.
+/// What is particular to a jail; the parameter of `host_state`.
 template <class Unused>
-class basic_jail_state {
+class basic_jail_place {
  public:
-  static awaitable<std::shared_ptr<basic_jail_state>> open(asio::any_io_executor executor,
-                                                           std::shared_ptr<const jail_settings> settings) {
+  using settings_type = jail_settings;
+  using state = host_state<basic_jail_place>;
+
+  static constexpr const char* name = "jail";
+  static constexpr const char* nothing_open =
+      "jail: there is no environment (default-constructed or moved from); open one with jail().open()";
+
+  static awaitable<std::shared_ptr<state>> open(asio::any_io_executor executor,
+                                                std::shared_ptr<const jail_settings> settings) {
     if (settings->limits.workspace_size && !settings->workspace.empty())
       throw error(exec_errc::invalid_argument,
                   "jail: workspace_size() keeps the workspace in memory, and workspace() names a folder; use one of "
                   "them");
     std::string shell = find_shell("jail", settings->shell);
     std::filesystem::path program = bubblewrap_of(*settings);
-    auto folders = std::make_shared<local_folders>("jail", settings->temporary_base, settings->workspace);
+    auto folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
     try {
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
+      const bool is_in_memory = settings->limits.workspace_size.has_value();
+      auto protection = std::make_shared<workspace_protection>(
+          is_in_memory ? std::filesystem::path() : folders->workspace(), settings->protected_names);
       std::shared_ptr<control_group> group = group_for(settings->limits);
-      jail_plan plan(*settings, folders->workspace(), user, shell, group.get());
+      jail_plan plan(*settings, folders->workspace(), user, shell, protection->paths(), group.get());
       jail_start start(std::move(program), std::move(plan), user, group);
-      const auto builds = [&] { return build(executor, settings, folders, std::move(group), std::move(shell), start); };
-      std::shared_ptr<basic_jail_state> state = co_await with_alternatives(*settings, builds);
-      co_return state;
+      basic_jail_place place(settings, start.plan().visible(), std::move(protection), std::move(group));
+      const auto builds = [&] { return build(executor, std::move(place), folders, std::move(shell), start); };
+      std::shared_ptr<state> opened = co_await with_alternatives(*settings, builds);
+      co_return opened;
     } catch (...) {
       folders.reset();
       reaper::instance().sweep();
@@ -130,112 +192,62 @@ class basic_jail_state {
     }
   }
 
-  basic_jail_state(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
-                   std::shared_ptr<local_folders> folders, std::shared_ptr<control_group> group,
-                   local_commands commands, std::string shell)
-      : home_(executor),
-        executor_(std::move(executor)),
-        settings_(std::move(settings)),
-        folders_(std::move(folders)),
+  basic_jail_place(std::shared_ptr<const jail_settings> settings, std::vector<std::string> visible,
+                   std::shared_ptr<workspace_protection> protection, std::shared_ptr<control_group> group)
+      : settings_(std::move(settings)),
+        visible_(std::move(visible)),
+        protection_(std::move(protection)),
         group_(std::move(group)),
-        commands_(std::move(commands)),
-        shell_(std::move(shell)),
-        isolation_(describe_jail(*settings_, group_.get())),
-        ended_(executor_) {
-    variables_ = {"PATH=" + std::string(default_path),
-                  "HOME=" + settings_->workspace_path,
-                  "SHELL=" + shell_,  // otherwise bash queries the user database
-                  "LANG=C.UTF-8",
-                  "TERM=dumb",
-                  "TMPDIR=/tmp"};
-  }
+        isolation_(describe_jail(*settings_, group_.get())) {}
 
-  basic_jail_state(const basic_jail_state&) = delete;
-  basic_jail_state& operator=(const basic_jail_state&) = delete;
-
-  static constexpr const char* nothing_open =
-      "jail: there is no environment (default-constructed or moved from); open one with jail().open()";
-
-  template <class Operation>
-  static auto with_files(const std::shared_ptr<basic_jail_state>& self, Operation operation) {
-    self->require_open();
-    return operation(*self->commands_.files());
-  }
-
-  /// Returns the strand. All non-const members are called on it.
-  const home_strand& home() const noexcept { return home_; }
   const isolation_report& isolation() const noexcept { return isolation_; }
 
-  /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
-  void abandon() {
-    closing_ = true;
-    commands_.abandon();
+  std::vector<std::string> variables(const host_folders&, const std::string& shell) const {
+    return {"PATH=" + std::string(default_path),
+            "HOME=" + settings_->workspace_path,
+            "SHELL=" + shell,  // otherwise bash queries the user database
+            "LANG=C.UTF-8",
+            "TERM=dumb",
+            "TMPDIR=/tmp"};
   }
 
-  static awaitable<void> close(std::shared_ptr<basic_jail_state> self) {
-    if (self->closing_) {
-      while (!self->closed_) co_await self->ended_.wait();
-      co_return;
-    }
-    self->closing_ = true;
-    std::exception_ptr failure;
-    try {
-      co_await self->commands_.close();
-      co_await local_folders::remove(self->folders_, self->executor_);
-      // Bubblewrap has been killed; the kernel may still be ending it. The next jail removes what is left after this.
-      for (int attempt = 0; self->group_ && !self->group_->remove() && attempt < 100; ++attempt)
-        co_await short_pause(self->executor_);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    self->closed_ = true;
-    self->ended_.notify();
-    if (failure) std::rethrow_exception(failure);
+  session_files& files(host_folders&, local_commands& commands) const { return *commands.files(); }
+
+  /// Directories are passed by name: an open directory of the host would lead its way up, past the walls.
+  bool enter(host_folders&, const command& c, spawn_request& request, unique_fd&) const {
+    request.directory_path = settings_->workspace_path;
+    return c.working_directory() == ".";
+  }
+  static awaitable<void> resolve(std::shared_ptr<state> self, const command& c, spawn_request& request) {
+    request.directory_path = co_await self->commands().files()->directory_path(c.working_directory());
   }
 
-  static awaitable<command_result> run(std::shared_ptr<basic_jail_state> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return std::move(*refusal);
-    spawn_request request = co_await request_of(self, c);
-    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
-    co_return result;
+  /// A program that this machine has, and the jail does not show, is refused with the line that shows it.
+  std::optional<command_result> judge(const host_folders&, const command& c, std::string&) const {
+    if (c.is_shell() || c.words().empty() || !c.words().front().starts_with('/')) return std::nullopt;
+    const std::filesystem::path program = std::filesystem::path(c.words().front()).lexically_normal();
+    const auto holds = [&program](const std::string& folder) { return is_within(program, folder); };
+    if (std::any_of(visible_.begin(), visible_.end(), holds) || ::access(program.c_str(), X_OK) != 0)
+      return std::nullopt;
+    std::string lines;
+    for (const std::filesystem::path& folder : folders_of_program(program))
+      lines += ".mount_read_only(\"" + one_line(folder.string()) + "\")";
+    return command_result::refused(error_kind::execution_error,
+                                   "Cannot run " + one_line(program.string()) + ": it is not visible in the jail",
+                                   "Add to the recipe: " + lines);
   }
 
-  static awaitable<process> start(std::shared_ptr<basic_jail_state> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = co_await request_of(self, c);
-    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
-    co_return running;
-  }
-
-  std::vector<background_command> background() const {
-    require_open();
-    return commands_.session().background();
-  }
-
-  static awaitable<void> end_background(std::shared_ptr<basic_jail_state> self, std::uint32_t number) {
-    self->require_open();
-    co_await self->commands_.session().end_background(number);
+  bool closed() const {
+    if (protection_) protection_->remove_stubs();
+    return !group_ || group_->remove();
   }
 
  private:
-  void require_open() const {
-    if (closing_) throw error(exec_errc::environment_closed, "jail: the environment is closed; open another one");
-  }
-
-  /// Directories are passed by name: an open directory of the host would lead its way up, past the walls.
-  static awaitable<spawn_request> request_of(std::shared_ptr<basic_jail_state> self, const command& c) {
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    if (c.working_directory() == ".") {
-      request.directory_path = self->settings_->workspace_path;
-    } else {
-      request.directory_path = co_await self->commands_.files()->directory_path(c.working_directory());
-      self->require_open();
-    }
-    co_return request;
+  /// Returns the folders that a program needs: those of a Python installation, or its own.
+  static std::vector<std::filesystem::path> folders_of_program(const std::filesystem::path& program) {
+    std::vector<std::filesystem::path> folders = python_folders(program, host_variable("HOME"));
+    if (folders.empty()) folders.push_back(program.parent_path());
+    return folders;
   }
 
   static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
@@ -254,11 +266,11 @@ class basic_jail_state {
   }
 
   template <class Build>
-  static awaitable<std::shared_ptr<basic_jail_state>> with_alternatives(const jail_settings& settings, Build& builds) {
+  static awaitable<std::shared_ptr<state>> with_alternatives(const jail_settings& settings, Build& builds) {
     std::optional<error> failure;
     try {
-      std::shared_ptr<basic_jail_state> state = co_await builds();
-      co_return state;
+      std::shared_ptr<state> opened = co_await builds();
+      co_return opened;
     } catch (const error& reason) {
       failure = with_alternatives(settings, reason);
     }
@@ -266,18 +278,15 @@ class basic_jail_state {
   }
 
   /// Builds the walls and proves them.
-  static awaitable<std::shared_ptr<basic_jail_state>> build(asio::any_io_executor executor,
-                                                            std::shared_ptr<const jail_settings> settings,
-                                                            std::shared_ptr<local_folders> folders,
-                                                            std::shared_ptr<control_group> group, std::string shell,
-                                                            jail_start& start) {
-    local_commands commands = co_await begin(executor, settings, start, group);
-    auto state = std::make_shared<basic_jail_state>(executor, settings, folders, std::move(group), std::move(commands),
-                                                    std::move(shell));
-    const auto proves = [&] { return prove(state, start.plan()); };
-    const auto ends = [&] { return close(state); };
+  static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor, basic_jail_place place,
+                                                 std::shared_ptr<host_folders> folders, std::string shell,
+                                                 jail_start& start) {
+    local_commands commands = co_await begin(executor, place.settings_, start, place.group_);
+    auto opened = std::make_shared<state>(executor, std::move(place), folders, std::move(commands), std::move(shell));
+    const auto proves = [&] { return prove(opened, start); };
+    const auto ends = [&] { return state::close(opened); };
     co_await with_cleanup_after_failure(proves, ends);
-    co_return state;
+    co_return opened;
   }
 
   /// Starts bubblewrap and begins a session with its warden.
@@ -295,7 +304,7 @@ class basic_jail_state {
     try {
       const auto starts = [&start] { return start.begin(); };
       local_commands commands = co_await local_commands::open_warden(executor, std::move(wanted), starts, "");
-      watch->add_folders(start.inside(), settings->workspace_path);
+      watch->add_folders(start.first_process(), settings->workspace_path);
       co_return commands;
     } catch (const error& reason) {
       failure = start.explained(reason);
@@ -303,43 +312,76 @@ class basic_jail_state {
     throw *failure;
   }
 
-  /// Proves the walls from inside.
+  /// Proves the walls: from inside if this process has not yet done so for the same requested walls, and in any case by
+  /// what the kernel shows of process 1, from which all others descend.
   /// \throws error{errc::provider_failed} with the name of the wall that is missing.
-  static awaitable<void> prove(std::shared_ptr<basic_jail_state> self, const jail_plan& plan) {
-    command look = command(walls_script()).timeout(std::chrono::seconds(10)).keep_output(std::size_t{4} << 20);
-    command_result result = co_await run(self, std::move(look));
-    if (!result.ok())
-      throw error(exec_errc::provider_failed,
-                  "jail: the walls cannot be proven, because a command inside has failed: " +
-                      one_line(result.reason()) + " " + one_line(result.err().text()) + "; " + retry_advice);
+  static awaitable<void> prove(std::shared_ptr<state> self, const jail_start& start) {
     wanted_walls wanted;
     wanted.host_namespaces = host_namespaces();
-    wanted.has_network = self->settings_->network == network_policy::host;
-    wanted.user_id = inside_id;
-    wanted.visible = plan.visible();
-    wanted.writable = plan.writable();
-    const std::string text = result.out().text();
-    const std::optional<missing_wall> missing = seen_walls(text).missing(wanted);
+    wanted.has_network = self->place().settings_->network == network_policy::host;
+    wanted.visible = start.plan().visible();
+    wanted.writable = start.plan().writable();
+    wanted.read_only = start.plan().read_only();
+    self->place().require_protected(start.first_process());
+    const std::string facts = facts_of(start.first_process());
+    if (!facts.empty()) {
+      wanted.processes = 1;
+      wanted.user_id = std::to_string(start.user().uid);
+      wanted.group_id = std::to_string(start.user().gid);
+      require_all(seen_walls(facts), wanted);
+    }
+    std::string requested = start.requested();
+    if (!facts.empty() && proven_walls::contains(requested)) co_return;
+    wanted.processes = 2;
+    wanted.user_id = wanted.group_id = inside_id;
+    co_await prove_from_inside(self, wanted);
+    proven_walls::add(std::move(requested));
+  }
+
+  /// Compares what is mounted at the protected names with what was there before: another process may have put a link in
+  /// its place meanwhile.
+  void require_protected(pid_t first_process) const {
+    const std::string root = "/proc/" + std::to_string(first_process) + "/root" + settings_->workspace_path + "/";
+    for (const protected_path& each : protection_->paths()) {
+      struct stat status {};
+      if (each.inode == 0) continue;
+      if (::lstat((root + each.path).c_str(), &status) != 0 || status.st_dev != each.device ||
+          status.st_ino != each.inode)
+        throw error(exec_errc::provider_failed,
+                    "jail: protect(\"" + one_line(each.path) +
+                        "\"): it was replaced while the jail was built; keep other programs from the workspace");
+    }
+  }
+
+  static void require_all(const seen_walls& seen, const wanted_walls& wanted) {
+    const std::optional<missing_wall> missing = seen.missing(wanted);
     if (missing)
       throw error(exec_errc::provider_failed,
                   "jail: a wall is missing: " + missing->name + " (" + one_line(missing->seen) + "); " + retry_advice);
   }
 
+  static awaitable<void> prove_from_inside(std::shared_ptr<state> self, const wanted_walls& wanted) {
+    command look = command(walls_script()).timeout(std::chrono::seconds(10)).keep_output(std::size_t{4} << 20);
+    command_result result = co_await state::run(self, std::move(look));
+    if (!result.ok())
+      throw error(exec_errc::provider_failed,
+                  "jail: the walls cannot be proven, because a command inside has failed: " +
+                      one_line(result.reason()) + " " + one_line(result.err().text()) + "; " + retry_advice);
+    const std::string text = result.out().text();
+    require_all(seen_walls(text), wanted);
+  }
+
   static constexpr const char* retry_advice =
       "use the bubblewrap of the system, unchanged (apt-get install bubblewrap), or another backend, such as docker";
 
-  home_strand home_;
-  asio::any_io_executor executor_;
   std::shared_ptr<const jail_settings> settings_;
-  std::shared_ptr<local_folders> folders_;
+  std::vector<std::string> visible_;
+  std::shared_ptr<workspace_protection> protection_;
   std::shared_ptr<control_group> group_;  // null if nothing is limited in total
-  local_commands commands_;
-  std::string shell_;
-  std::vector<std::string> variables_;
   isolation_report isolation_;
-  bool closing_ = false;
-  bool closed_ = false;
-  async_event ended_;  // notified when closed_ becomes true
 };
+
+using jail_place = basic_jail_place<void>;
+using jail_state = host_state<jail_place>;
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-// The proof of a jail's walls: what a command inside sees, and the first wall that is missing. Sans-I/O.
+// The proof of a jail's walls: what a command inside sees, or the kernel shows of process 1, and the first wall that is
+// missing. Sans-I/O.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -38,9 +39,12 @@ class wanted_walls {
  public:
   std::map<std::string, std::string, std::less<>> host_namespaces;  ///< the host's, by name, as `net:[4026531840]`
   bool has_network = false;
-  std::string_view user_id;           ///< the only one
-  std::vector<std::string> visible;   ///< paths, with all that is beneath them
-  std::vector<std::string> writable;  ///< the same
+  std::size_t processes = 2;           ///< the number of processes whose status is shown
+  std::string user_id;                 ///< the only one
+  std::string group_id;                ///< the same
+  std::vector<std::string> visible;    ///< paths, with all that is beneath them
+  std::vector<std::string> writable;   ///< the same
+  std::vector<std::string> read_only;  ///< mount points beneath those
 };
 
 /// A wall that does not stand.
@@ -50,7 +54,7 @@ class missing_wall {
   std::string seen;
 };
 
-/// The output of the command that proves the walls.
+/// The output of the command that proves the walls, or the same facts as the host's /proc shows them.
 class seen_walls {
  public:
   explicit seen_walls(std::string_view text) {
@@ -63,7 +67,7 @@ class seen_walls {
 
   /// Returns the first missing wall; empty if all stand.
   std::optional<missing_wall> missing(const wanted_walls& wanted) const {
-    if (processes_.size() != 2) return missing_wall{"proof", "the status of two processes was not shown"};
+    if (processes_.size() != wanted.processes) return missing_wall{"proof", "not every status was shown"};
     for (const std::string_view name : jail_namespaces) {
       if (name == "net" && wanted.has_network) continue;
       const auto inside = namespaces_.find(name);
@@ -169,8 +173,8 @@ class seen_walls {
     if (!is("Seccomp", "2")) return missing_wall{"system call filter", shown("Seccomp")};
     for (const std::string_view name : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"})
       if (!is(name, "0000000000000000")) return missing_wall{"no capabilities", shown(name)};
-    for (const std::string_view name : {"Uid", "Gid"})
-      if (!is(name, wanted.user_id)) return missing_wall{"own user", shown(name)};
+    if (!is("Uid", wanted.user_id)) return missing_wall{"own user", shown("Uid")};
+    if (!is("Gid", wanted.group_id)) return missing_wall{"own user", shown("Gid")};
     return std::nullopt;
   }
 
@@ -186,6 +190,10 @@ class seen_walls {
       if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
         return missing_wall{"read-only root", one_line(one.point) + " is writable"};
     }
+    for (const std::string& path : wanted.read_only)
+      if (std::none_of(mounts_.begin(), mounts_.end(),
+                       [&](const mount& one) { return one.point == path && one.is_read_only; }))
+        return missing_wall{"protected name", one_line(path) + " is writable"};
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }

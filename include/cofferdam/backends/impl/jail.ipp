@@ -2,22 +2,19 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/host_operations.hpp>
 #include <cofferdam/backends/detail/jail_state.hpp>
+#include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/jail.hpp>
-#include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/process.hpp>
-#include <cofferdam/core/streaming_environment.hpp>
-#include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,70 +22,12 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 template <class Unused>
-basic_jail_environment<Unused>::basic_jail_environment() = default;
-
-template <class Unused>
-basic_jail_environment<Unused>::basic_jail_environment(std::shared_ptr<detail::jail_state> state)
-    : handle_(std::move(state)) {}
-
-template <class Unused>
-basic_jail_environment<Unused>::basic_jail_environment(basic_jail_environment&&) noexcept = default;
-
-template <class Unused>
-basic_jail_environment<Unused>& basic_jail_environment<Unused>::operator=(basic_jail_environment&&) noexcept = default;
-
-template <class Unused>
-basic_jail_environment<Unused>::~basic_jail_environment() = default;
-
-template <class Unused>
-awaitable<command_result> basic_jail_environment<Unused>::run_command(command c) {
-  return handle_.run_command(std::move(c));
-}
-
-template <class Unused>
-awaitable<process> basic_jail_environment<Unused>::start(command c) {
-  return handle_.start(std::move(c));
-}
-
-template <class Unused>
-std::vector<background_command> basic_jail_environment<Unused>::background() const {
-  return handle_.get()->home().look([this] { return handle_.get()->background(); });
-}
-
-template <class Unused>
-awaitable<void> basic_jail_environment<Unused>::end_background(std::uint32_t number) {
-  return handle_.get()->home().run(
-      [state = handle_.get(), number] { return detail::jail_state::end_background(state, number); });
-}
-
-template <class Unused>
-awaitable<bytes> basic_jail_environment<Unused>::read_file(std::string path, std::size_t most) {
-  return handle_.read_file(std::move(path), most);
-}
-
-template <class Unused>
-awaitable<void> basic_jail_environment<Unused>::write_file(std::string path, bytes_view content) {
-  return handle_.write_file(std::move(path), content);
-}
-
-template <class Unused>
-file_system basic_jail_environment<Unused>::files() {
-  return handle_.files();
-}
-
-template <class Unused>
 const isolation_report& basic_jail_environment<Unused>::isolation() const {
-  return handle_.get()->isolation();
-}
-
-template <class Unused>
-awaitable<void> basic_jail_environment<Unused>::close() {
-  return handle_.close();
+  return this->state().place().isolation();
 }
 
 namespace detail {
@@ -219,6 +158,29 @@ basic_jail<Unused>& basic_jail<Unused>::workspace_path(std::string path) {
 }
 
 template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::protect(std::string name) {
+  const std::filesystem::path path(name);
+  const bool leads_out = std::find(path.begin(), path.end(), "..") != path.end();
+  const std::string clean = path.lexically_normal().string();
+  if (name.empty() || path.is_absolute() || leads_out || name.find('\0') != std::string::npos || clean == "." ||
+      clean == "./")
+    throw error(exec_errc::invalid_argument, "jail: protect(\"" + one_line(name) +
+                                                 "\"): name a file or folder in the workspace, as in \".git/config\"");
+  if (settings_->protected_names.size() >= detail::jail_settings::max_protected)
+    throw error(exec_errc::invalid_argument, "jail: protect(\"" + one_line(name) + "\"): at most " +
+                                                 std::to_string(detail::jail_settings::max_protected) + " names");
+  return with([&](detail::jail_settings& all) { all.protected_names.push_back(clean); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
+  for (const char* const name : {".git/hooks/", ".git/config", ".gitmodules", ".envrc", ".vscode/", ".idea/",
+                                 ".claude/", ".cursor/", ".mcp.json"})
+    protect(name);
+  return *this;
+}
+
+template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::workspace(std::filesystem::path folder) {
   return with([&](detail::jail_settings& all) { all.workspace = std::move(folder); });
 }
@@ -287,6 +249,7 @@ std::shared_ptr<const detail::jail_settings> basic_jail<Unused>::defaults() {
   return std::make_shared<detail::jail_settings>();
 }
 
+COFFERDAM_INSTANTIATE(class host_environment<detail::jail_place>)
 COFFERDAM_INSTANTIATE(class basic_jail_environment<void>)
 COFFERDAM_INSTANTIATE(class basic_jail<void>)
 

@@ -2,17 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/host_operations.hpp>
 #include <cofferdam/backends/detail/local_state.hpp>
+#include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/local.hpp>
-#include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/file_system.hpp>
-#include <cofferdam/core/process.hpp>
-#include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/warning.hpp>
-#include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -26,71 +22,12 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 template <class Unused>
-basic_local_environment<Unused>::basic_local_environment() = default;
-
-template <class Unused>
-basic_local_environment<Unused>::basic_local_environment(std::shared_ptr<detail::local_state> state)
-    : handle_(std::move(state)) {}
-
-template <class Unused>
-basic_local_environment<Unused>::basic_local_environment(basic_local_environment&&) noexcept = default;
-
-template <class Unused>
-basic_local_environment<Unused>& basic_local_environment<Unused>::operator=(basic_local_environment&&) noexcept =
-    default;
-
-template <class Unused>
-basic_local_environment<Unused>::~basic_local_environment() = default;
-
-template <class Unused>
-awaitable<command_result> basic_local_environment<Unused>::run_command(command c) {
-  return handle_.run_command(std::move(c));
-}
-
-template <class Unused>
-awaitable<process> basic_local_environment<Unused>::start(command c) {
-  return handle_.start(std::move(c));
-}
-
-template <class Unused>
-std::vector<background_command> basic_local_environment<Unused>::background() const {
-  return handle_.get()->home().look([this] { return handle_.get()->background(); });
-}
-
-template <class Unused>
-awaitable<void> basic_local_environment<Unused>::end_background(std::uint32_t number) {
-  return handle_.get()->home().run(
-      [state = handle_.get(), number] { return detail::local_state::end_background(state, number); });
-}
-
-template <class Unused>
-awaitable<bytes> basic_local_environment<Unused>::read_file(std::string path, std::size_t max_bytes) {
-  return handle_.read_file(std::move(path), max_bytes);
-}
-
-template <class Unused>
-awaitable<void> basic_local_environment<Unused>::write_file(std::string path, bytes_view content) {
-  return handle_.write_file(std::move(path), content);
-}
-
-template <class Unused>
-file_system basic_local_environment<Unused>::files() {
-  return handle_.files();
-}
-
-template <class Unused>
 const std::filesystem::path& basic_local_environment<Unused>::workspace() const {
-  return handle_.get()->workspace();
-}
-
-template <class Unused>
-awaitable<void> basic_local_environment<Unused>::close() {
-  return handle_.close();
+  return this->state().folders().workspace();
 }
 
 template <class Unused>
@@ -207,6 +144,7 @@ std::shared_ptr<const detail::local_settings> basic_local<Unused>::defaults() {
   return std::make_shared<detail::local_settings>();
 }
 
+COFFERDAM_INSTANTIATE(class host_environment<detail::local_place>)
 COFFERDAM_INSTANTIATE(class basic_local_environment<void>)
 COFFERDAM_INSTANTIATE(class basic_local<void>)
 

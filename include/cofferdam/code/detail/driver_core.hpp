@@ -356,7 +356,8 @@ class driver_core {
     if (silent) return name + " did not finish loading within the start timeout";
     if (!link.complaint().empty()) return "the driver cannot start: " + one_line(link.complaint(), 3000);
     const std::optional<command_result>& ended = link.ended_as();
-    if (ended && ended->kind() != error_kind::none) return name + " did not start: " + ended->reason();
+    if (ended && ended->kind() != error_kind::none)
+      return name + " did not start: " + ended->reason() + (ended->advice().empty() ? "" : ". " + ended->advice());
     if (ended) {
       std::string stderr_note = "; its error output: '" + one_line(link.stderr_text(), 2000) + "'";
       if (link.stderr_text().empty()) stderr_note = "; it printed no error";

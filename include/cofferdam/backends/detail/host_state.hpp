@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/detail/host_folders.hpp>
+#include <cofferdam/backends/detail/local_commands.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/short_pause.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The state of one open environment on this machine, shared by the coroutines of its commands. `Place` has what
+/// differs:
+///
+/// * `settings_type`: the type of the settings;
+/// * `static open(executor, settings)`: a coroutine that returns a `std::shared_ptr<host_state<Place>>`;
+/// * `static constexpr const char* name`: the backend's, for errors; `nothing_open`: the error message if there is no
+///   environment;
+/// * `variables(folders, shell)`: the variables of every command;
+/// * `judge(folders, c, advice)`: returns the result of a command that is refused, or sets the advice of the result;
+/// * `enter(folders, c, request, opened)`: sets the directory in which a command starts, and returns true; `opened`
+///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
+/// * `closed()`: called when all processes have ended; if it returns false, again after 5 ms, at most 100 times;
+/// * `files(folders, commands)`: the operations on files.
+template <class Place>
+class host_state {
+ public:
+  using settings_type = typename Place::settings_type;
+
+  static awaitable<std::shared_ptr<host_state>> open(asio::any_io_executor executor,
+                                                     std::shared_ptr<const settings_type> wanted) {
+    return Place::open(std::move(executor), std::move(wanted));
+  }
+
+  host_state(asio::any_io_executor executor, Place place, std::shared_ptr<host_folders> folders,
+             local_commands commands, std::string shell)
+      : home_(executor),
+        executor_(std::move(executor)),
+        place_(std::move(place)),
+        folders_(std::move(folders)),
+        commands_(std::move(commands)),
+        shell_(std::move(shell)),
+        variables_(place_.variables(*folders_, shell_)),
+        ended_(executor_) {}
+
+  host_state(const host_state&) = delete;
+  host_state& operator=(const host_state&) = delete;
+
+  static constexpr const char* nothing_open = Place::nothing_open;
+
+  template <class Operation>
+  static auto with_files(const std::shared_ptr<host_state>& self, Operation operation) {
+    self->require_open();
+    return operation(self->place_.files(*self->folders_, self->commands_));
+  }
+
+  /// Returns the strand. All non-const members are called on it, unless documented otherwise.
+  const home_strand& home() const noexcept { return home_; }
+  const Place& place() const noexcept { return place_; }
+  const host_folders& folders() const noexcept { return *folders_; }
+  const local_commands& commands() const noexcept { return commands_; }
+
+  /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
+  void abandon() {
+    closing_ = true;
+    commands_.abandon();
+  }
+
+  static awaitable<void> close(std::shared_ptr<host_state> self) {
+    if (self->closing_) {
+      while (!self->closed_) co_await self->ended_.wait();
+      co_return;
+    }
+    self->closing_ = true;
+    std::exception_ptr failure;
+    try {
+      co_await self->commands_.close();
+      // A killed process may need some time until it is gone. The next environment removes what is left after that.
+      for (int attempt = 0; !self->place_.closed() && attempt < 100; ++attempt) co_await short_pause(self->executor_);
+      co_await host_folders::remove(self->folders_, self->executor_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    self->closed_ = true;
+    self->ended_.notify();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
+    std::string advice;
+    std::optional<command_result> refusal = self->judge(c, advice);
+    if (refusal) co_return std::move(*refusal);
+    spawn_request request = request_for(c, self->shell_, self->variables_);
+    unique_fd directory;
+    const bool has_entered = self->place_.enter(*self->folders_, c, request, directory);
+    if (!has_entered) {
+      co_await Place::resolve(self, c, request);
+      self->require_open();
+    }
+    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
+    if (result.advice().empty() && !advice.empty()) result.advice(std::move(advice));
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<host_state> self, command c) {
+    std::string advice;
+    std::optional<command_result> refusal = self->judge(c, advice);
+    if (refusal) co_return process::finished(std::move(*refusal));
+    spawn_request request = request_for(c, self->shell_, self->variables_);
+    unique_fd directory;
+    const bool has_entered = self->place_.enter(*self->folders_, c, request, directory);
+    if (!has_entered) {
+      co_await Place::resolve(self, c, request);
+      self->require_open();
+    }
+    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
+    co_return running;
+  }
+
+  std::vector<background_command> background() const {
+    require_open();
+    return commands_.session().background();
+  }
+
+  static awaitable<void> end_background(std::shared_ptr<host_state> self, std::uint32_t number) {
+    self->require_open();
+    co_await self->commands_.session().end_background(number);
+  }
+
+ private:
+  void require_open() const {
+    if (closing_)
+      throw error(exec_errc::environment_closed,
+                  std::string(Place::name) + ": the environment is closed; open another one");
+  }
+
+  /// Checks a command before anything starts.
+  std::optional<command_result> judge(const command& c, std::string& advice) const {
+    require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (!refusal) refusal = place_.judge(*folders_, c, advice);
+    return refusal;
+  }
+
+  home_strand home_;
+  asio::any_io_executor executor_;
+  Place place_;
+  std::shared_ptr<host_folders> folders_;
+  local_commands commands_;
+  std::string shell_;
+  std::vector<std::string> variables_;
+  bool closing_ = false;
+  bool closed_ = false;
+  async_event ended_;  // notified when closed_ becomes true
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
