@@ -66557,13 +66557,15 @@ class jail_settings {
 // ---- cofferdam/backends/detail/jail_plan.hpp ----
 
 
+<<<<<<< HEAD
+=======
+>>>>>>> w-j
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -66689,6 +66691,7 @@ class jail_plan {
   static constexpr const char* warden_path = "/.warden";
   // Each takes a descriptor, and those of bubblewrap end below `spawn_request::first_borrowable`.
   static constexpr std::size_t max_copies = 24;
+  static constexpr std::size_t max_in_folder = 8;
   static constexpr off_t max_copy = 256 * 1024;
 
   template <class... Words>
@@ -66721,9 +66724,11 @@ class jail_plan {
   /// them, by a copy; links to /usr by a link; everything else by a mount.
   void show_if_there(const std::string& path) {
     namespace fs = std::filesystem;
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0) return;
     std::error_code failure;
-    if (!fs::exists(path, failure) || failure) return;
-    const fs::path real = fs::canonical(path, failure);
+    fs::path real(path);
+    if (S_ISLNK(status.st_mode)) real = fs::canonical(path, failure);
     if (failure) return;
     if (real != path && is_within(real, "/usr")) {
       add("--symlink", real.string(), path);
@@ -66731,13 +66736,15 @@ class jail_plan {
       return;
     }
     std::vector<fs::path> small{real};
-    if (fs::is_directory(real, failure)) {
+    if (S_ISDIR(status.st_mode)) {
       small.clear();
-      for (fs::directory_iterator each(real, failure), end; !failure && each != end; each.increment(failure))
+      for (fs::directory_iterator each(real, failure), end; !failure && each != end && small.size() <= max_in_folder;
+           each.increment(failure))
         small.push_back(each->path());
     }
     std::vector<std::string> contents;
-    if (failure || files_.size() + small.size() > max_copies || !copies_of(small, contents)) {
+    if (failure || small.size() > max_in_folder || files_.size() + small.size() > max_copies ||
+        !copies_of(small, contents)) {
       show(path);
       return;
     }
@@ -66753,7 +66760,7 @@ class jail_plan {
       struct stat status {};
       if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
       if ((status.st_mode & S_IROTH) == 0 || status.st_size > max_copy) return false;
-      into.push_back(content_of(path.c_str()));
+      into.push_back(proc_text(path.string()));
     }
     return true;
   }
@@ -66790,14 +66797,9 @@ class jail_plan {
     const bool has_network = settings.network == network_policy::host;
     add_file("/etc/nsswitch.conf",
              std::string("passwd: files\ngroup: files\nhosts: files") + (has_network ? " dns\n" : "\n"));
-    add_file("/etc/hosts", has_network ? content_of("/etc/hosts")
+    add_file("/etc/hosts", has_network ? proc_text("/etc/hosts")
                                        : "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n");
-    if (has_network) add_file("/etc/resolv.conf", content_of("/etc/resolv.conf"));
-  }
-
-  static std::string content_of(const char* path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (has_network) add_file("/etc/resolv.conf", proc_text("/etc/resolv.conf"));
   }
 
   /// Only folders that every user can reach are shown.

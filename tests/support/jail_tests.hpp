@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/jail.hpp>
+#include <cofferdam/detail/os/control_group.hpp>
 
 #include "support/require.hpp"
 #include "support/result_of.hpp"
