@@ -66557,10 +66557,6 @@ class jail_settings {
 // ---- cofferdam/backends/detail/jail_plan.hpp ----
 
 
-<<<<<<< HEAD
-=======
->>>>>>> w-j
-
 #include <algorithm>
 #include <array>
 #include <cstddef>

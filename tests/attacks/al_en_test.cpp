@@ -433,7 +433,7 @@ TEST(Attack, AL_20_text_that_looks_like_other_text_is_refused_and_shown_escaped)
     EXPECT_TRUE(here.attack_works(c)) << line;
     EXPECT_TRUE(here.is_refused(policy, c)) << line;
   }
-  // These characters look like shell operators to a reader: U+037E, then the full-width forms of twelve operators, from
+  // These characters look like shell operators to a reader: U+037E, then the full-width forms of operators, from
   // the quotation mark to the vertical line. The policy allows all arguments of `echo`, and must still refuse them.
   // Control: other characters of the same length are admitted.
   EXPECT_EQ(here.run_under(catalogue_policy(), shell("echo a\xcd\xbf id")).out().text(), "a\xcd\xbf id\n");

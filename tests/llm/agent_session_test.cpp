@@ -201,7 +201,7 @@ TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
 
 TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
   const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
-      {{"code_exe", "{}"}, "there is no tool 'code_exe'. Tools: code_exec, read_file"},
+      {{"code_exe", "{}"}, "unknown tool 'code_exe'. Available tools: code_exec, read_file"},
       {{"code_exec", R"({"cmd": "ls)"}, "not valid JSON (the text ends too early)"},
       {{"code_exec", "{\n\"cmd\": ls}"}, "not valid JSON (line 2 column 8)"},
       {{"code_exec", "[1]"}, "not an object"},
@@ -272,7 +272,7 @@ TEST(Session, a_model_that_only_talks_is_asked_to_go_on_and_then_left) {
   const agent_result result = work(model, env);
   EXPECT_EQ(result.end, agent_end::no_calls);
   EXPECT_EQ(result.reason, "So.");
-  EXPECT_NE(model.told(1).find("Please continue"), std::string::npos);
+  EXPECT_NE(model.told(1).find("Continue the task"), std::string::npos);
 }
 
 TEST(Session, text_is_an_end_where_the_agent_says_so) {

@@ -64,8 +64,8 @@ TEST(RunPython, an_interpreter_that_was_started_anew_is_told) {
   EXPECT_EQ(told_by(contexts, R"({"code":"1"})").find("anew"), std::string::npos);
   contexts.answer.driver_restarted(true);
   const std::string text = told_by(contexts, R"({"code":"1"})");
-  EXPECT_NE(text.find("<note>The interpreter had died before this and was started anew; "), std::string::npos) << text;
-  EXPECT_NE(text.find("is lost.</note>"), std::string::npos) << text;
+  EXPECT_NE(text.find("<note>The interpreter died before this call and was restarted; "), std::string::npos) << text;
+  EXPECT_NE(text.find("are lost.</note>"), std::string::npos) << text;
   told_runner forks;
   forks.answer.exit_code(0).driver_restarted(true);
   const std::string plain = told_by(forks, R"({"code":"1"})");

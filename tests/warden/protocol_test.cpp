@@ -325,8 +325,9 @@ TEST(WireProtocol, a_greeting_cut_anywhere_or_too_long_is_refused) {
 
 TEST(WireProtocol, what_is_no_greeting_of_ours_is_refused) {
   const std::string whole = hello_payload().bytes();
-  expect_violation([&] { wire::hello(frame_of(frame::pong, whole)); }, "no greeting");
-  expect_violation([&] { wire::hello(frame_of(frame::hello, hello_payload(wire::magic + 1).bytes())); }, "no greeting");
+  expect_violation([&] { wire::hello(frame_of(frame::pong, whole)); }, "not a greeting");
+  expect_violation([&] { wire::hello(frame_of(frame::hello, hello_payload(wire::magic + 1).bytes())); },
+                   "not a greeting");
   expect_violation([&] { wire::hello(frame_of(frame::hello, hello_payload(wire::magic, 77).bytes())); }, "version 77");
 }
 

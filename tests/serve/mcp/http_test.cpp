@@ -310,7 +310,7 @@ TEST(McpHttp, batches_are_answered_in_the_one_version_that_has_them) {
     EXPECT_EQ(reply.status(), 200);
     EXPECT_EQ(reply.text(),
               R"([{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: a message )"
-              R"(is a JSON object"}},{"jsonrpc":"2.0","id":1,"result":{}}])");
+              R"(must be a JSON object"}},{"jsonrpc":"2.0","id":1,"result":{}}])");
     const http_response none = co_await target.post(R"([{"jsonrpc":"2.0","method":"x"}])", with("Mcp-Session-Id", id));
     EXPECT_EQ(none.status(), 202);
   });
