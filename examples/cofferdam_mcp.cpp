@@ -502,9 +502,9 @@ awaitable<void> examine(settings chosen, bool& works) {
 awaitable<bool> examine_all(settings chosen) {
   bool works = false;
   for (const char* const name : {"jail", "local", "docker", "pyodide"}) {
-    settings one = name == chosen.provider ? chosen : settings();
-    one.provider = name;
-    one.doctor = true;
+    settings probe = name == chosen.provider ? chosen : settings();
+    probe.provider = name;
+    probe.doctor = true;
     bool mine = false;
     co_await examine(probe, mine);
     if (name == chosen.provider) works = mine;

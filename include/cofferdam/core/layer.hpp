@@ -39,7 +39,7 @@ concept inherits_write_file =
     requires(awaitable<void> (Base::*inherited)(std::string, bytes_view)) { inherited = &D::write_file; };
 
 inline awaitable<command_result> immediate(command_result result) { co_return result; }
-inline awaitable<process> finished_process(command_result result) { co_return process::finished(std::move(result)); }
+inline awaitable<process> ended_at_once(command_result result) { co_return process::finished(std::move(result)); }
 
 }  // namespace detail
 
@@ -79,8 +79,7 @@ class layer : public detail::layer_tag {
   template <class D = Derived>
     requires(streaming_environment<Inner> && detail::inherits_run_command<D, layer>)
   awaitable<process> start(command c) {
-    if (std::optional<command_result> refusal = derived().admit(c))
-      return detail::finished_process(std::move(*refusal));
+    if (std::optional<command_result> refusal = derived().admit(c)) return detail::ended_at_once(std::move(*refusal));
     return inner_.start(std::move(c));
   }
 
