@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Serves containers, or folders of this machine, to E2B's official SDKs, including the code interpreter. Usage:
-// `e2b_gateway docker[:IMAGE]` or `e2b_gateway local --allow-host-paths`. Listens on the port in the environment
+// Serves jails, containers, or folders of this machine to E2B's official SDKs, including the code interpreter. Usage:
+// `e2b_gateway jail`, `docker[:IMAGE]` or `local --allow-host-paths`. Listens on the port in the environment
 // variable PORT (default 3000), prints the environment variables that a client needs, and serves until ^C.
 //
 //     $ ./e2b_gateway jail
