@@ -126,7 +126,7 @@ class machine_state {
     for (const auto& [controller, place] :
          detail::control_group_places(read_proc("/proc/self/cgroup"), read_proc("/proc/self/mountinfo")))
       for (const auto& each : std::filesystem::directory_iterator(place.directory))
-        if (each.path().filename().native().starts_with("cofferdam-")) ++groups;
+        if (each.path().filename().native().starts_with("cofferdam-jail-")) ++groups;
     for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(base)) ++folders;
   }
 

@@ -597,7 +597,7 @@ TEST_F(Jail, its_control_group_is_gone_after_it_has_closed) {
     for (const auto& [controller, place] :
          detail::control_group_places(read_proc("/proc/self/cgroup"), read_proc("/proc/self/mountinfo")))
       for (const auto& each : std::filesystem::directory_iterator(place.directory))
-        if (each.path().filename().native().starts_with("cofferdam-")) found.push_back(each.path().string());
+        if (each.path().filename().native().starts_with("cofferdam-jail-")) found.push_back(each.path().string());
     return found;
   };
   const std::vector<std::string> before = groups();

@@ -209,7 +209,7 @@ TEST_F(ControlGroup, is_removed_with_its_object_once_its_processes_have_ended) {
 TEST_F(ControlGroup, what_a_killed_program_left_is_removed_and_what_is_in_use_stays) {
   const control_group in_use = made(64 * mebibyte, 16);
   const std::filesystem::path parent = in_use.memory_events().first.parent_path().parent_path();
-  const std::filesystem::path left = parent / "cofferdam-0000left";
+  const std::filesystem::path left = parent / "cofferdam-jail-0000left";
   ASSERT_TRUE(std::filesystem::create_directory(left));
   const control_group next = made(64 * mebibyte, 16);
   EXPECT_FALSE(std::filesystem::exists(left));

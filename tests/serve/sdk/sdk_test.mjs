@@ -225,10 +225,10 @@ await check('info_rename_remove', async () => {
   await box.files.remove('d')
 })
 await check('outside_of_the_home', async () => {
-  await fails(() => box.files.read('/etc/passwd'), /outside of \/home\/user/)
-  await fails(() => box.files.write('../other', 'x'), /outside of \/home\/user/)
-  await fails(() => box.files.list('/'), /outside of \/home\/user/)
-  await fails(() => box.commands.run('true', { cwd: '/etc' }), /outside of \/home\/user/)
+  await fails(() => box.files.read('/etc/passwd'), /outside \/home\/user/)
+  await fails(() => box.files.write('../other', 'x'), /outside \/home\/user/)
+  await fails(() => box.files.list('/'), /outside \/home\/user/)
+  await fails(() => box.commands.run('true', { cwd: '/etc' }), /outside \/home\/user/)
 })
 await check('users', async () => {
   assert.equal((await box.commands.run('echo as', { user: 'root' })).stdout, 'as\n')

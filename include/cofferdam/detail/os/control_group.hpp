@@ -192,7 +192,7 @@ class control_group {
   }
 
  private:
-  static constexpr std::string_view prefix = "cofferdam-";
+  static constexpr std::string_view prefix = "cofferdam-jail-";
 
   /// The group in one hierarchy.
   class level {
