@@ -4062,9 +4062,9 @@ class result_fields {
 /// there is any, and each output stream that is not empty. It then contains no exit code and no signal.
 ///
 /// All values pass through `printable_text`. If text is missing, because it exceeds `options.limit()` or because the
-/// result did not keep it, a line such as `<cut>part of the text is left out here; it had 1048576 bytes in all</cut>`
-/// takes its place. `&`, `<` and `>` are escaped in all values. So no output can end its field, begin another field or
-/// imitate the `<cut>` line.
+/// result did not keep it, a line such as `<cut>part of the text is left out here; the whole text had 1048576
+/// bytes</cut>` takes its place. `&`, `<` and `>` are escaped in all values. So no output can end its field, begin
+/// another field or imitate the `<cut>` line.
 /// \return      valid UTF-8, without control characters other than line feed and tab. It does not end in a line break.
 /// \par Cost    linear in the kept output.
 /// \par Source  Stirrup's `format_result`, without its defects.
@@ -39966,16 +39966,64 @@ listener tls_listener(const asio::any_io_executor& executor, const std::string& 
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
-#include <functional>
+#include <concepts>
+#include <cstddef>
+#include <new>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 // Waits that call a function at their end, for code that is not a coroutine. Asio compiles about fifty functions for
-// each type of handler. These functions give all handlers one type, so that a program compiles faster.
+// each type of handler. These functions give all handlers one type.
+
+/// A function object without a result. It keeps the function in place, so it never allocates: a wait that begins in a
+/// handler could not report that memory is exhausted. Empty after it was moved from.
+template <class... Arguments>
+class inplace_callback {
+ public:
+  /// \param function  at most `max_size` bytes; moving it does not throw.
+  template <class F>
+    requires(!std::same_as<F, inplace_callback>)
+  inplace_callback(F function) noexcept : call_(&call<F>), move_(&move<F>) {
+    static_assert(sizeof(F) <= max_size, "capture less, or a pointer");
+    static_assert(alignof(F) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<F>);
+    ::new (static_cast<void*>(room_)) F(std::move(function));
+  }
+  inplace_callback(inplace_callback&& other) noexcept : call_(other.call_), move_(other.move_) {
+    if (move_ != nullptr) move_(other.room_, room_);
+    other.move_ = nullptr;
+  }
+  inplace_callback& operator=(inplace_callback&&) = delete;
+  ~inplace_callback() {
+    if (move_ != nullptr) move_(room_, nullptr);
+  }
+
+  void operator()(Arguments... arguments) { call_(room_, std::move(arguments)...); }
+
+ private:
+  static constexpr std::size_t max_size = 48;
+
+  template <class F>
+  static void call(void* function, Arguments... arguments) {
+    (*static_cast<F*>(function))(std::move(arguments)...);
+  }
+  /// Moves a function to `to`, if that is not null, and destroys the original.
+  template <class F>
+  static void move(void* from, void* to) noexcept {
+    F& function = *static_cast<F*>(from);
+    if (to != nullptr) ::new (to) F(std::move(function));
+    function.~F();
+  }
+
+  void (*call_)(void*, Arguments...);
+  void (*move_)(void*, void*) noexcept;
+  alignas(std::max_align_t) std::byte room_[max_size];
+};
 
 /// Receives the result of a wait; `asio::error::operation_aborted` if the wait was cancelled.
-using wait_callback = std::function<void(std::error_code)>;
+using wait_callback = inplace_callback<std::error_code>;
 
 /// Calls `callback` when `timer` expires or is cancelled.
 void on_expiry(asio::steady_timer& timer, wait_callback callback);
@@ -39987,7 +40035,7 @@ void on_readable(asio::posix::stream_descriptor& descriptor, wait_callback callb
 void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback);
 
 /// Calls `callback` on `executor`, never before this function returns.
-void post_callback(const asio::any_io_executor& executor, std::function<void()> callback);
+void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -54649,6 +54697,7 @@ inline registry_credentials read_helper_answer(const registry_login& login, int 
 
 
 #include <asio/any_io_executor.hpp>
+#include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 
 #include <chrono>
@@ -54757,7 +54806,7 @@ class shared_round {
     for (const std::weak_ptr<waiter>& each : waiting) {
       const std::shared_ptr<waiter> live_waiter = each.lock();
       if (!live_waiter) continue;
-      cofferdam::detail::post_callback(live_waiter->ended.executor(), [live_waiter, done, failure] {
+      asio::post(live_waiter->ended.executor(), [live_waiter, done, failure] {
         live_waiter->over = true;
         live_waiter->done = done;
         live_waiter->failure = failure;
@@ -69051,6 +69100,7 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
 #include <asio/cancellation_state.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -69263,7 +69313,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     if (reading_) stop_reading_.emit(asio::cancellation_type::terminal);
     if (writing_) stop_writing_.emit(asio::cancellation_type::terminal);
     // Keeps this object alive until the cancelled coroutines have ended.
-    if (reading_ || writing_) post_callback(executor_, [self = shared_from_this()] {});
+    if (reading_ || writing_) asio::post(executor_, [self = shared_from_this()] {});
   }
 
  private:
@@ -69417,7 +69467,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       return;
     }
     run->has_posted = true;
-    post_callback(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
+    asio::post(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
       if (run->listener_failed) return;
       std::exception_ptr failure;
       try {
@@ -69427,7 +69477,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       }
       if (!failure) return;
       run->listener_failed = true;
-      post_callback(back, [run, failure] { fail_listener(*run, failure); });
+      asio::post(back, [run, failure] { fail_listener(*run, failure); });
     });
   }
   static void fail_listener(driven_run& run, std::exception_ptr failure) {
@@ -77665,7 +77715,6 @@ COFFERDAM_DECL listener tls_listener(const asio::any_io_executor& executor, cons
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
-#include <functional>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -77682,7 +77731,7 @@ COFFERDAM_DECL void on_writable(asio::posix::stream_descriptor& descriptor, wait
   descriptor.async_wait(asio::posix::stream_descriptor::wait_write, std::move(callback));
 }
 
-COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, std::function<void()> callback) {
+COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback) {
   asio::post(executor, std::move(callback));
 }
 

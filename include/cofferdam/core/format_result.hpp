@@ -176,9 +176,9 @@ class result_fields {
 /// there is any, and each output stream that is not empty. It then contains no exit code and no signal.
 ///
 /// All values pass through `printable_text`. If text is missing, because it exceeds `options.limit()` or because the
-/// result did not keep it, a line such as `<cut>part of the text is left out here; it had 1048576 bytes in all</cut>`
-/// takes its place. `&`, `<` and `>` are escaped in all values. So no output can end its field, begin another field or
-/// imitate the `<cut>` line.
+/// result did not keep it, a line such as `<cut>part of the text is left out here; the whole text had 1048576
+/// bytes</cut>` takes its place. `&`, `<` and `>` are escaped in all values. So no output can end its field, begin
+/// another field or imitate the `<cut>` line.
 /// \return      valid UTF-8, without control characters other than line feed and tab. It does not end in a line break.
 /// \par Cost    linear in the kept output.
 /// \par Source  Stirrup's `format_result`, without its defects.

@@ -14,7 +14,6 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
@@ -25,6 +24,7 @@
 #include <asio/cancellation_state.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -237,7 +237,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     if (reading_) stop_reading_.emit(asio::cancellation_type::terminal);
     if (writing_) stop_writing_.emit(asio::cancellation_type::terminal);
     // Keeps this object alive until the cancelled coroutines have ended.
-    if (reading_ || writing_) post_callback(executor_, [self = shared_from_this()] {});
+    if (reading_ || writing_) asio::post(executor_, [self = shared_from_this()] {});
   }
 
  private:
@@ -391,7 +391,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       return;
     }
     run->has_posted = true;
-    post_callback(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
+    asio::post(run->listens, [run, back = executor_, told = std::move(told)]() mutable {
       if (run->listener_failed) return;
       std::exception_ptr failure;
       try {
@@ -401,7 +401,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       }
       if (!failure) return;
       run->listener_failed = true;
-      post_callback(back, [run, failure] { fail_listener(*run, failure); });
+      asio::post(back, [run, failure] { fail_listener(*run, failure); });
     });
   }
   static void fail_listener(driven_run& run, std::exception_ptr failure) {

@@ -8,16 +8,64 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
-#include <functional>
+#include <concepts>
+#include <cstddef>
+#include <new>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 // Waits that call a function at their end, for code that is not a coroutine. Asio compiles about fifty functions for
-// each type of handler. These functions give all handlers one type, so that a program compiles faster.
+// each type of handler. These functions give all handlers one type.
+
+/// A function object without a result. It keeps the function in place, so it never allocates: a wait that begins in a
+/// handler could not report that memory is exhausted. Empty after it was moved from.
+template <class... Arguments>
+class inplace_callback {
+ public:
+  /// \param function  at most `max_size` bytes; moving it does not throw.
+  template <class F>
+    requires(!std::same_as<F, inplace_callback>)
+  inplace_callback(F function) noexcept : call_(&call<F>), move_(&move<F>) {
+    static_assert(sizeof(F) <= max_size, "capture less, or a pointer");
+    static_assert(alignof(F) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<F>);
+    ::new (static_cast<void*>(room_)) F(std::move(function));
+  }
+  inplace_callback(inplace_callback&& other) noexcept : call_(other.call_), move_(other.move_) {
+    if (move_ != nullptr) move_(other.room_, room_);
+    other.move_ = nullptr;
+  }
+  inplace_callback& operator=(inplace_callback&&) = delete;
+  ~inplace_callback() {
+    if (move_ != nullptr) move_(room_, nullptr);
+  }
+
+  void operator()(Arguments... arguments) { call_(room_, std::move(arguments)...); }
+
+ private:
+  static constexpr std::size_t max_size = 48;
+
+  template <class F>
+  static void call(void* function, Arguments... arguments) {
+    (*static_cast<F*>(function))(std::move(arguments)...);
+  }
+  /// Moves a function to `to`, if that is not null, and destroys the original.
+  template <class F>
+  static void move(void* from, void* to) noexcept {
+    F& function = *static_cast<F*>(from);
+    if (to != nullptr) ::new (to) F(std::move(function));
+    function.~F();
+  }
+
+  void (*call_)(void*, Arguments...);
+  void (*move_)(void*, void*) noexcept;
+  alignas(std::max_align_t) std::byte room_[max_size];
+};
 
 /// Receives the result of a wait; `asio::error::operation_aborted` if the wait was cancelled.
-using wait_callback = std::function<void(std::error_code)>;
+using wait_callback = inplace_callback<std::error_code>;
 
 /// Calls `callback` when `timer` expires or is cancelled.
 void on_expiry(asio::steady_timer& timer, wait_callback callback);
@@ -29,7 +77,7 @@ void on_readable(asio::posix::stream_descriptor& descriptor, wait_callback callb
 void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback);
 
 /// Calls `callback` on `executor`, never before this function returns.
-void post_callback(const asio::any_io_executor& executor, std::function<void()> callback);
+void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 

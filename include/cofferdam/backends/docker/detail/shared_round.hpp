@@ -5,9 +5,9 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/detail/core/callbacks.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 
 #include <chrono>
@@ -116,7 +116,7 @@ class shared_round {
     for (const std::weak_ptr<waiter>& each : waiting) {
       const std::shared_ptr<waiter> live_waiter = each.lock();
       if (!live_waiter) continue;
-      cofferdam::detail::post_callback(live_waiter->ended.executor(), [live_waiter, done, failure] {
+      asio::post(live_waiter->ended.executor(), [live_waiter, done, failure] {
         live_waiter->over = true;
         live_waiter->done = done;
         live_waiter->failure = failure;

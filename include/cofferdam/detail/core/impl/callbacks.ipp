@@ -10,7 +10,6 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
-#include <functional>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -27,7 +26,7 @@ COFFERDAM_DECL void on_writable(asio::posix::stream_descriptor& descriptor, wait
   descriptor.async_wait(asio::posix::stream_descriptor::wait_write, std::move(callback));
 }
 
-COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, std::function<void()> callback) {
+COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback) {
   asio::post(executor, std::move(callback));
 }
 
