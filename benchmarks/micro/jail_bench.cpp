@@ -55,7 +55,7 @@ class bare_bubblewrap {
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     folder_ = pattern;
     if (user_.is_other && ::chown(pattern.c_str(), user_.uid, user_.gid) != 0) throw std::runtime_error("chown failed");
-    detail::jail_plan plan(detail::jail_settings(), folder_, user_, "/bin/bash", {});
+    detail::jail_plan plan(detail::jail_settings(), folder_, user_, "/bin/bash", {}, nullptr);
     words_ = plan.arguments();
     for (const char* reported : {"--info-fd", "--block-fd"}) {
       const auto at = std::find(words_.begin(), words_.end(), reported);
