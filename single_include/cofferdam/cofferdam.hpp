@@ -65642,33 +65642,25 @@ class host_state {
   }
 
   static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
-    std::string advice;
-    std::optional<command_result> refusal = self->judge(c, advice);
-    if (refusal) co_return std::move(*refusal);
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    unique_fd directory;
-    const bool has_entered = self->place_.enter(*self->folders_, c, request, directory);
-    if (!has_entered) {
-      co_await Place::resolve(self, c, request);
+    prepared_command ready = self->prepare(c);
+    if (ready.refusal) co_return std::move(*ready.refusal);
+    if (!ready.has_entered) {
+      co_await Place::resolve(self, c, ready.request);
       self->require_open();
     }
-    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
-    if (result.advice().empty() && !advice.empty()) result.advice(std::move(advice));
+    command_result result = co_await self->commands_.session().run(std::move(c), std::move(ready.request));
+    if (result.advice().empty() && !ready.advice.empty()) result.advice(std::move(ready.advice));
     co_return result;
   }
 
   static awaitable<process> start(std::shared_ptr<host_state> self, command c) {
-    std::string advice;
-    std::optional<command_result> refusal = self->judge(c, advice);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    unique_fd directory;
-    const bool has_entered = self->place_.enter(*self->folders_, c, request, directory);
-    if (!has_entered) {
-      co_await Place::resolve(self, c, request);
+    prepared_command ready = self->prepare(c);
+    if (ready.refusal) co_return process::finished(std::move(*ready.refusal));
+    if (!ready.has_entered) {
+      co_await Place::resolve(self, c, ready.request);
       self->require_open();
     }
-    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
+    process running = co_await self->commands_.session().start(std::move(c), std::move(ready.request));
     co_return running;
   }
 
@@ -65689,12 +65681,25 @@ class host_state {
                   std::string(Place::name) + ": the environment is closed; open another one");
   }
 
-  /// Checks a command before anything starts.
-  std::optional<command_result> judge(const command& c, std::string& advice) const {
+  /// A command that was checked before anything starts: the refusal, or the request to start it.
+  class prepared_command {
+   public:
+    std::optional<command_result> refusal;
+    std::string advice;  ///< for the result
+    spawn_request request;
+    unique_fd directory;       ///< keeps the working directory of `request` open
+    bool has_entered = false;  ///< false if `Place::resolve` must set the working directory
+  };
+
+  prepared_command prepare(const command& c) const {
     require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (!refusal) refusal = place_.judge(*folders_, c, advice);
-    return refusal;
+    prepared_command ready;
+    ready.refusal = refuse_invalid(c);
+    if (!ready.refusal) ready.refusal = place_.judge(*folders_, c, ready.advice);
+    if (ready.refusal) return ready;
+    ready.request = request_for(c, shell_, variables_);
+    ready.has_entered = place_.enter(*folders_, c, ready.request, ready.directory);
+    return ready;
   }
 
   home_strand home_;
@@ -67713,7 +67718,7 @@ class basic_jail_start {
   static awaitable<pid_t> read_child(asio::any_io_executor executor, unique_fd info) {
     const std::shared_ptr<report_pipe> report = listen(executor, std::move(info));
     asio::steady_timer limit(executor, patience);
-    limit.async_wait([report](std::error_code cancelled) {
+    on_expiry(limit, [report](std::error_code cancelled) {
       if (cancelled) return;
       report->is_late = true;
       std::error_code ignored;
@@ -67925,7 +67930,7 @@ inline isolation_report describe_jail(const jail_settings& settings, const contr
   return report;
 }
 
-/// What is particular to a jail; the parameter of `host_state`.
+/// The parameter of `host_state` for jails: the walls, the visible folders, and what a jail removes when it closes.
 template <class Unused>
 class basic_jail_place {
  public:
@@ -68054,7 +68059,7 @@ class basic_jail_place {
   static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor, basic_jail_place place,
                                                  std::shared_ptr<host_folders> folders, std::string shell,
                                                  jail_start& start) {
-    local_commands commands = co_await begin(executor, place.settings_, start, place.group_);
+    local_commands commands = co_await begin(executor, place, start);
     auto opened = std::make_shared<state>(executor, std::move(place), folders, std::move(commands), std::move(shell));
     const auto proves = [&] { return prove(opened, start); };
     const auto ends = [&] { return state::close(opened); };
@@ -68062,16 +68067,18 @@ class basic_jail_place {
     co_return opened;
   }
 
-  /// Starts bubblewrap and begins a session with its warden.
-  static awaitable<local_commands> begin(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
-                                         jail_start& start, std::shared_ptr<control_group> group) {
+  /// Starts bubblewrap and begins a session with its warden. The caller keeps `place` and `start` until the
+  /// awaitable completes.
+  static awaitable<local_commands> begin(asio::any_io_executor executor, const basic_jail_place& place,
+                                         jail_start& start) {
+    const std::shared_ptr<const jail_settings> settings = place.settings_;
     warden_settings wanted;
     wanted.commands = settings->commands;
-    wanted.commands.isolation = std::make_shared<const isolation_report>(describe_jail(*settings, group.get()));
+    wanted.commands.isolation = std::make_shared<const isolation_report>(place.isolation());
     wanted.landlock = settings->landlock;
     wanted.root = settings->workspace_path;
-    wanted.limits = settings->limits.for_each_process(group.get());
-    const auto watch = std::make_shared<jail_limit_watch>(settings->limits, group);
+    wanted.limits = settings->limits.for_each_process(place.group_.get());
+    const auto watch = std::make_shared<jail_limit_watch>(settings->limits, place.group_);
     wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
     std::optional<error> failure;
     try {
@@ -68441,7 +68448,7 @@ class local_settings {
   bool warns = true;
 };
 
-/// What is particular to `local`; the parameter of `host_state`.
+/// The parameter of `host_state` for `local`: its variables, its working directories, and its advice on paths.
 template <class Unused>
 class basic_local_place {
  public:

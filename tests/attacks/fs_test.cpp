@@ -219,7 +219,7 @@ TEST(Attack, FS_03_symbolic_links_lead_no_operation_out) {
     }
     exec_errc dangling = co_await refusal(environment.write_file("dangling/x", as_bytes(text)));
     EXPECT_EQ(dangling, exec_errc::outside_workspace);
-    // Where the link is the last part of a path, the operation replaces, renames or removes the link itself.
+    // If the link is the last part of a path, the operation replaces, renames or removes the link itself.
     co_await environment.write_file("absolute", as_bytes(text));
     co_await environment.files().rename("final", "renamed");
     co_await environment.files().remove("renamed");

@@ -107,33 +107,25 @@ class host_state {
   }
 
   static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
-    std::string advice;
-    std::optional<command_result> refusal = self->judge(c, advice);
-    if (refusal) co_return std::move(*refusal);
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    unique_fd directory;
-    const bool has_entered = self->place_.enter(*self->folders_, c, request, directory);
-    if (!has_entered) {
-      co_await Place::resolve(self, c, request);
+    prepared_command ready = self->prepare(c);
+    if (ready.refusal) co_return std::move(*ready.refusal);
+    if (!ready.has_entered) {
+      co_await Place::resolve(self, c, ready.request);
       self->require_open();
     }
-    command_result result = co_await self->commands_.session().run(std::move(c), std::move(request));
-    if (result.advice().empty() && !advice.empty()) result.advice(std::move(advice));
+    command_result result = co_await self->commands_.session().run(std::move(c), std::move(ready.request));
+    if (result.advice().empty() && !ready.advice.empty()) result.advice(std::move(ready.advice));
     co_return result;
   }
 
   static awaitable<process> start(std::shared_ptr<host_state> self, command c) {
-    std::string advice;
-    std::optional<command_result> refusal = self->judge(c, advice);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    unique_fd directory;
-    const bool has_entered = self->place_.enter(*self->folders_, c, request, directory);
-    if (!has_entered) {
-      co_await Place::resolve(self, c, request);
+    prepared_command ready = self->prepare(c);
+    if (ready.refusal) co_return process::finished(std::move(*ready.refusal));
+    if (!ready.has_entered) {
+      co_await Place::resolve(self, c, ready.request);
       self->require_open();
     }
-    process running = co_await self->commands_.session().start(std::move(c), std::move(request));
+    process running = co_await self->commands_.session().start(std::move(c), std::move(ready.request));
     co_return running;
   }
 
@@ -154,12 +146,25 @@ class host_state {
                   std::string(Place::name) + ": the environment is closed; open another one");
   }
 
-  /// Checks a command before anything starts.
-  std::optional<command_result> judge(const command& c, std::string& advice) const {
+  /// A command that was checked before anything starts: the refusal, or the request to start it.
+  class prepared_command {
+   public:
+    std::optional<command_result> refusal;
+    std::string advice;  ///< for the result
+    spawn_request request;
+    unique_fd directory;       ///< keeps the working directory of `request` open
+    bool has_entered = false;  ///< false if `Place::resolve` must set the working directory
+  };
+
+  prepared_command prepare(const command& c) const {
     require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (!refusal) refusal = place_.judge(*folders_, c, advice);
-    return refusal;
+    prepared_command ready;
+    ready.refusal = refuse_invalid(c);
+    if (!ready.refusal) ready.refusal = place_.judge(*folders_, c, ready.advice);
+    if (ready.refusal) return ready;
+    ready.request = request_for(c, shell_, variables_);
+    ready.has_entered = place_.enter(*folders_, c, ready.request, ready.directory);
+    return ready;
   }
 
   home_strand home_;

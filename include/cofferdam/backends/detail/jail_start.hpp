@@ -8,6 +8,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
 #include <cofferdam/detail/os/machine.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
@@ -246,7 +247,7 @@ class basic_jail_start {
   static awaitable<pid_t> read_child(asio::any_io_executor executor, unique_fd info) {
     const std::shared_ptr<report_pipe> report = listen(executor, std::move(info));
     asio::steady_timer limit(executor, patience);
-    limit.async_wait([report](std::error_code cancelled) {
+    on_expiry(limit, [report](std::error_code cancelled) {
       if (cancelled) return;
       report->is_late = true;
       std::error_code ignored;

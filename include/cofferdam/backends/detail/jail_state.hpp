@@ -152,7 +152,7 @@ inline isolation_report describe_jail(const jail_settings& settings, const contr
   return report;
 }
 
-/// What is particular to a jail; the parameter of `host_state`.
+/// The parameter of `host_state` for jails: the walls, the visible folders, and what a jail removes when it closes.
 template <class Unused>
 class basic_jail_place {
  public:
@@ -281,7 +281,7 @@ class basic_jail_place {
   static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor, basic_jail_place place,
                                                  std::shared_ptr<host_folders> folders, std::string shell,
                                                  jail_start& start) {
-    local_commands commands = co_await begin(executor, place.settings_, start, place.group_);
+    local_commands commands = co_await begin(executor, place, start);
     auto opened = std::make_shared<state>(executor, std::move(place), folders, std::move(commands), std::move(shell));
     const auto proves = [&] { return prove(opened, start); };
     const auto ends = [&] { return state::close(opened); };
@@ -289,16 +289,18 @@ class basic_jail_place {
     co_return opened;
   }
 
-  /// Starts bubblewrap and begins a session with its warden.
-  static awaitable<local_commands> begin(asio::any_io_executor executor, std::shared_ptr<const jail_settings> settings,
-                                         jail_start& start, std::shared_ptr<control_group> group) {
+  /// Starts bubblewrap and begins a session with its warden. The caller keeps `place` and `start` until the
+  /// awaitable completes.
+  static awaitable<local_commands> begin(asio::any_io_executor executor, const basic_jail_place& place,
+                                         jail_start& start) {
+    const std::shared_ptr<const jail_settings> settings = place.settings_;
     warden_settings wanted;
     wanted.commands = settings->commands;
-    wanted.commands.isolation = std::make_shared<const isolation_report>(describe_jail(*settings, group.get()));
+    wanted.commands.isolation = std::make_shared<const isolation_report>(place.isolation());
     wanted.landlock = settings->landlock;
     wanted.root = settings->workspace_path;
-    wanted.limits = settings->limits.for_each_process(group.get());
-    const auto watch = std::make_shared<jail_limit_watch>(settings->limits, group);
+    wanted.limits = settings->limits.for_each_process(place.group_.get());
+    const auto watch = std::make_shared<jail_limit_watch>(settings->limits, place.group_);
     wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
     std::optional<error> failure;
     try {

@@ -50,7 +50,7 @@ class local_settings {
   bool warns = true;
 };
 
-/// What is particular to `local`; the parameter of `host_state`.
+/// The parameter of `host_state` for `local`: its variables, its working directories, and its advice on paths.
 template <class Unused>
 class basic_local_place {
  public:
