@@ -2368,8 +2368,8 @@ awaitable<transfer_result> put_each(file_source& source, Put put) {
 // commands print names separated by NUL.
 //
 // The class `with_command_files` wraps the backend's environment directly, below all layers (middleware around the
-// environment). So a layer that allows only certain commands does not see these commands. It needs no patterns such as
-// `rm .*` for them, which commands of a model could match too.
+// environment). So a layer that allows only certain commands does not see these commands and needs no patterns for
+// them. A pattern such as `rm .*` would be dangerous, because a command of a model could match it too.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -3485,11 +3485,10 @@ class chat_message {
   chat_role role() const noexcept { return role_; }
 
   const std::vector<chat_part>& parts() const noexcept { return parts_; }
-  chat_message& add(chat_part part) & {
+  chat_message& add(chat_part part) {
     parts_.push_back(std::move(part));
     return *this;
   }
-  [[nodiscard]] chat_message add(chat_part part) && { return std::move(add(std::move(part))); }
   /// Returns all texts of the message, joined without separators.
   std::string text() const {
     std::string joined;
@@ -3499,25 +3498,24 @@ class chat_message {
 
   /// Returns the tool calls in a message of the assistant, in the order of the model.
   const std::vector<chat_tool_call>& tool_calls() const noexcept { return calls_; }
-  chat_message& call(chat_tool_call tool_call) & {
+  chat_message& call(chat_tool_call tool_call) {
     calls_.push_back(std::move(tool_call));
     return *this;
   }
-  [[nodiscard]] chat_message call(chat_tool_call tool_call) && { return std::move(call(std::move(tool_call))); }
 
   /// Returns the id of the call whose result this message has; empty unless the role is `tool`.
   const std::string& call_id() const noexcept { return call_id_; }
 
   /// Returns the reasoning of the model; empty if the service does not provide it.
   const std::string& reasoning() const noexcept { return reasoning_; }
-  chat_message& reasoning(std::string text) & {
+  chat_message& reasoning(std::string text) {
     reasoning_ = std::move(text);
     return *this;
   }
   /// Returns the model's reason for refusing to answer; empty if the model did not refuse or the service has no field
   /// for the reason.
   const std::string& refusal() const noexcept { return refusal_; }
-  chat_message& refusal(std::string text) & {
+  chat_message& refusal(std::string text) {
     refusal_ = std::move(text);
     return *this;
   }
@@ -3715,74 +3713,62 @@ class chat_request {
   explicit chat_request(std::vector<chat_message> messages) : messages_(std::move(messages)) {}
 
   const std::vector<chat_message>& messages() const noexcept { return messages_; }
-  chat_request& add(chat_message message) & {
+  chat_request& add(chat_message message) {
     messages_.push_back(std::move(message));
     return *this;
   }
-  [[nodiscard]] chat_request add(chat_message message) && { return std::move(add(std::move(message))); }
 
   /// Sets the tools that the model may call. The list is shared, because the same list is sent in every turn of a
   /// conversation.
-  chat_request& tools(std::shared_ptr<const std::vector<chat_tool>> list) & {
+  chat_request& tools(std::shared_ptr<const std::vector<chat_tool>> list) {
     tools_ = std::move(list);
     return *this;
   }
-  chat_request& tools(std::vector<chat_tool> list) & {
+  chat_request& tools(std::vector<chat_tool> list) {
     return tools(std::make_shared<const std::vector<chat_tool>>(std::move(list)));
   }
-  [[nodiscard]] chat_request tools(std::vector<chat_tool> list) && { return std::move(tools(std::move(list))); }
   const std::vector<chat_tool>& tools() const noexcept {
     static const std::vector<chat_tool> none;
     return tools_ ? *tools_ : none;
   }
 
   /// Sets if the model may or must call tools. Default: `chat_tool_choice::automatic`.
-  chat_request& tool_choice(chat_tool_choice which) & {
+  chat_request& tool_choice(chat_tool_choice which) {
     choice_ = which;
     return *this;
   }
   chat_tool_choice tool_choice() const noexcept { return choice_; }
 
   /// Sets the maximum number of tokens of the answer. Default: the limit of the client, otherwise that of the service.
-  chat_request& max_output_tokens(std::uint64_t max_tokens) & {
+  chat_request& max_output_tokens(std::uint64_t max_tokens) {
     max_output_ = max_tokens;
     return *this;
-  }
-  [[nodiscard]] chat_request max_output_tokens(std::uint64_t max_tokens) && {
-    return std::move(max_output_tokens(max_tokens));
   }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
 
   /// Sets the sampling temperature of the model; 0 gives the least random answers. Default: the setting of the service.
-  chat_request& temperature(double value) & {
+  chat_request& temperature(double value) {
     temperature_ = value;
     return *this;
   }
-  [[nodiscard]] chat_request temperature(double value) && { return std::move(temperature(value)); }
   std::optional<double> temperature() const noexcept { return temperature_; }
 
   /// Requests an answer that is JSON of this schema. A model may violate the schema, so check the answer.
   /// \param name    the name of the schema: 1 to 64 characters of `[A-Za-z0-9_-]`.
   /// \param schema  a JSON schema.
-  chat_request& json_schema(std::string name, boost::json::object schema) & {
+  chat_request& json_schema(std::string name, boost::json::object schema) {
     schema_name_ = std::move(name);
     schema_ = std::move(schema);
     return *this;
-  }
-  [[nodiscard]] chat_request json_schema(std::string name, boost::json::object schema) && {
-    return std::move(json_schema(std::move(name), std::move(schema)));
   }
   const std::string& schema_name() const noexcept { return schema_name_; }
   const std::optional<boost::json::object>& schema() const noexcept { return schema_; }
 
   /// Sets a callable that receives the answer piece by piece, and so requests a streamed answer. g++ 12 does not
   /// compile a temporary lambda that captures by value: give the lambda a name first.
-  chat_request& on_delta(detail::callable_argument<void(const chat_delta& piece)> listener) & {
+  chat_request& on_delta(detail::callable_argument<void(const chat_delta& piece)> listener) {
     on_delta_ = listener.take();
     return *this;
-  }
-  [[nodiscard]] chat_request on_delta(detail::callable_argument<void(const chat_delta& piece)> listener) && {
-    return std::move(on_delta(std::move(listener)));
   }
   const delta_listener& on_delta() const noexcept { return on_delta_; }
 
@@ -4617,10 +4603,11 @@ inline constexpr std::size_t base64_block = 16;
 
 #if defined(__x86_64__)
 
-// Checks and decodes 16 characters at a time. The upper four bits of a character select its group: 2 contains + and /,
-// 3 the digits, 4 and 6 the letters A to O and a to o, and 5 and 7 the letters P to Z and p to z. `kind` gives the bit
-// of this group, or a fifth bit for all other characters. `wrong` gives, for the lower four bits, the bits of the
-// groups in which the character is invalid. The character is invalid if both have a bit in common.
+// Checks and decodes 16 characters at a time. Two tables check a character. `kind` is indexed by its upper four bits
+// and gives the bit of its group: 1 for + and / (upper bits 2), 2 for the digits (3), 4 for A to O and a to o (4 and
+// 6), 8 for P to Z and p to z (5 and 7), and 16 for all other characters. `wrong` is indexed by the lower four bits and
+// gives the bits of all groups that have no valid character with these lower bits. The character is invalid if the two
+// values have a bit in common.
 __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(std::string_view text,
                                                                                std::span<std::byte> to) noexcept {
   const __m128i kind = _mm_setr_epi8(16, 16, 1, 2, 4, 8, 4, 8, 16, 16, 16, 16, 16, 16, 16, 16);
@@ -8475,17 +8462,14 @@ class http_request {
 
   /// Adds a field. If the request has no `Host` field, the client adds one with the name of the connection's host.
   /// \throws error{exec_errc::invalid_argument} for an invalid name or value, as the constructor of `http_field`.
-  http_request& field(std::string name, std::string value) & {
+  http_request& field(std::string name, std::string value) {
     fields_.append(std::move(name), std::move(value));
     return *this;
-  }
-  [[nodiscard]] http_request field(std::string name, std::string value) && {
-    return std::move(field(std::move(name), std::move(value)));
   }
   /// Adds a field with a secret value, for example a token. Its value is kept out of core dumps. `fields()` does not
   /// contain the field.
   /// \throws error{exec_errc::invalid_argument} for an invalid name or value. The message does not show the value.
-  http_request& secret_field(std::string name, secret_string value) & {
+  http_request& secret_field(std::string name, secret_string value) {
     if (!detail::is_token(name) || !detail::is_field_text(value.reveal()))
       throw error(exec_errc::invalid_argument,
                   "the value of the HTTP field \"" + one_line(name) +
@@ -8493,31 +8477,23 @@ class http_request {
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
   }
-  [[nodiscard]] http_request secret_field(std::string name, secret_string value) && {
-    return std::move(secret_field(std::move(name), std::move(value)));
-  }
-  http_request& body(http_body content) & {
+  http_request& body(http_body content) {
     body_ = std::move(content);
     return *this;
   }
-  [[nodiscard]] http_request body(http_body content) && { return std::move(body(std::move(content))); }
   /// Sets the body and the `Content-Type` field: `request.content("application/json", text)`.
   /// \throws error{exec_errc::invalid_argument} for an invalid type, as the constructor of `http_field`.
-  http_request& content(std::string type, std::string_view text) & {
+  http_request& content(std::string type, std::string_view text) {
     fields_.set("Content-Type", std::move(type));
     body_ = http_body(text);
     return *this;
   }
-  [[nodiscard]] http_request content(std::string type, std::string_view text) && {
-    return std::move(content(std::move(type), text));
-  }
   /// Marks the request as safe to execute twice, whatever its method. The client may then send it again if a connection
   /// from its pool turns out to be closed.
-  http_request& idempotent() & {
+  http_request& idempotent() {
     idempotent_ = true;
     return *this;
   }
-  [[nodiscard]] http_request idempotent() && { return std::move(idempotent()); }
 
   const std::string& method() const noexcept { return method_; }
   const std::string& target() const noexcept { return target_; }
@@ -10918,19 +10894,16 @@ class code_request {
     variables_[name] = std::move(value);
     return *this;
   }
-  [[nodiscard]] code_request variable(std::string name, boost::json::value value) && {
-    return std::move(variable(std::move(name), std::move(value)));
-  }
   /// Sets a global variable from any type that Boost.JSON can convert, for example strings, vectors and maps.
   template <class T>
     requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
   code_request& variable(std::string name, T&& value) & {
     return variable(std::move(name), boost::json::value_from(std::forward<T>(value)));
   }
-  template <class T>
-    requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
+  template <class T = boost::json::value>
+    requires(std::convertible_to<T, boost::json::value> || boost::json::has_value_from<std::remove_cvref_t<T>>::value)
   [[nodiscard]] code_request variable(std::string name, T&& value) && {
-    return std::move(variable(std::move(name), boost::json::value_from(std::forward<T>(value))));
+    return std::move(variable(std::move(name), std::forward<T>(value)));
   }
   const boost::json::object& variables() const noexcept { return variables_; }
 
@@ -12402,7 +12375,8 @@ awaitable<void> store(awaitable<T> work, std::optional<T>& into) {
 /// program.
 int run(awaitable<void> work);
 
-/// Runs a coroutine as the whole program, as the other `run` does. The value of the coroutine is the exit status.
+/// Runs a coroutine as the whole program, as `run(awaitable<void>)` does. The value of the coroutine is the exit
+/// status.
 int run(awaitable<int> work);
 
 /// Runs a coroutine on a new event loop and returns its value. The value must not refer to the event loop, which no
@@ -17467,9 +17441,9 @@ class function : public detail::basic_definition<function> {
   /// \param name         matches `[A-Za-z0-9_.-]{1,128}`, the rule of MCP. An agent accepts only `[A-Za-z0-9_-]{1,64}`.
   ///                     Python accepts only an identifier of 1 to 100 characters that is no keyword.
   /// \param description  for the model, and for `help()` in Python.
-  /// \param parts        the arguments (`argument`), and the handler as the last one. If the handler is a lambda that
-  ///                     captures by value, it must be a named object: g++ before 13 would destroy the captures of a
-  ///                     temporary twice, so a temporary does not compile there.
+  /// \param parts        the arguments (`argument`), and the handler as the last one. With g++ before 13, a lambda that
+  ///                     captures by value must be a named object: that compiler would destroy the captures of a
+  ///                     temporary twice, so a temporary does not compile.
   /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, a default value that
   ///     violates the rules of its argument, an `optional` argument whose parameter is neither a `std::optional` nor a
   ///     `boost::json::value`, or an empty handler.
@@ -31169,29 +31143,22 @@ class http_reply {
   /// Adds a field.
   /// \throws error{exec_errc::invalid_argument} for an invalid name or value, for `Content-Length`, `Transfer-Encoding`
   ///     and `Trailer`, and for a `Connection` other than `close`.
-  http_reply& field(std::string name, std::string value) & {
+  http_reply& field(std::string name, std::string value) {
     check(name, value);
     fields_.append(std::move(name), std::move(value));
     return *this;
   }
-  [[nodiscard]] http_reply field(std::string name, std::string value) && {
-    return std::move(field(std::move(name), std::move(value)));
-  }
   /// Sets the body. The body is not sent if the method is HEAD or the status is 204 or 304.
-  http_reply& body(bytes content) & {
+  http_reply& body(bytes content) {
     body_ = std::move(content);
     return *this;
   }
-  [[nodiscard]] http_reply body(bytes content) && { return std::move(body(std::move(content))); }
   /// Sets the body and the `Content-Type` field: `http_reply(200).content("application/json", text)`.
   /// \throws error{exec_errc::invalid_argument} for an invalid type, as the constructor of `http_field`.
-  http_reply& content(std::string type, std::string_view text) & {
+  http_reply& content(std::string type, std::string_view text) {
     fields_.set("Content-Type", std::move(type));
     body_ = to_bytes(text);
     return *this;
-  }
-  [[nodiscard]] http_reply content(std::string type, std::string_view text) && {
-    return std::move(content(std::move(type), text));
   }
 
   int status() const noexcept { return status_; }
@@ -32065,7 +32032,9 @@ class rpc_failure : public std::exception {
 };
 
 inline http_reply json_reply(int status, const boost::json::value& value) {
-  return http_reply(status).content("application/json; charset=utf-8", boost::json::serialize(value));
+  http_reply reply(status);
+  reply.content("application/json; charset=utf-8", boost::json::serialize(value));
+  return reply;
 }
 inline http_reply error_reply(int status, std::string_view message) {
   boost::json::object object;
@@ -32074,7 +32043,9 @@ inline http_reply error_reply(int status, std::string_view message) {
   return json_reply(status, object);
 }
 inline http_reply text_reply(int status, std::string_view text) {
-  return http_reply(status).content("text/plain; charset=utf-8", text);
+  http_reply reply(status);
+  reply.content("text/plain; charset=utf-8", text);
+  return reply;
 }
 
 /// Returns the Connect code for an error of this library.
@@ -34044,8 +34015,8 @@ inline boost::json::object detail_object(const served_sandbox& sandbox) {
   return object;
 }
 
-/// Decodes the `metadata` filter of a query. Clients percent-encode it three times. The outermost encoding has already
-/// been undone, together with that of the whole query.
+/// Decodes the `metadata` filter of a query. Clients percent-encode it three times. The decoding of the query has
+/// undone the outermost encoding; this function undoes the other two.
 inline string_pairs metadata_filter(std::string_view text) {
   string_pairs filter;
   const query_fields pairs(text);
@@ -39557,10 +39528,10 @@ class server {
       return add_shared(tools::any_tool(std::move(tool)));
     }
   }
-  /// Adds a tool that works in the environment of the calling client, which is opened when the tool first uses it:
+  /// Adds a tool that works in the calling client's environment. The environment is opened when the tool first uses it:
   /// `server.add([](any_environment& there) { return tools::code_exec(there); })`
-  /// \param make  makes the tool for an environment. It is called once for each client. This function calls it too,
-  ///              with an empty environment, to read the tool's description.
+  /// \param make  makes the tool for an environment. It is called once for each client. This function also calls it
+  ///              once, with an `any_environment` that contains no environment, to read the tool's description.
   /// \param what  the description for clients; its input schema is replaced by the tool's schema. Default: the tool's
   ///              description.
   /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.
@@ -40792,7 +40763,8 @@ class command_pipes {
     request.error = theirs_[2].get();
   }
 
-  /// This program's ends. `input` is empty if the command has no input; `error` is empty if the command has a terminal.
+  /// This program's ends of the pipes or of the terminal. `input` is empty if the command has no input; `error` is
+  /// empty if the command has a terminal.
   unique_fd input;
   unique_fd output;
   unique_fd error;
@@ -61435,7 +61407,7 @@ inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
 /// Waits until the time `until`, for example before a call is repeated. Throws error{exec_errc::cancelled} if the
 /// awaiting coroutine is cancelled.
-/// \param doing  the purpose of the call that waits, for the message of the error.
+/// \param doing  the purpose of the API call that waits; it is part of the error's message.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer timer(executor, until);
@@ -66547,7 +66519,8 @@ inline std::vector<std::filesystem::path> python_folders(const std::filesystem::
   return found;
 }
 
-/// Returns the folders of this program's python3, by VIRTUAL_ENV and PATH.
+/// Returns the folders that the python3 of this machine needs. The python3 is found through the variables VIRTUAL_ENV
+/// and PATH of this program.
 inline std::vector<std::filesystem::path> host_python_folders() {
   std::vector<std::filesystem::path> found;
   const std::filesystem::path home = host_variable("HOME");
@@ -75034,7 +75007,9 @@ class dispatch {
     return text;
   }
 
-  /// Passes the responses and the sealed state of a repeated call to the handler's `call` object.
+  /// Reads a request that the client repeats because the server has asked it for input. Gives the client's answers, and
+  /// the state that the server sent with its question, to the handler through `invocation`. The state is encrypted, so
+  /// that a client cannot change it.
   static void resume(session_state& of, const request& pending, call& invocation) {
     const boost::json::object& params = pending.message.params;
     if (!pending.modern) return;

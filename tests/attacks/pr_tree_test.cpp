@@ -952,7 +952,7 @@ TEST(Attack, PR_10_hostile_runs_leave_the_machine_as_it_was) {
     host.kill();
     const bool gone = eventually([&] { return orphans.is_empty() && marked(marker).empty(); }, 1s);
     ASSERT_TRUE(gone) << shown(orphans.living()) << shown(marked(marker));
-    // A killed host leaves its workspace folders behind, so the test removes them.
+    // A killed host process leaves its workspace folders behind, so the test removes them.
     for (const auto& folder : std::filesystem::directory_iterator(base.path())) {
       std::filesystem::remove_all(folder.path());
       ++killed_folders;

@@ -46,10 +46,10 @@
 #include <utility>
 
 // Setters must have one of two forms. Types for options, which are set once, have one unqualified setter that returns
-// T&; `x = std::move(x).setter(…)` then copies x to itself. Types that are moved in each call (`command`,
-// `code_request`, HTTP and chat messages) also have an overload for temporaries that returns T by value; the same line
-// then moves from another object. A setter that returned T&& would make that line move x to itself, which empties its
-// strings and lists.
+// T&; `x = std::move(x).setter(…)` then copies x to itself. `command` and `code_request`, which are moved in each call
+// and may hold large inputs, also have an overload for temporaries that returns T by value; the same line then moves
+// from another object. A setter that returned T&& would make that line move x to itself, which empties its strings and
+// lists.
 
 namespace option_setters_tests {
 
@@ -240,8 +240,8 @@ template <class Setter>
 constexpr bool is_value = !std::is_reference_v<Setter>;
 static_assert(is_value<decltype(std::declval<command>().timeout(1s))>);
 static_assert(is_value<decltype(std::declval<code_request>().timeout(1s))>);
-static_assert(is_value<decltype(std::declval<http_request>().idempotent())>);
 static_assert(std::same_as<decltype(std::declval<command&>().timeout(1s)), command&>);
+static_assert(std::same_as<decltype(std::declval<http_request>().idempotent()), http_request&>);
 static_assert(std::same_as<decltype(std::declval<local>().shell("/bin/sh")), local&>);
 static_assert(std::same_as<decltype(std::declval<pyodide>().deno("deno")), pyodide&>);
 static_assert(std::same_as<decltype(std::declval<python>().interpreter("python3")), python&>);

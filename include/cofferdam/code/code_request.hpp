@@ -58,19 +58,16 @@ class code_request {
     variables_[name] = std::move(value);
     return *this;
   }
-  [[nodiscard]] code_request variable(std::string name, boost::json::value value) && {
-    return std::move(variable(std::move(name), std::move(value)));
-  }
   /// Sets a global variable from any type that Boost.JSON can convert, for example strings, vectors and maps.
   template <class T>
     requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
   code_request& variable(std::string name, T&& value) & {
     return variable(std::move(name), boost::json::value_from(std::forward<T>(value)));
   }
-  template <class T>
-    requires(!std::convertible_to<T, boost::json::value> && boost::json::has_value_from<std::remove_cvref_t<T>>::value)
+  template <class T = boost::json::value>
+    requires(std::convertible_to<T, boost::json::value> || boost::json::has_value_from<std::remove_cvref_t<T>>::value)
   [[nodiscard]] code_request variable(std::string name, T&& value) && {
-    return std::move(variable(std::move(name), boost::json::value_from(std::forward<T>(value))));
+    return std::move(variable(std::move(name), std::forward<T>(value)));
   }
   const boost::json::object& variables() const noexcept { return variables_; }
 

@@ -55,7 +55,8 @@ awaitable<void> store(awaitable<T> work, std::optional<T>& into) {
 /// program.
 int run(awaitable<void> work);
 
-/// Runs a coroutine as the whole program, as the other `run` does. The value of the coroutine is the exit status.
+/// Runs a coroutine as the whole program, as `run(awaitable<void>)` does. The value of the coroutine is the exit
+/// status.
 int run(awaitable<int> work);
 
 /// Runs a coroutine on a new event loop and returns its value. The value must not refer to the event loop, which no

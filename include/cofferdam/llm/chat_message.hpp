@@ -97,11 +97,10 @@ class chat_message {
   chat_role role() const noexcept { return role_; }
 
   const std::vector<chat_part>& parts() const noexcept { return parts_; }
-  chat_message& add(chat_part part) & {
+  chat_message& add(chat_part part) {
     parts_.push_back(std::move(part));
     return *this;
   }
-  [[nodiscard]] chat_message add(chat_part part) && { return std::move(add(std::move(part))); }
   /// Returns all texts of the message, joined without separators.
   std::string text() const {
     std::string joined;
@@ -111,25 +110,24 @@ class chat_message {
 
   /// Returns the tool calls in a message of the assistant, in the order of the model.
   const std::vector<chat_tool_call>& tool_calls() const noexcept { return calls_; }
-  chat_message& call(chat_tool_call tool_call) & {
+  chat_message& call(chat_tool_call tool_call) {
     calls_.push_back(std::move(tool_call));
     return *this;
   }
-  [[nodiscard]] chat_message call(chat_tool_call tool_call) && { return std::move(call(std::move(tool_call))); }
 
   /// Returns the id of the call whose result this message has; empty unless the role is `tool`.
   const std::string& call_id() const noexcept { return call_id_; }
 
   /// Returns the reasoning of the model; empty if the service does not provide it.
   const std::string& reasoning() const noexcept { return reasoning_; }
-  chat_message& reasoning(std::string text) & {
+  chat_message& reasoning(std::string text) {
     reasoning_ = std::move(text);
     return *this;
   }
   /// Returns the model's reason for refusing to answer; empty if the model did not refuse or the service has no field
   /// for the reason.
   const std::string& refusal() const noexcept { return refusal_; }
-  chat_message& refusal(std::string text) & {
+  chat_message& refusal(std::string text) {
     refusal_ = std::move(text);
     return *this;
   }

@@ -170,74 +170,62 @@ class chat_request {
   explicit chat_request(std::vector<chat_message> messages) : messages_(std::move(messages)) {}
 
   const std::vector<chat_message>& messages() const noexcept { return messages_; }
-  chat_request& add(chat_message message) & {
+  chat_request& add(chat_message message) {
     messages_.push_back(std::move(message));
     return *this;
   }
-  [[nodiscard]] chat_request add(chat_message message) && { return std::move(add(std::move(message))); }
 
   /// Sets the tools that the model may call. The list is shared, because the same list is sent in every turn of a
   /// conversation.
-  chat_request& tools(std::shared_ptr<const std::vector<chat_tool>> list) & {
+  chat_request& tools(std::shared_ptr<const std::vector<chat_tool>> list) {
     tools_ = std::move(list);
     return *this;
   }
-  chat_request& tools(std::vector<chat_tool> list) & {
+  chat_request& tools(std::vector<chat_tool> list) {
     return tools(std::make_shared<const std::vector<chat_tool>>(std::move(list)));
   }
-  [[nodiscard]] chat_request tools(std::vector<chat_tool> list) && { return std::move(tools(std::move(list))); }
   const std::vector<chat_tool>& tools() const noexcept {
     static const std::vector<chat_tool> none;
     return tools_ ? *tools_ : none;
   }
 
   /// Sets if the model may or must call tools. Default: `chat_tool_choice::automatic`.
-  chat_request& tool_choice(chat_tool_choice which) & {
+  chat_request& tool_choice(chat_tool_choice which) {
     choice_ = which;
     return *this;
   }
   chat_tool_choice tool_choice() const noexcept { return choice_; }
 
   /// Sets the maximum number of tokens of the answer. Default: the limit of the client, otherwise that of the service.
-  chat_request& max_output_tokens(std::uint64_t max_tokens) & {
+  chat_request& max_output_tokens(std::uint64_t max_tokens) {
     max_output_ = max_tokens;
     return *this;
-  }
-  [[nodiscard]] chat_request max_output_tokens(std::uint64_t max_tokens) && {
-    return std::move(max_output_tokens(max_tokens));
   }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
 
   /// Sets the sampling temperature of the model; 0 gives the least random answers. Default: the setting of the service.
-  chat_request& temperature(double value) & {
+  chat_request& temperature(double value) {
     temperature_ = value;
     return *this;
   }
-  [[nodiscard]] chat_request temperature(double value) && { return std::move(temperature(value)); }
   std::optional<double> temperature() const noexcept { return temperature_; }
 
   /// Requests an answer that is JSON of this schema. A model may violate the schema, so check the answer.
   /// \param name    the name of the schema: 1 to 64 characters of `[A-Za-z0-9_-]`.
   /// \param schema  a JSON schema.
-  chat_request& json_schema(std::string name, boost::json::object schema) & {
+  chat_request& json_schema(std::string name, boost::json::object schema) {
     schema_name_ = std::move(name);
     schema_ = std::move(schema);
     return *this;
-  }
-  [[nodiscard]] chat_request json_schema(std::string name, boost::json::object schema) && {
-    return std::move(json_schema(std::move(name), std::move(schema)));
   }
   const std::string& schema_name() const noexcept { return schema_name_; }
   const std::optional<boost::json::object>& schema() const noexcept { return schema_; }
 
   /// Sets a callable that receives the answer piece by piece, and so requests a streamed answer. g++ 12 does not
   /// compile a temporary lambda that captures by value: give the lambda a name first.
-  chat_request& on_delta(detail::callable_argument<void(const chat_delta& piece)> listener) & {
+  chat_request& on_delta(detail::callable_argument<void(const chat_delta& piece)> listener) {
     on_delta_ = listener.take();
     return *this;
-  }
-  [[nodiscard]] chat_request on_delta(detail::callable_argument<void(const chat_delta& piece)> listener) && {
-    return std::move(on_delta(std::move(listener)));
   }
   const delta_listener& on_delta() const noexcept { return on_delta_; }
 

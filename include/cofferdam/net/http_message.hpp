@@ -263,17 +263,14 @@ class http_request {
 
   /// Adds a field. If the request has no `Host` field, the client adds one with the name of the connection's host.
   /// \throws error{exec_errc::invalid_argument} for an invalid name or value, as the constructor of `http_field`.
-  http_request& field(std::string name, std::string value) & {
+  http_request& field(std::string name, std::string value) {
     fields_.append(std::move(name), std::move(value));
     return *this;
-  }
-  [[nodiscard]] http_request field(std::string name, std::string value) && {
-    return std::move(field(std::move(name), std::move(value)));
   }
   /// Adds a field with a secret value, for example a token. Its value is kept out of core dumps. `fields()` does not
   /// contain the field.
   /// \throws error{exec_errc::invalid_argument} for an invalid name or value. The message does not show the value.
-  http_request& secret_field(std::string name, secret_string value) & {
+  http_request& secret_field(std::string name, secret_string value) {
     if (!detail::is_token(name) || !detail::is_field_text(value.reveal()))
       throw error(exec_errc::invalid_argument,
                   "the value of the HTTP field \"" + one_line(name) +
@@ -281,31 +278,23 @@ class http_request {
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
   }
-  [[nodiscard]] http_request secret_field(std::string name, secret_string value) && {
-    return std::move(secret_field(std::move(name), std::move(value)));
-  }
-  http_request& body(http_body content) & {
+  http_request& body(http_body content) {
     body_ = std::move(content);
     return *this;
   }
-  [[nodiscard]] http_request body(http_body content) && { return std::move(body(std::move(content))); }
   /// Sets the body and the `Content-Type` field: `request.content("application/json", text)`.
   /// \throws error{exec_errc::invalid_argument} for an invalid type, as the constructor of `http_field`.
-  http_request& content(std::string type, std::string_view text) & {
+  http_request& content(std::string type, std::string_view text) {
     fields_.set("Content-Type", std::move(type));
     body_ = http_body(text);
     return *this;
   }
-  [[nodiscard]] http_request content(std::string type, std::string_view text) && {
-    return std::move(content(std::move(type), text));
-  }
   /// Marks the request as safe to execute twice, whatever its method. The client may then send it again if a connection
   /// from its pool turns out to be closed.
-  http_request& idempotent() & {
+  http_request& idempotent() {
     idempotent_ = true;
     return *this;
   }
-  [[nodiscard]] http_request idempotent() && { return std::move(idempotent()); }
 
   const std::string& method() const noexcept { return method_; }
   const std::string& target() const noexcept { return target_; }

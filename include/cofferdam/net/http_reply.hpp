@@ -75,29 +75,22 @@ class http_reply {
   /// Adds a field.
   /// \throws error{exec_errc::invalid_argument} for an invalid name or value, for `Content-Length`, `Transfer-Encoding`
   ///     and `Trailer`, and for a `Connection` other than `close`.
-  http_reply& field(std::string name, std::string value) & {
+  http_reply& field(std::string name, std::string value) {
     check(name, value);
     fields_.append(std::move(name), std::move(value));
     return *this;
   }
-  [[nodiscard]] http_reply field(std::string name, std::string value) && {
-    return std::move(field(std::move(name), std::move(value)));
-  }
   /// Sets the body. The body is not sent if the method is HEAD or the status is 204 or 304.
-  http_reply& body(bytes content) & {
+  http_reply& body(bytes content) {
     body_ = std::move(content);
     return *this;
   }
-  [[nodiscard]] http_reply body(bytes content) && { return std::move(body(std::move(content))); }
   /// Sets the body and the `Content-Type` field: `http_reply(200).content("application/json", text)`.
   /// \throws error{exec_errc::invalid_argument} for an invalid type, as the constructor of `http_field`.
-  http_reply& content(std::string type, std::string_view text) & {
+  http_reply& content(std::string type, std::string_view text) {
     fields_.set("Content-Type", std::move(type));
     body_ = to_bytes(text);
     return *this;
-  }
-  [[nodiscard]] http_reply content(std::string type, std::string_view text) && {
-    return std::move(content(std::move(type), text));
   }
 
   int status() const noexcept { return status_; }

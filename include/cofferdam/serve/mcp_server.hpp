@@ -114,10 +114,10 @@ class server {
       return add_shared(tools::any_tool(std::move(tool)));
     }
   }
-  /// Adds a tool that works in the environment of the calling client, which is opened when the tool first uses it:
+  /// Adds a tool that works in the calling client's environment. The environment is opened when the tool first uses it:
   /// `server.add([](any_environment& there) { return tools::code_exec(there); })`
-  /// \param make  makes the tool for an environment. It is called once for each client. This function calls it too,
-  ///              with an empty environment, to read the tool's description.
+  /// \param make  makes the tool for an environment. It is called once for each client. This function also calls it
+  ///              once, with an `any_environment` that contains no environment, to read the tool's description.
   /// \param what  the description for clients; its input schema is replaced by the tool's schema. Default: the tool's
   ///              description.
   /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.

@@ -74,9 +74,9 @@ class function : public detail::basic_definition<function> {
   /// \param name         matches `[A-Za-z0-9_.-]{1,128}`, the rule of MCP. An agent accepts only `[A-Za-z0-9_-]{1,64}`.
   ///                     Python accepts only an identifier of 1 to 100 characters that is no keyword.
   /// \param description  for the model, and for `help()` in Python.
-  /// \param parts        the arguments (`argument`), and the handler as the last one. If the handler is a lambda that
-  ///                     captures by value, it must be a named object: g++ before 13 would destroy the captures of a
-  ///                     temporary twice, so a temporary does not compile there.
+  /// \param parts        the arguments (`argument`), and the handler as the last one. With g++ before 13, a lambda that
+  ///                     captures by value must be a named object: that compiler would destroy the captures of a
+  ///                     temporary twice, so a temporary does not compile.
   /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, a default value that
   ///     violates the rules of its argument, an `optional` argument whose parameter is neither a `std::optional` nor a
   ///     `boost::json::value`, or an empty handler.

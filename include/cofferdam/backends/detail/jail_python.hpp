@@ -71,7 +71,8 @@ inline std::vector<std::filesystem::path> python_folders(const std::filesystem::
   return found;
 }
 
-/// Returns the folders of this program's python3, by VIRTUAL_ENV and PATH.
+/// Returns the folders that the python3 of this machine needs. The python3 is found through the variables VIRTUAL_ENV
+/// and PATH of this program.
 inline std::vector<std::filesystem::path> host_python_folders() {
   std::vector<std::filesystem::path> found;
   const std::filesystem::path home = host_variable("HOME");

@@ -19,10 +19,11 @@ inline constexpr std::size_t base64_block = 16;
 
 #if defined(__x86_64__)
 
-// Checks and decodes 16 characters at a time. The upper four bits of a character select its group: 2 contains + and /,
-// 3 the digits, 4 and 6 the letters A to O and a to o, and 5 and 7 the letters P to Z and p to z. `kind` gives the bit
-// of this group, or a fifth bit for all other characters. `wrong` gives, for the lower four bits, the bits of the
-// groups in which the character is invalid. The character is invalid if both have a bit in common.
+// Checks and decodes 16 characters at a time. Two tables check a character. `kind` is indexed by its upper four bits
+// and gives the bit of its group: 1 for + and / (upper bits 2), 2 for the digits (3), 4 for A to O and a to o (4 and
+// 6), 8 for P to Z and p to z (5 and 7), and 16 for all other characters. `wrong` is indexed by the lower four bits and
+// gives the bits of all groups that have no valid character with these lower bits. The character is invalid if the two
+// values have a bit in common.
 __attribute__((target("ssse3"))) inline std::size_t base64_decode_blocks_ssse3(std::string_view text,
                                                                                std::span<std::byte> to) noexcept {
   const __m128i kind = _mm_setr_epi8(16, 16, 1, 2, 4, 8, 4, 8, 16, 16, 16, 16, 16, 16, 16, 16);

@@ -37,8 +37,8 @@
 // commands print names separated by NUL.
 //
 // The class `with_command_files` wraps the backend's environment directly, below all layers (middleware around the
-// environment). So a layer that allows only certain commands does not see these commands. It needs no patterns such as
-// `rm .*` for them, which commands of a model could match too.
+// environment). So a layer that allows only certain commands does not see these commands and needs no patterns for
+// them. A pattern such as `rm .*` would be dangerous, because a command of a model could match it too.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 

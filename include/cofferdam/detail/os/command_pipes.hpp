@@ -47,7 +47,8 @@ class command_pipes {
     request.error = theirs_[2].get();
   }
 
-  /// This program's ends. `input` is empty if the command has no input; `error` is empty if the command has a terminal.
+  /// This program's ends of the pipes or of the terminal. `input` is empty if the command has no input; `error` is
+  /// empty if the command has a terminal.
   unique_fd input;
   unique_fd output;
   unique_fd error;

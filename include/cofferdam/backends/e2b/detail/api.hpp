@@ -50,7 +50,7 @@ inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 
 /// Waits until the time `until`, for example before a call is repeated. Throws error{exec_errc::cancelled} if the
 /// awaiting coroutine is cancelled.
-/// \param doing  the purpose of the call that waits, for the message of the error.
+/// \param doing  the purpose of the API call that waits; it is part of the error's message.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   asio::steady_timer timer(executor, until);

@@ -46,7 +46,9 @@ class rpc_failure : public std::exception {
 };
 
 inline http_reply json_reply(int status, const boost::json::value& value) {
-  return http_reply(status).content("application/json; charset=utf-8", boost::json::serialize(value));
+  http_reply reply(status);
+  reply.content("application/json; charset=utf-8", boost::json::serialize(value));
+  return reply;
 }
 inline http_reply error_reply(int status, std::string_view message) {
   boost::json::object object;
@@ -55,7 +57,9 @@ inline http_reply error_reply(int status, std::string_view message) {
   return json_reply(status, object);
 }
 inline http_reply text_reply(int status, std::string_view text) {
-  return http_reply(status).content("text/plain; charset=utf-8", text);
+  http_reply reply(status);
+  reply.content("text/plain; charset=utf-8", text);
+  return reply;
 }
 
 /// Returns the Connect code for an error of this library.

@@ -170,8 +170,8 @@ inline boost::json::object detail_object(const served_sandbox& sandbox) {
   return object;
 }
 
-/// Decodes the `metadata` filter of a query. Clients percent-encode it three times. The outermost encoding has already
-/// been undone, together with that of the whole query.
+/// Decodes the `metadata` filter of a query. Clients percent-encode it three times. The decoding of the query has
+/// undone the outermost encoding; this function undoes the other two.
 inline string_pairs metadata_filter(std::string_view text) {
   string_pairs filter;
   const query_fields pairs(text);

@@ -277,7 +277,9 @@ class dispatch {
     return text;
   }
 
-  /// Passes the responses and the sealed state of a repeated call to the handler's `call` object.
+  /// Reads a request that the client repeats because the server has asked it for input. Gives the client's answers, and
+  /// the state that the server sent with its question, to the handler through `invocation`. The state is encrypted, so
+  /// that a client cannot change it.
   static void resume(session_state& of, const request& pending, call& invocation) {
     const boost::json::object& params = pending.message.params;
     if (!pending.modern) return;
