@@ -130,6 +130,11 @@ class basic_jail_start {
     passed.push_back(high(std::move(block.read_end)));
     for (const std::string& file : plan_.files())
       passed.push_back(in_memory({reinterpret_cast<const unsigned char*>(file.data()), file.size()}));
+    // Bubblewrap also gets the end that this program reads, and uses it for nothing. Otherwise its report would have no
+    // reader if this program is killed now. SIGPIPE would then end bubblewrap between its fork and the message on which
+    // its child waits, and the child would wait for ever. So bubblewrap goes on, and the warden ends at once because
+    // its stream has ended.
+    passed.push_back(high(unique_fd(::fcntl(info.read_end.get(), F_DUPFD_CLOEXEC, 0))));
 
     theirs = high(std::move(theirs));
     const unique_fd nothing = high(unique_fd(::open("/dev/null", O_RDWR | O_CLOEXEC)));
