@@ -76,7 +76,7 @@ def backend_of(path, name):
     """Returns the backend that a test uses, judged by the name of its file and its own name."""
     words = f"{path.name} {name}".lower()
     if path.name.startswith("seccomp"):
-        return "jail"  # the system call filter of the jail
+        return "jail"  # the tests of the jail's system call filter
     if path.parent.name == "docker" or "docker" in words or "image" in path.name or re.match(r"dk_", path.name):
         return "docker"
     for backend, mark in (("jail", "jail"), ("pyodide", "pyodide"), ("e2b", "e2")):

@@ -4,11 +4,11 @@
 """Checks that wrong programs do not compile, and that the compiler's message explains the mistake to users.
 
 Each *.cpp in this folder is a case. It has a line `// expect: REGEX`. Every compiler must reject it with a message that
-matches. With -DFIXED, the case must compile, which proves that the mistake is the only reason. A case can have two more
-lines:
+matches. With -DFIXED, the case must compile, which proves that the mistake is the only reason. Two other lines are
+optional:
 
-* `// within: LINES`: the message must be in the first error, and in the first LINES lines of the output. * `// only:
-g++ < 13`: only these compilers must reject the case. All others must compile it.
+* `// within: LINES`: the message must be in the first error, and in the first LINES lines of the output.
+* `// only: g++ < 13`: only these compilers must reject the case. All others must compile it.
 
 The cases use the compiled mode. Each compiler reads the shared headers once, into a precompiled header. A case that
 includes the single header does not use it.

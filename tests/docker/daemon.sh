@@ -139,7 +139,7 @@ kill_containers() {
   done
 }
 
-own_mounts() {  # deepest first
+own_mounts() {  # prints the mounts below FOLDER and the run folder, the deepest first
   local place name
   name=$(printf '%s' "$folder" | sed 's/ /\\040/g')
   while read -r _ _ _ _ place _; do
@@ -259,7 +259,7 @@ start_daemons() {
     sleep 0.1
   done
   start_registry
-  remove_containers  # of a daemon that crashed
+  remove_containers  # they are left if a daemon has crashed
 }
 
 undo_failed_start() {

@@ -32,8 +32,8 @@ inline constexpr std::string_view pyodide_driver_1 = R"driver_ends(// SPDX-Licen
 const MOST_REPORT = 16 * 1024 * 1024;
 const MOST_DISPLAYED = 64 * 1024 * 1024;
 const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // maximum bytes that a worker has sent and the main thread has not received
-const MOST_WRITTEN = 1024 * 1024;  // maximum bytes of one write to an output; the rest follows by another write
-const MESSAGE = 256;  // bytes that a message counts in addition to its body
+const MOST_WRITTEN = 1024 * 1024;  // maximum bytes of one write; the interpreter writes the rest by another call
+const MESSAGE = 256;  // bytes that are added to the size of a body, for the message itself
 const MOST_FETCHES = 4;  // maximum number of simultaneous HTTP requests of one worker
 const WATCH = 50;  // interval between checks of the process's memory use, in ms
 const MOST_PATHS = 2 * 1024 * 1024;  // maximum length of the paths of all files of a run together
@@ -197,7 +197,7 @@ inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(  const strea
     },
     memory: () => py._module.HEAPU8.length,
   };
-  py.runPython("import os\nos.urandom(1)\ndel os");  // makes Pyodide load the parts that it loads on first use
+  py.runPython("import os\nos.urandom(1)\ndel os");  // makes Pyodide load its last parts while it may
   const serve = py.globals.get("cofferdam_serve");
   py.globals.delete("cofferdam_serve");
   for (const path of about.forget) permissions.revokeSync({name: "read", path});
@@ -235,7 +235,7 @@ class Output {
     this.tail = [];
     this.held = 0;
     this.total = 0;
-    this.small = 0;  // number of small pieces at the tail's end; 256 are joined to one, to save memory
+    this.small = 0;  // small pieces at the tail's end; each costs extra memory, so 256 of them are joined
   }
   take(piece) {
     this.total += piece.length;
@@ -816,7 +816,8 @@ if (typeof globalThis.WorkerGlobalScope === "function") {
 )driver_ends";
 inline constexpr std::string_view pyodide_run_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Executes runs in Pyodide. Follows the modules of python_driver that make_python_driver.py lists in IN_PYODIDE.
+"""Executes runs in Pyodide. It is one program with the modules of python_driver that are in IN_PYODIDE of
+make_python_driver.py: they precede this text.
 
 One interpreter executes one piece of code after another. A context keeps its variables. After a run without a context,
 the interpreter restores everything that costs little time to restore: see `Before`. Changes deeper inside objects stay,

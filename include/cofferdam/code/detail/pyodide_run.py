@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Executes runs in Pyodide. Follows the modules of python_driver that make_python_driver.py lists in IN_PYODIDE.
+"""Executes runs in Pyodide. It is one program with the modules of python_driver that are in IN_PYODIDE of
+make_python_driver.py: they precede this text.
 
 One interpreter executes one piece of code after another. A context keeps its variables. After a run without a context,
 the interpreter restores everything that costs little time to restore: see `Before`. Changes deeper inside objects stay,

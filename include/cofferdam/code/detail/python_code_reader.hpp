@@ -300,8 +300,8 @@ class Reader:
         self.facts = {}
         self.scopes = []
         self.shift = 0        # the line of the text that is read as code, or 0
-        self.nested = 0       # how many texts that are read as code contain each other
-        self.tries = 0        # how many `try` and `with` blocks contain each other
+        self.nested = 0       # the depth of texts inside texts that are read as code
+        self.tries = 0        # the depth of `try` and `with` blocks
         self.found = None     # the scope of the last name that was looked up
         self.resolved = {}    # node, or (scope, name) -> the result of resolving it
         self.opened = {}      # key that is being resolved -> its depth
@@ -1249,7 +1249,7 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
     def text_is_code(self, text, node, mode):
         if self.nested > 3 or len(text) > 100000:
             return self.add("dynamic", node, "", "exec")
-        self.weight += 256 * len(text)  # reading a text as code costs that much more than folding it
+        self.weight += 256 * len(text)  # reading a character as code costs that much more than folding it
         if self.weight > MOST_WEIGHT:
             raise TooMuch()
         try:

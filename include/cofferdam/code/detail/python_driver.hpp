@@ -199,7 +199,7 @@ class Encoder:
     def __init__(self, max_bytes):
         self.left = max_bytes
         self.exact = True
-        self.first = None  # type of the first value without a JSON form, and the reason (None: its type)
+        self.first = None  # the first value without a JSON form: its type, and the reason or None
         self.open = set()
 
     def encode(self, value):
@@ -385,9 +385,9 @@ def text_of(value, most):
         if type(value) is int and value.bit_length() > 12000:
             text = "an int of %d bits" % value.bit_length()
         elif type(value) in (str, bytes, bytearray) and len(value) > most:
+            text = repr(value[:most]) + "..."
 )driver_ends";
-inline constexpr std::string_view python_driver_values_2 = R"driver_ends(            text = repr(value[:most]) + "..."
-        elif is_large(value, 100000):
+inline constexpr std::string_view python_driver_values_2 = R"driver_ends(        elif is_large(value, 100000):
             text = short_repr(value, 6)
         else:
             try:
@@ -1468,7 +1468,7 @@ class Child:
         self.linger = None  # after the end of the process: the time until which its output may stay open
         self.killed = False
         self.interrupting = False
-        self.deaf = None  # the time at which the process is killed, because it has not reacted to the driver
+        self.deaf = None  # the time at which the process is killed unless it reacts before
         self.writing = False
 
 
@@ -1605,9 +1605,9 @@ class Driver:
     def order(self, what, descriptors=()):
         extra = []
         if descriptors:
+            extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
 )driver_ends";
-inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(            extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-        try:
+inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(        try:
             self.nursery.sendmsg([json.dumps(what).encode()], extra)
         except OSError:
             self.over = True  # nothing can run without a nursery; the host starts another driver
@@ -1807,10 +1807,10 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
             self.hear(child, bytes(letter), body)
         return True
 
-)driver_ends";
-inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(    def close_link(self, child):
+    def close_link(self, child):
         if child.link is not None:
-            self.selector.unregister(child.link)
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(            self.selector.unregister(child.link)
             child.link.close()
             child.link = None
             if child.name is not None and child.ended is None and not child.killed:

@@ -84,7 +84,7 @@ class Child:
         self.linger = None  # after the end of the process: the time until which its output may stay open
         self.killed = False
         self.interrupting = False
-        self.deaf = None  # the time at which the process is killed, because it has not reacted to the driver
+        self.deaf = None  # the time at which the process is killed unless it reacts before
         self.writing = False
 
 

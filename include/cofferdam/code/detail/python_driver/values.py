@@ -28,7 +28,7 @@ class Encoder:
     def __init__(self, max_bytes):
         self.left = max_bytes
         self.exact = True
-        self.first = None  # type of the first value without a JSON form, and the reason (None: its type)
+        self.first = None  # the first value without a JSON form: its type, and the reason or None
         self.open = set()
 
     def encode(self, value):
