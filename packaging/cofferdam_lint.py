@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Finds C++ coroutine code that g++ 12 miscompiles, and detached work.
+"""Finds C++ coroutine code that g++ 12 miscompiles, and coroutines that are started and never awaited.
 
-The rule that avoids the mistakes: one co_await a statement; its operands are names, literals, results of functions, or
-temporaries of types with a constructor; its result goes into one named variable, or nowhere.
-FILE is a C++ file, a Markdown file (its ```cpp blocks are read) or a folder, which is searched for both. The program
-reads tokens, not types: it also reports some harmless forms.
+One rule avoids all miscompiled code. A statement has at most one co_await. Its operands are names, literals, results of
+functions, or temporaries of types with a constructor. Its result is stored in one named variable, or is not used.
+
+FILE is a C++ file, a Markdown file (its ```cpp blocks are checked) or a folder, which is searched for both. The program
+reads tokens and knows no types, so it also reports some harmless code.
 """
 import argparse
 import re
@@ -23,7 +24,7 @@ TOKEN = re.compile(r"""
   | (?P<sign>->|::|&&|\|\||.)
 """, re.X | re.S)
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
-# Tokens that may precede the brace of a block, besides the end of a parameter list.
+# Tokens after which a brace begins a block. `)` ends a parameter list or the head of a statement.
 BEFORE_BLOCK = {")", "else", "try", "do", "const", "noexcept", "override", "mutable", "final", ";", "{", "}", ":", "]",
                 "requires"}
 DEFINITIONS = {"namespace", "class", "struct", "union", "enum", "extern"}
@@ -31,13 +32,14 @@ HEADS = {"while", "for", "if", "switch"}
 
 
 class Group:
-    """A bracket and what is in it."""
+    """A pair of brackets, and the tokens and groups between them."""
 
     def __init__(self, opener, line):
         self.opener, self.line, self.items, self.is_block = opener, line, [], False
 
 
 def parse(text):
+    """Returns the tokens of a text as a tree of groups. A token is a pair of its text and its line."""
     root = Group("{", 1)
     root.is_block = True
     stack, line = [root], 1
@@ -60,12 +62,12 @@ def parse(text):
 
 
 def word(item):
-    """The token's text, or the closing bracket of a group: what one sees when looking back at it."""
+    """Returns the text of a token, or the closing bracket of a group."""
     return CLOSERS[item.opener] if isinstance(item, Group) else item[0]
 
 
 def is_block(group):
-    """Whether a brace that opens here starts statements, rather than a value."""
+    """Returns True if a brace that follows the items of `group` begins a block, and False if it begins a value."""
     if not group.items:
         return group.opener == "{" and group.is_block
     before = word(group.items[-1])
@@ -73,7 +75,7 @@ def is_block(group):
         return False
     if before in BEFORE_BLOCK:
         return True
-    # `-> awaitable<T> {` of a function or lambda; `class x : y {`
+    # Recognises `-> awaitable<T> {` of a function or lambda, and `class x : y {`.
     back = []
     for item in reversed(group.items):
         if word(item) in (";", "}", ",") and not isinstance(item, Group):
@@ -91,7 +93,8 @@ def line_of(item):
 
 
 def flatten(items):
-    """Tokens of a statement, brackets and all, with the insides of blocks (lambda bodies) left out."""
+    """Yields the tokens of a statement, including brackets. A block, such as the body of a lambda, becomes one
+    token."""
     for item in items:
         if isinstance(item, Group):
             yield ("block", item.line) if item.is_block else ("{init" if item.opener == "{" else item.opener, item.line)
@@ -103,7 +106,7 @@ def flatten(items):
 
 
 def statements(block):
-    """The statements of a block, each a list of items; a block ends the statement it stands in."""
+    """Yields the statements of a block, each as a list of items. An inner block ends the statement that contains it."""
     current = []
     for item in block.items:
         if isinstance(item, tuple) and item[0] == ";":
@@ -119,7 +122,7 @@ def statements(block):
 
 
 def captures_by_value(items, index):
-    """Whether items[index] is a lambda's [...] that takes something by value."""
+    """Returns True if items[index] is the [...] of a lambda that captures something by value."""
     group = items[index]
     if not isinstance(group, Group) or group.opener != "[" or not group.items:
         return False
@@ -138,6 +141,7 @@ def captures_by_value(items, index):
 
 
 def lambdas_by_value(items):
+    """Yields the lines of lambdas that capture something by value."""
     for index, item in enumerate(items):
         if captures_by_value(items, index):
             yield item.line
@@ -146,6 +150,7 @@ def lambdas_by_value(items):
 
 
 def judge(statement, found):
+    """Adds a pair (line, message) to `found` for each wrong use of co_await in a statement."""
     tokens = list(flatten(statement))
     texts = [token[0] for token in tokens]
     if texts and texts[0] == "template":
@@ -178,7 +183,7 @@ def judge(statement, found):
 
 
 def declares_what_it_awaits(texts):
-    """True for `while (chunk piece = co_await process.read())`, which g++ 12 compiles as it should."""
+    """Returns True for `while (chunk piece = co_await process.read())`, which g++ 12 compiles correctly."""
     if "=" not in texts or any(text in ("&&", "||", "?", ";") for text in texts):
         return False
     at = texts.index("=")
@@ -210,7 +215,7 @@ def judge_text(text):
 
 
 def markdown_blocks(text):
-    """The C++ of a Markdown file, with the line it starts at."""
+    """Yields each C++ block of a Markdown file: the line of its opening ```cpp, and its text."""
     for match in re.finditer(r"^```cpp[^\n]*\n(.*?)^```", text, re.M | re.S):
         yield text.count("\n", 0, match.start()) + 1, match[1]
 
@@ -219,7 +224,7 @@ CPP = {".h", ".hh", ".hpp", ".hxx", ".ipp", ".c++", ".cc", ".cpp", ".cxx", ".cpp
 
 
 def judge_file(path):
-    """The (line, message) pairs of a C++ or Markdown file."""
+    """Returns a pair (line, message) for each mistake in a C++ or Markdown file."""
     text = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix != ".md":
         return judge_text(text)
@@ -227,7 +232,7 @@ def judge_file(path):
 
 
 def files_of(path):
-    """The file itself, or the C++ and Markdown files of a folder; hidden folders are left out."""
+    """Returns the file itself, or the C++ and Markdown files of a folder. Leaves out hidden files and folders."""
     if not path.is_dir():
         return [path]
     return sorted(file for file in path.rglob("*") if file.suffix in CPP | {".md"} and file.is_file()

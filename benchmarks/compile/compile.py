@@ -5,8 +5,9 @@
 
 ./dev bench compile [--runs N] [--compilers g++,clang++-16] [--levels=-O0,-O2] [--cases hello,mcp]
 
-Each case is compiled in both modes, header-only and compiled. The runs of the cases are interleaved. A cell of the table is
-the ratio of two medians: of CPU seconds (user and system), of peak memory, or of the size of the object file.
+Each case is compiled in both modes, header-only and compiled. The runs of the cases are interleaved. A cell of the
+table is the ratio of two medians: of CPU seconds (user and system), of peak memory, or of the size of the object
+file.
 """
 import argparse
 import hashlib
@@ -20,7 +21,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+# The checksum of bare.cpp. It must not change, because all ratios refer to it.
 BARE = "e93b223fc39f8db9822b746ef73994be49858a8783f00f25c35d4ded3969cb20"
+# The programs that are compiled.
 CASES = {name: HERE / f"{name}.cpp" for name in ("local", "hello", "docker", "e2b")}
 CASES["python"] = ROOT / "examples/warm_python.cpp"
 CASES["mcp"] = ROOT / "examples/cofferdam_mcp.cpp"
@@ -44,6 +47,7 @@ def compile_once(compiler, level, mode_flags, source, folder):
 
 
 def measure(compiler, level, cases, runs):
+    """Returns the medians for each pair of a case and a mode: CPU seconds, peak memory, and size of the object file."""
     jobs = {("bare", ""): (HERE / "bare.cpp", [])}
     for mode, flags in MODES.items():
         for name in cases:
@@ -76,13 +80,13 @@ def main():
     parser.add_argument("--check", action="store_true", help="only check that bare.cpp is unchanged; compile nothing")
     options = parser.parse_args()
     if hashlib.sha256((HERE / "bare.cpp").read_bytes()).hexdigest() != BARE:
-        sys.exit("compile: bare.cpp is not the file that all ratios are to")
+        sys.exit("compile: bare.cpp has changed, but all ratios refer to its old text; restore it")
     if options.check:
         return
     cases = options.cases.split(",")
     for compiler in options.compilers.split(","):
         if not shutil.which(compiler):
-            print(f"\n{compiler} is not here: skipped")
+            print(f"\n{compiler} is not installed: skipped")
             continue
         for level in options.levels.split(","):
             print_table(compiler, level, measure(compiler, level, cases, options.runs), cases)

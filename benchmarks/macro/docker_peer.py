@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Measures docker-py for docker_bench: reads an operation per line, and prints the seconds that it took.
+"""Measures docker-py for docker_bench: reads one operation per line, and prints how many seconds it took.
 
-`start IMAGE` makes the container that `true` runs in, and `name` prints its name. `open IMAGE` makes and starts another
-container as Stirrup does, with `tail` as its first program; `close` stops and removes that container. `end` removes both.
+`start IMAGE` starts a container, `true` runs the program of that name in it, and `name` prints its name. `open IMAGE`
+starts another container as the agent framework Stirrup does, with `tail` as its first program. `close` stops and
+removes this second container. `end` removes both.
 """
 import sys
 import time

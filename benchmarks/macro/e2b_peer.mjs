@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Measures E2B's official JavaScript SDK: reads an operation per line, and prints its elapsed seconds and its CPU seconds.
-// The argument is the folder that contains the SDK's node_modules.
+// Measures E2B's official JavaScript SDK: reads one operation per line, and prints its elapsed seconds and its CPU
+// seconds. The argument is the folder that contains the SDK's node_modules.
 import { openAsBlob } from "node:fs";
 import { createInterface } from "node:readline";
 import { createRequire } from "node:module";

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Measures E2B's official Python SDK: reads an operation per line, and prints its elapsed seconds and its CPU seconds."""
+"""Measures E2B's official Python SDK: reads one operation per line, and prints its elapsed seconds and its CPU
+seconds."""
 import os
 import sys
 import time

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Measures kodeagent's runner on the host: reads a piece of code per line, as JSON, and prints the seconds of its run.
+"""Measures kodeagent's runner on the host: reads one piece of code per line as JSON, and prints the seconds of its run.
 
     kodeagent_peer.py PYTHON
 

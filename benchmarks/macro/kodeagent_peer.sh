@@ -3,9 +3,9 @@
 # Copyright the cofferdam authors. See LICENSE.
 #
 # kodeagent_peer.sh FOLDER: installs kodeagent into FOLDER. python_bench finds the folder in the environment variable
-# COFFERDAM_KODEAGENT_PEER. Installs only the dependencies that kodeagent's runner on the host imports, because all of
-# them are a hundred packages, models among them. Does nothing if this version is already installed. Needs Python 3.10
-# or newer with venv.
+# COFFERDAM_KODEAGENT_PEER. Installs only the dependencies that kodeagent's runner on the host imports, because all
+# dependencies together are a hundred packages, some with models. Does nothing if this version is already installed.
+# Needs Python 3.10 or newer with venv.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
 

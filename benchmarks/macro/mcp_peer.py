@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""An MCP server over stdio, written with the official Python package (whose class is FastMCP before version 2). It has a
-tool that runs a command line, a tool that runs Python in the server itself, and a tool that does nothing.
+"""An MCP server over stdio that is written with the official Python package, as a peer for the benchmarks.
+
+It has a tool that runs a command line, a tool that runs Python in the server itself, and a tool that does nothing. The
+package's server class is called FastMCP before version 2.
 """
 import ast
 import contextlib

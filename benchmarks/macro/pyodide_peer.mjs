@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Measures Pyodide in a Deno process that is already running: reads a piece of Python per line, as JSON, and prints the
-// seconds of its run. All pieces share one namespace. The argument is the folder of Pyodide.
+// Measures Pyodide in a Deno process that is already running: reads one piece of Python per line, as JSON, and prints
+// the seconds of its run. All pieces share one namespace. The argument is the folder of Pyodide.
 const folder = Deno.args[0];
 const { loadPyodide } = await import(`file://${folder}/pyodide.mjs`);
 const python = await loadPyodide({ indexURL: folder + "/" });

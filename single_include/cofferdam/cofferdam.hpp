@@ -22371,16 +22371,21 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view python_code_reader_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Says what stands in Python code, for a host that judges it. Python 3.8 or newer. Executes and imports nothing of it.
+"""Lists facts about Python code, for the host (a C++ program), which judges the code. Neither executes nor imports it.
+Needs Python 3.8 or newer.
 
-Standard input: length (32 bits, big end first), the minor version of the Python 3 that would run the code (8 bits; 0:
-not known), and a piece of code, UTF-8; again and again. Standard output: a greeting with the version of this Python,
-then a length and a JSON object for each piece: {"facts": [[kind, line, name, detail, number], ...]}, or {"error":
-{...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in code_analysis.hpp.
+Standard input has a sequence of pieces of code. Each begins with its length (32 bits, big-endian) and the minor version
+of the Python 3 that would execute it (8 bits; 0 means unknown); the code in UTF-8 follows. Standard output begins with
+a greeting, which contains the version of this Python. Then a length (32 bits, big-endian) and a JSON object follow for
+each piece: {"facts": [[kind, line, name, detail, number], ...]}, or {"error": {...}} if the piece is not Python. Equal
+facts are listed once, with their first line. code_analysis.hpp describes the kinds of facts.
 
-Names are resolved as the interpreter would, as far as that is seen without running: imports and their aliases, scopes,
-`x = module`, getattr with a known name, what a module of the standard library has imported itself (`random._os` is os),
-texts that are put together from constants.
+Names are resolved as the interpreter would resolve them, as far as possible without execution. That includes imports
+and their aliases, scopes, `x = module`, getattr with a known name, modules that a module of the standard library has
+imported (`random._os` is os), and texts that are composed of constants.
+
+To *fold* an expression means to compute its value from constants. To *resolve* an expression means to find the module,
+or the dotted name in a module, for which it stands.
 """
 import ast
 import builtins
@@ -22395,38 +22400,42 @@ import sys
 from importlib.machinery import PathFinder
 
 GREETING = b"\ncofferdam python reader 2 %d.%d\n" % sys.version_info[:2]
-MOST_FACTS = 20000
-MOST_FOLDED = 4096  # letters of a text that is put together here
-MOST_TAKEN = 65536  # letters of a text that is taken apart
-MOST_BITS = 65536   # and of a number
-MOST_WEIGHT = 1 << 25  # letters of all that is put together, and bytes of numbers
-MOST_STEPS = 100000    # through circles of names
+MOST_FACTS = 20000   # maximum number of facts
+MOST_FOLDED = 4096  # maximum length of a folded text
+MOST_TAKEN = 65536  # maximum length of a text from which others are folded
+MOST_BITS = 65536    # maximum bits of a folded number
+MOST_WEIGHT = 1 << 25  # maximum length of all folded texts and bytes of all folded numbers together
+MOST_STEPS = 100000    # maximum steps while names that refer to each other are resolved
 
-# No module has other attributes under these names than the modules themselves.
+# Modules use these names for nothing but the modules themselves. So `x.os` is taken for the module os, even if the
+# module x is unknown.
 LEAKS = frozenset("os sys subprocess builtins importlib ctypes posix pty shutil socket threading multiprocessing "
                   "_os _sys _thread runpy pickle marshal".split())
-# Attributes of a module that give any of its others.
+# Attributes of a module that give access to all its other attributes.
 INSIDES = frozenset("__dict__ __getattribute__ __getattr__".split())
-# Modules that hold no others, so that an attribute of any name is harmless.
+# Modules that contain no other modules, so that all their attributes are harmless.
 LEAVES = frozenset("math cmath time itertools".split())
-# Builtins that may be given a module.
+# Builtins to which a module may be passed. That is harmless, so it is not reported as a fact.
 TAKE_MODULES = frozenset("dir help hasattr isinstance print repr str id type getattr callable format".split())
-# `site` adds these builtins. Three of them read files whose names are in their attributes.
+# Builtins that the module `site` adds. PRINTERS read files whose names are in their attributes.
 PRINTERS = frozenset("license credits copyright".split())
 OF_SITE = PRINTERS | frozenset("exit quit help".split())
+# Builtins that return a dictionary of names, called a namespace below.
 NAMESPACES = frozenset("globals locals vars".split())
-# These may get globals() as a whole: they use only its names and not its values, or are checked themselves.
+# Builtins to which a whole namespace may be passed. They use only its names and not its values, or are checked
+# elsewhere.
 TAKE_NAMESPACES = frozenset("len list tuple set frozenset sorted iter enumerate any all max min bool print repr str "
                             "type id isinstance exec eval".split())
+# Methods of a namespace that are harmless, or are checked elsewhere.
 OF_NAMESPACES = frozenset("get keys update clear __contains__ __setitem__ __len__".split())
-# Functions that run a text.
+# Functions that execute a text as code.
 RUN_TEXT = {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "cProfile.runctx", "profile.run",
             "profile.runctx", "pdb.run", "pdb.runeval", "trace.Trace.run", "bdb.Bdb.run",
             "doctest.run_docstring_examples"}
-# A field of a text that `format` reads, when it looks into its argument.
+# A field of a format text that reads attributes or items of an argument, such as {0.x[1]}.
 FIELD = re.compile(r"\{([^{}\[.!:]*)((?:\.[^{}\[.!:]+|\[[^{}\]]*\])+)")
 FIELD_PART = re.compile(r"\.([^{}\[.!:]+)|\[([^{}\]]*)\]")
-# Calls after which a loop goes on.
+# Functions and methods that are assumed not to raise, so that they do not end a loop.
 GO_ON = frozenset("print len range str int abs min max sum .append .add .sleep .write time.sleep".split())
 BUILTINS = frozenset(dir(builtins)) | frozenset("__builtins__ help exit quit copyright credits license".split())
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -22438,27 +22447,28 @@ BINDERS = frozenset(getattr(ast, name) for name in (
 LEAF_TYPES = frozenset([str, int, type(None), ast.Load, ast.Store, ast.Del, ast.Constant] +
                        list(ast.operator.__subclasses__()) + list(ast.cmpop.__subclasses__()))
 RESOLVABLE = frozenset([ast.Name, ast.Attribute, ast.NamedExpr, ast.Subscript, ast.Call])
-UNKNOWN = object()
-# Methods of texts that are called here.
+UNKNOWN = object()  # the result of folding an expression that is not constant
+# Methods of texts that can be folded.
 TEXT_METHODS = frozenset("join decode format lower upper strip swapcase title replace removeprefix "
                          "removesuffix".split())
 
-class TooMuch(Exception):
+class TooMuch(Exception):  # the code is too complex to check
     pass
 
-# ---- what modules have imported themselves -----------------------------------------------------------------------
+# ---- imports in modules of the library ----------------------------------------------------------------------------
 
 class Module:
-    """A module of the interpreter's own library, as far as its source tells."""
+    """The imports of a module of this interpreter's library, according to its source."""
 
     def __init__(self, name):
-        self.imports = {}     # name in it -> the module that this is
-        self.public = None    # its __all__, where it has one
-        self.known = False
-        self.folders = None   # where its submodules are, if it is a package
+        self.imports = {}     # name in it -> the module for which the name stands
+        self.public = None    # the names in its __all__, or None if it has no __all__
+        self.known = False    # true if the module exists
+        self.folders = None   # the folders of its submodules if it is a package, else None
 
 def find(name):
-    """Finds a module without importing its parents."""
+    """Finds a module without importing its parents. Returns its spec and, for a package, the folders of its submodules.
+    Returns ("builtin", None) for a builtin module, and (None, None) if there is none."""
     folders, spec, done = None, None, ""
     for part in name.split("."):
         done = done + "." + part if done else part
@@ -22476,6 +22486,7 @@ def find(name):
 modules = {}
 
 def module(name):
+    """Returns the imports of a module. Reads its source at the first call."""
     found = modules.get(name)
     if found is None:
         found = modules[name] = Module(name)
@@ -22486,13 +22497,14 @@ def module(name):
         origin = getattr(spec, "origin", None)
         if origin and origin.endswith(".py"):
             try:
-                tree = ast.parse(spec.loader.get_data(origin))  # Pyodide's library is in an archive
+                tree = ast.parse(spec.loader.get_data(origin))  # not open(): Pyodide's library is in an archive
             except (OSError, SyntaxError, ValueError):
                 return found
             read_module(found, name, tree)
     return found
 
 def read_module(found, name, tree):
+    """Stores the imports at the top level of a module in `found`. Assumes that all branches are executed."""
     package = name if found.folders else name.rpartition(".")[0]
     todo = list(reversed(tree.body))
     while todo:
@@ -22502,7 +22514,8 @@ def read_module(found, name, tree):
                 if each.asname:
                     found.imports[each.asname] = each.name
                 else:
-                    top = each.name.partition(".")[0]
+)driver_ends";
+inline constexpr std::string_view python_code_reader_2 = R"driver_ends(                    top = each.name.partition(".")[0]
                     found.imports[top] = top
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
@@ -22527,8 +22540,7 @@ def read_module(found, name, tree):
                 if isinstance(target, ast.Name):
                     if target.id == "__all__":
                         texts = [n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant)]
-)driver_ends";
-inline constexpr std::string_view python_code_reader_2 = R"driver_ends(                        found.public = (found.public or frozenset()) | frozenset(t for t in texts if isinstance(t, str))
+                        found.public = (found.public or frozenset()) | frozenset(t for t in texts if isinstance(t, str))
                     elif isinstance(node.value, ast.Name) and node.value.id in found.imports:
                         found.imports[target.id] = found.imports[node.value.id]
                     else:
@@ -22546,7 +22558,7 @@ inline constexpr std::string_view python_code_reader_2 = R"driver_ends(         
                     todo.extend(reversed(part))
 
 def submodule(base, name):
-    """The module that `base.name` is; None where it is none."""
+    """Returns the module for which `base.name` stands, or None if it stands for no module."""
     about = module(base)
     if name in about.imports and name not in (about.public or ()):
         return about.imports[name]
@@ -22557,12 +22569,20 @@ def submodule(base, name):
 # ---- scopes ------------------------------------------------------------------------------------------------------
 
 class Scope:
+    """The names that a module, class or function binds.
+
+    `names` maps each name to its bindings. A binding is a tuple that begins with its kind: "m" is a module, "o" a
+    dotted name, "e" an expression, "i" the variable of a loop over an expression, "t" one of several variables of a
+    loop, "a" an augmented assignment, "f" an import from a module, "r" a module from `import *`, "d" a function, "c" a
+    class, "?" an unknown object.
+    """
+
     def __init__(self, kind):
-        self.kind = kind      # module, class, function
-        self.names = {}       # name -> what it is bound to: ("m", module), ("o", dotted), ("e", expression), ...
-        self.outer = set()    # global, nonlocal
-        self.inline = False   # a comprehension
-        self.classes = set()  # those of the names that are classes, too
+        self.kind = kind      # "module", "class" or "function"
+        self.names = {}       # name -> its bindings
+        self.outer = set()    # the names that are declared `global` or `nonlocal` in it
+        self.inline = False   # true for a comprehension
+        self.classes = set()  # the names that have a binding to a class
 
     def bind(self, name, what):
         self.names.setdefault(name, []).append(what)
@@ -22570,6 +22590,7 @@ class Scope:
             self.classes.add(name)
 
 def children(node):
+    """Returns the child nodes of a node. Leaves out constants and operators, unless they are in a list."""
     found = []
     for field in node._fields:
         value = getattr(node, field, None)
@@ -22580,6 +22601,7 @@ def children(node):
     return found
 
 def children_and_constants(node):
+    """Returns the child nodes of a node. Leaves out operators, unless they are in a list."""
     found = []
     for field in node._fields:
         value = getattr(node, field, None)
@@ -22590,7 +22612,8 @@ def children_and_constants(node):
     return found
 
 def own_nodes(body):
-    """The nodes of a scope that bind names, without those of the scopes in it, but `:=` in comprehensions."""
+    """Yields the nodes of a body that bind names. Leaves out nested functions and classes, but not comprehensions,
+    because `:=` in them binds a name of the body."""
     todo = list(body)
     while todo:
         node = todo.pop()
@@ -22612,28 +22635,30 @@ def targets_in(node):
     return [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))]
 
 class Reader:
+    """Collects the facts about one piece of code."""
+
     def __init__(self, has_outer=True):
-        self.has_outer = has_outer  # `global` or `nonlocal` stand somewhere
+        self.has_outer = has_outer  # true if the code contains `global` or `nonlocal`
         self.facts = {}
         self.scopes = []
-        self.shift = 0        # the line of a text that is code itself
-        self.nested = 0
-        self.tries = 0
+        self.shift = 0        # the line of the text that is read as code, or 0
+        self.nested = 0       # the depth of texts inside texts that are read as code
+        self.tries = 0        # the depth of `try` and `with` blocks
         self.found = None     # the scope of the last name that was looked up
-        self.resolved = {}    # node, or scope and name -> what it is
-        self.opened = {}      # what is being resolved -> how deep that is
-        self.partial = {}     # found within a circle that is still walked -> (what it is, where the circle begins)
-        self.circle = []      # the keys of these, with their depths
-        self.back = 0         # how far up the circles lead that were met
+        self.resolved = {}    # node, or (scope, name) -> the result of resolving it
+        self.opened = {}      # key that is being resolved -> its depth
+        self.partial = {}     # key in an unfinished circle -> (result, depth at which the circle begins)
+        self.circle = []      # the keys of `partial`, with their depths
+        self.back = 0         # the lowest depth to which a circle has led
         self.steps = 0
-        self.folded = {}      # node -> its value
-        self.weight = 0       # of these values
-        self.imported = set()
-        self.straight = {}    # names that the module binds for sure, and from which line on
-        self.deleted = set()
-        self.fine = set()     # namespaces that are used in a way which hands nothing on
-        self.grown = set()    # names whose `+=` have been read
-        self.late = {}        # names that only functions bind in the module
+        self.folded = {}      # node -> (value,)
+        self.weight = 0       # the size of these values together
+        self.imported = set()  # the imported modules and their parents
+        self.straight = {}    # name that the module certainly binds -> the first line where it is bound
+        self.deleted = set()  # names in `del` statements
+        self.fine = set()     # nodes of namespaces whose use is harmless
+        self.grown = set()    # (scope, name) whose `+=` statements have been read
+        self.late = {}        # name of the module that functions bind by `global` -> its bindings
         self.shared = set()   # names that more than one body binds, by `global` or `nonlocal`
 
     def add(self, kind, node, name="", detail="", number=0):
@@ -22653,7 +22678,8 @@ class Reader:
                     scope.names.setdefault(node.id, [])
                     if isinstance(node.ctx, ast.Del):
                         self.deleted.add(node.id)
-            elif isinstance(node, ast.Assign):
+)driver_ends";
+inline constexpr std::string_view python_code_reader_3 = R"driver_ends(            elif isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
                         scope.bind(target.id, ("e", node.value))
@@ -22687,16 +22713,16 @@ class Reader:
                     scope.bind(node.name, ("?", None))
             elif isinstance(node, (ast.Global, ast.Nonlocal)):
                 scope.outer.update(node.names)
-            elif isinstance(getattr(node, "name", None), str):  # match: as and *
+            elif isinstance(getattr(node, "name", None), str):  # `as` and `*` in patterns
                 scope.bind(node.name, ("?", None))
             elif isinstance(getattr(node, "rest", None), str):
                 scope.bind(node.rest, ("?", None))
 
     def collect_global(self, scope, tree):
-        """What functions bind in the module by `global`, and which names are bound by more than one body."""
+        """Fills `late` with the names that functions and classes bind by `global`, and `shared` with the names that
+        more than one body binds."""
         nodes = list(ast.walk(tree)) if self.has_outer else []
-)driver_ends";
-inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        for each in nodes:
+        for each in nodes:
             if isinstance(each, ast.Nonlocal):
                 self.shared.update(each.names)
         if not any(isinstance(each, ast.Global) for each in nodes):
@@ -22711,7 +22737,7 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        f
                         bound = inner.names.get(name, ())
                         if bound and (name in scope.names or name in self.late):
                             self.shared.add(name)
-                        # copies: the expressions themselves are read with the names of the function
+                        # copies, because the originals are resolved with the names of the function
                         self.late.setdefault(name, []).extend(
                             ("e", copy.deepcopy(what[1])) if what[0] == "e" and type(what[1]) in RESOLVABLE else
                             what if what[0] in "mf" else ("?", None) for what in bound)
@@ -22733,8 +22759,8 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        f
                             scope.bind(name, ("r", node, target, node.module + "." + name))
 
     def lookup(self, name):
-        """What the name may be bound to, and in which scope; (None, None) for builtins and unknown names. Keeps in
-        `found` whose body binds it."""
+        """Returns the scope of a name and its bindings, or (None, None) for a builtin or unknown name. Sets `found` to
+        the scope whose body binds the name."""
         inner = True
         for scope in reversed(self.scopes):
             if scope.kind == "class" and not inner:
@@ -22743,7 +22769,7 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        f
                 self.found = scope
                 return scope, scope.names[name]
             inner = False
-        for scope in self.scopes:  # bound by a function that says `global`
+        for scope in self.scopes:  # the name is declared `global` or `nonlocal`
             if name in scope.names:
                 self.found = scope
                 return self.scopes[0], scope.names[name]
@@ -22753,7 +22779,7 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        f
         return None, None
 
     def is_builtin(self, node):
-        """The name may be the builtin."""
+        """Returns True if a name may stand for the builtin of that name."""
         if node.id not in BUILTINS:
             return False
         scope, _ = self.lookup(node.id)
@@ -22768,13 +22794,16 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        f
     # ---- resolving ----
 
     def resolve(self, node):
-        """("m", module) or ("o", dotted name), else None."""
+        """Returns ("m", module) if an expression stands for a module, ("o", dotted name) if it stands for an object in
+        a module, else None."""
         return self.remember(node, self.resolve_inner, node) if type(node) in RESOLVABLE else None
 
     def remember(self, key, method, *arguments):
-        """What the method says, which is asked once. Names may be bound in a circle: what is met while it is still
-        being resolved adds nothing to itself. What else is found in such a circle is kept only while the circle is
-        walked, since from elsewhere in it more may be seen."""
+        """Returns the result of the method for a key. Calls the method once, and stores the result.
+
+        Names may be bound in a circle. For a key that is being resolved already, the result is None. Other results in a
+        circle may be incomplete, so they are stored only until the whole circle is resolved.
+        """
         known = self.resolved.get(key, UNKNOWN)
         if known is not UNKNOWN:
             return known
@@ -22816,7 +22845,8 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        f
             if node.attr == "__self__" and (base or (isinstance(node.value, ast.Name) and self.is_builtin(node.value))):
                 self.add("reexport", node, "builtins", "__self__")
                 return ("m", "builtins")
-            return self.attribute(node, base, node.attr)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_4 = R"driver_ends(            return self.attribute(node, base, node.attr)
         if isinstance(node, ast.NamedExpr):
             return self.resolve(node.value)
         if isinstance(node, ast.Subscript):
@@ -22838,7 +22868,7 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        f
         return None
 
     def resolve_name(self, bound):
-        """Resolves in the scopes of the name, not in those where it is read."""
+        """Resolves the bindings of a name, in the scopes where it is bound, not where it is used. Prefers a module."""
         best, here = None, self.scopes
         self.scopes = here[:here.index(self.found) + 1]
         try:
@@ -22873,8 +22903,7 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(        f
                 key = self.fold(node.args[0])
                 if isinstance(key, str):
                     return ("m", key.partition(".")[0])
-)driver_ends";
-inline constexpr std::string_view python_code_reader_4 = R"driver_ends(            return None
+            return None
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("__getattribute__", "__getattr__") and node.args:
             key = self.fold(node.args[0])
             if isinstance(key, str) and self.resolve(node.func.value):
@@ -22887,6 +22916,8 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(         
         return None
 
     def attribute(self, node, base, name):
+        """Resolves the attribute `name` of a resolved expression. Reports private names, and modules that another
+        module has imported."""
         if base is None:
             return None
         kind, dotted = base
@@ -22913,8 +22944,8 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(         
     # ---- constants ----
 
     def fold(self, node):
-        """The value of a constant expression; UNKNOWN where it is none. Each expression is put together once, without
-        recursion; a name that is bound to an expression with itself in it is not known."""
+        """Returns the value of a constant expression, else UNKNOWN. Folds each expression once, without recursion. A
+        name that is bound to an expression with the same name is UNKNOWN."""
         if isinstance(node, ast.Constant):
             return node.value
         known = self.folded.get(node)
@@ -22951,7 +22982,8 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(         
         self.folded[node] = (value,)
 
     def parts_of(self, node):
-        """The expressions that a constant expression is made of, each with the scopes it is read in; or None."""
+        """Returns the parts that are needed to fold an expression, each with its scopes, or None if it cannot be
+        folded."""
         kind, parts = type(node), None
         if kind is ast.BinOp:
             parts = [node.left, node.right]
@@ -22985,9 +23017,11 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(         
         return None if parts is None else [(part, self.scopes) for part in parts]
 
     def index_of(self, node):
-        return node.slice.value if type(node.slice).__name__ == "Index" else node.slice
+)driver_ends";
+inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        return node.slice.value if type(node.slice).__name__ == "Index" else node.slice
 
     def put_together(self, node, parts):
+        """Folds an expression, whose parts are folded already."""
         if parts is None:
             return UNKNOWN
         values = []
@@ -23049,8 +23083,7 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(         
             return UNKNOWN
         if type(index) is ast.Slice:
             ends = list(ends)
-)driver_ends";
-inline constexpr std::string_view python_code_reader_5 = R"driver_ends(            part = slice(*[ends.pop(0) if e else None for e in (index.lower, index.upper, index.step)])
+            part = slice(*[ends.pop(0) if e else None for e in (index.lower, index.upper, index.step)])
             return value[part] if len(range(*part.indices(len(value)))) <= MOST_TAKEN else UNKNOWN
         return value[ends[0]] if isinstance(ends[0], int) else UNKNOWN
 
@@ -23092,7 +23125,7 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(         
                 self.visit(node)
 
     def visit_body(self, body):
-        """A body that may begin with a docstring."""
+        """Visits a body without its docstring."""
         first = body[0] if body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             body = body[1:]
@@ -23171,7 +23204,8 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(         
     def visit_comprehension(self, node):
         scope = Scope("function")
         scope.inline = True
-        for each in node.generators:
+)driver_ends";
+inline constexpr std::string_view python_code_reader_6 = R"driver_ends(        for each in node.generators:
             self.fine.add(each.iter)
             for target in targets_in(each.target):
                 scope.bind(target.id, ("i" if target is each.target else "t", each.iter))
@@ -23236,8 +23270,7 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(         
                 self.add("getattr", node, node.attr, "value")
             if node.attr in LEAKS or (node.attr.startswith("_") and not node.attr.endswith("__")):
                 self.attribute_of_stranger(node)
-)driver_ends";
-inline constexpr std::string_view python_code_reader_6 = R"driver_ends(            return self.visit(node.value)
+            return self.visit(node.value)
         self.add("value" if got[0] == "m" and is_value else "use", node, got[1])
         if node.attr == "__code__" and not isinstance(node.ctx, ast.Load):
             self.add("getattr", node, "__code__")
@@ -23254,14 +23287,15 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
             self.add("name", below, below.id)
 
     def inner_attribute(self, node, holder, name):
-        """Attributes in which printers of `site` keep what they read."""
+        """Reports the attributes in which objects of `site` store names or contents of files."""
         of_site = isinstance(holder, ast.Name) and holder.id in OF_SITE and self.is_builtin(holder)
         if name.startswith("_Printer__") or (of_site and name.startswith("_") and
                                              (holder.id in PRINTERS or not name.endswith("__")) and name != "__doc__"):
             self.add("private", node, (holder.id if isinstance(holder, ast.Name) else "license") + "." + name)
 
     def attribute_of_stranger(self, node):
-        """A name that this code does not bind may be a module: one that earlier code of a context has imported."""
+        """Reports an attribute of a name that this code does not bind. Earlier code of the same context may have
+        imported a module under that name."""
         root = node.value
         while isinstance(root, ast.Attribute):
             root = root.value
@@ -23269,7 +23303,7 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
             self.add("private", node, root.id + "." + node.attr)
 
     def visit_within(self, node):
-        """What a resolved chain begins with, if that is not a name."""
+        """Visits the first expression of a resolved chain of attributes, unless it is a name."""
         if isinstance(node, ast.Call):
             self.visit_Call(node)
         elif isinstance(node, ast.NamedExpr):
@@ -23300,7 +23334,7 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
         self.visit(part)
 
     def is_namespace(self, node):
-        """It is the module's own names with what they stand for: among these are the builtins."""
+        """Returns True if a node is the namespace of the module. Its values give access to the builtins."""
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMESPACES and
                 not node.args and self.is_builtin(node.func)):
             return False
@@ -23332,7 +23366,8 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
                 first = ""
             self.add("dynamic", node, first, name)
             if first.startswith("."):
-                self.add("relative", node, first, name)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_7 = R"driver_ends(                self.add("relative", node, first, name)
         elif builtin and name in ("exec", "eval", "compile"):
             self.add("dynamic", node, "", name)
             if isinstance(first, str):
@@ -23379,7 +23414,7 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
         self.visit_all(node.keywords)
 
     def visit_whole(self, node, name, builtin):
-        """Namespaces, code and printers, as wholes: in a call, or as its subject."""
+        """Reports a call that uses or passes on a whole namespace, a code object, or one of PRINTERS."""
         func = node.func
         if (builtin and name in TAKE_NAMESPACES) or name in RUN_TEXT:
             self.fine.update(node.args)
@@ -23387,8 +23422,7 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(         
             self.fine.add(func.value)
         for each in node.keywords:
             if each.arg in ("globals", "globs", "locals") or (each.arg is None and name == ".format"):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_7 = R"driver_ends(                self.fine.add(each.value)
+                self.fine.add(each.value)
         if node not in self.fine and self.is_namespace(node):
             self.add("getattr", node, func.id)
         of_code = any(each.arg and each.arg.startswith("co_") for each in node.keywords)
@@ -23439,7 +23473,8 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(         
         return "." + node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
     def visit_getattr(self, node, name):
-        """\\return  the arguments that need no visit."""
+        """Reports a call of getattr, setattr, delattr or hasattr. Returns the indices of the arguments that need no
+        visit."""
         base, key = self.resolve(node.args[0]), self.fold(node.args[1])
         is_module = base is not None and base[0] == "m"
         if isinstance(key, str):
@@ -23468,24 +23503,25 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(         
         return (0,) if is_module else ()
 
     def whole_module(self, node, holder):
-        """The names of a module with what they stand for, as a whole."""
+        """Reports an expression with all names of a module and their values, such as vars(module)."""
         base = self.resolve(holder)
         if base and base[0] == "m" and base[1] not in LEAVES:
             self.add("value", node, base[1], "names")
 
     def visit_getattribute(self, node):
-        """`object.__getattribute__(module, name)`."""
+        """Reports a call of `object.__getattribute__(module, name)`."""
         base, key = self.resolve(node.args[0]), self.fold(node.args[1])
         if base is None or base[0] != "m" or base[1] in LEAVES:
             return
         if not isinstance(key, str):
-            self.add("value", node, base[1], "names")
+)driver_ends";
+inline constexpr std::string_view python_code_reader_8 = R"driver_ends(            self.add("value", node, base[1], "names")
             return
         got = self.attribute(node, base, key)
         self.add("value" if got[0] == "m" else "use", node, got[1])
 
     def visit_format(self, node):
-        """What the fields of a format text take from the arguments."""
+        """Reports the attributes that the fields of a format text read from the arguments."""
         texts = [node.func.value] + node.args[:1]  # '...'.format(x), and str.format('...', x)
         for place, each in enumerate(texts):
             text = self.fold(each)
@@ -23515,7 +23551,7 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(         
                     self.add("attribute", node, attribute)
 
     def names_of_loop(self, node):
-        """What a name stands for that is bound by one loop over constant names, and by nothing else."""
+        """Returns the values of a name that is bound only by one loop over constant names, or None for other names."""
         scope, bound = self.lookup(node.id) if isinstance(node, ast.Name) else (None, ())
         if scope is None or len(bound) != 1 or bound[0][0] != "i" or node.id in self.shared:
             return None
@@ -23529,7 +23565,7 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(         
         return values if known else None
 
     def may_hide(self, node):
-        """A name that is computed, and does not begin with a harmless constant."""
+        """Returns True if the name of an attribute is computed and does not begin with a harmless constant."""
         while isinstance(node, ast.BinOp):
             node = node.left
         if isinstance(node, ast.JoinedStr) and node.values:
@@ -23543,8 +23579,7 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(         
     def visit_runner(self, node, name):
         given = list(node.args) + [k.value for k in node.keywords if k.arg in ("stmt", "setup", "statement", "cmd")]
         for each in given:
-)driver_ends";
-inline constexpr std::string_view python_code_reader_8 = R"driver_ends(            text = self.fold(each)
+            text = self.fold(each)
             if isinstance(text, str):
                 self.text_is_code(text, each, "exec")
             elif text is UNKNOWN and not isinstance(each, (ast.Lambda, ast.Dict)):
@@ -23556,7 +23591,7 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
     def text_is_code(self, text, node, mode):
         if self.nested > 3 or len(text) > 100000:
             return self.add("dynamic", node, "", "exec")
-        self.weight += 256 * len(text)  # to read it costs that much more
+        self.weight += 256 * len(text)  # reading a character as code costs that much more than folding it
         if self.weight > MOST_WEIGHT:
             raise TooMuch()
         try:
@@ -23608,7 +23643,7 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
             elif isinstance(left, int) and abs(left) > 1 and self.is_tower(node.right):
                 self.add("power", node, number=2 ** 53)
         below = [node.left, node.right]
-        while below:  # long sums are deep to the left
+        while below:  # a long sum nests deeply on its left side
             each = below.pop()
             if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
                 part = self.fold(each)
@@ -23649,7 +23684,8 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
         self.visit_all(node.orelse)
 
     def visit_For(self, node):
-        self.fine.add(node.iter)
+)driver_ends";
+inline constexpr std::string_view python_code_reader_9 = R"driver_ends(        self.fine.add(node.iter)
         self.count(node.iter, node.body)
         for child in children_and_constants(node):
             self.visit(child)
@@ -23666,7 +23702,7 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
                 self.add("range", node, "", "ends" if self.loop_ends(body)[0] else "", min(size, 2 ** 53))
 
     def loop_ends(self, body):
-        """Whether something in a loop's body leaves it, and whether something may raise."""
+        """Returns two flags: a statement in the body of a loop leaves the loop, and a statement in it may raise."""
         ends = may_raise = False
         todo = [(each, False) for each in body]
         while todo:
@@ -23719,12 +23755,11 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
                 self.grown.add((self.found, node.target.id))
                 self.grow(bound)
         for child in children_and_constants(node):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_9 = R"driver_ends(            self.visit(child)
+            self.visit(child)
 
     def grow(self, bound):
-        """The texts that `+=` makes, as if each stood behind the other and ran once. No more is made of them than
-        texts: the name itself stays unknown, for it may be added to in a loop."""
+        """Reports the texts that the `+=` statements of a name build, as if each were executed once, in the order of
+        the lines. The name itself stays unknown, because a loop may execute them more than once."""
         more = sorted((what[1] for what in bound if what[0] == "a"), key=lambda each: (each.lineno, each.col_offset))
         for start in [self.fold(what[1]) for what in bound if what[0] == "e"][:8]:
             text = start
@@ -23745,7 +23780,7 @@ inline constexpr std::string_view python_code_reader_9 = R"driver_ends(         
             self.visit(child)
 
     def match_pattern(self, node, base):
-        """What the keywords of class patterns take from a subject that is known."""
+        """Reports the attributes that the keywords of class patterns read from a resolved subject."""
         kind = type(node).__name__
         if kind == "MatchClass":
             for name, inner in zip(node.kwd_attrs, node.kwd_patterns):
@@ -23806,7 +23841,8 @@ def read(source, minor=0):
                       for (kind, name, detail, number), line in reader.facts.items()]}
 
 def limit():
-    """What a hostile text may cost. The host has limits of its own, for where these are not to be had."""
+    """Limits the memory of this process, because the code may be hostile, and disables core dumps. The host has other
+    limits too, for systems where this fails."""
     try:
         import resource
         for what, size in ((resource.RLIMIT_AS, int(sys.argv[2])), (resource.RLIMIT_CORE, 0)):
@@ -23814,7 +23850,8 @@ def limit():
             if hard != resource.RLIM_INFINITY:
                 size = min(size, hard)
             resource.setrlimit(what, (size, size))
-    except (ImportError, OSError, ValueError):
+)driver_ends";
+inline constexpr std::string_view python_code_reader_10 = R"driver_ends(    except (ImportError, OSError, ValueError):
         pass
 
 def take(count):
@@ -23834,7 +23871,7 @@ def put(data):
 
 def prepare():
     sys.setrecursionlimit(3000)
-    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
+    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # executes what is slow the first time
     return GREETING
 
 def answer_to(source, minor):
@@ -23849,7 +23886,7 @@ def main():
     while True:
         size, minor = struct.unpack(">IB", take(5))
         source = take(size)
-        signal.setitimer(signal.ITIMER_REAL, seconds)  # nobody handles it: it ends this process
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # the signal has no handler, so it ends this process
         answer = answer_to(source, minor)
         signal.setitimer(signal.ITIMER_REAL, 0)
         put(answer)
@@ -23859,8 +23896,8 @@ if __name__ == "__main__":
 )driver_ends";
 
 /// The program of the Python code reader, split into consecutive string literals.
-inline constexpr std::array<std::string_view, 9> python_code_reader = {
-    python_code_reader_1, python_code_reader_2, python_code_reader_3, python_code_reader_4, python_code_reader_5, python_code_reader_6, python_code_reader_7, python_code_reader_8, python_code_reader_9};
+inline constexpr std::array<std::string_view, 10> python_code_reader = {
+    python_code_reader_1, python_code_reader_2, python_code_reader_3, python_code_reader_4, python_code_reader_5, python_code_reader_6, python_code_reader_7, python_code_reader_8, python_code_reader_9, python_code_reader_10};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -25704,27 +25741,32 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 inline constexpr std::string_view pyodide_driver_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Runs Python code in Pyodide for a host that stands at the other end of standard input and output. Deno 2.
+// Runs Python code in Pyodide (Python compiled to WebAssembly) for the host, the C++ program at the other end of
+// standard input and output. Needs Deno 2.
 //
-// The *broker* talks to the host, in the frames of python_driver, and executes nobody's code. Each *place* is a process
-// of its own with one interpreter: one for every context, some for all other runs. Deno's `Worker.terminate` does not stop
-// a worker that is busy; a process can be killed, and its memory has limits of its own. In the process of a place, the main
-// thread talks to the broker and executes nobody's code either; the interpreter is in a worker of it. That worker may read
-// Pyodide's own files until it has loaded them, and what the host lets guests have. What it says reaches the broker as
-// messages about the one run in it; it has neither the streams of the process nor the other places.
+// The first process is the *broker*. It exchanges frames with the host, in the format of python_driver, and executes no
+// code of users. Each *place* is another process with one interpreter. Each context has a place, and all other runs
+// share a few places. A place is a process because Deno's `Worker.terminate` does not stop a busy worker. A process can
+// be killed, and it has its own memory limits.
 //
-// A worker that waits, waits in Atomics.wait on memory that it shares with its main thread: CTL below.
+// The main thread of a place exchanges messages with the broker and executes no code of users either. The interpreter
+// is in a worker of that process. The worker may read Pyodide's own files until it has loaded them, and the files that
+// the host makes available. The broker treats each message of a worker as a message about the one run in it. The worker
+// can use neither the streams of its process nor other places.
+//
+// A worker waits with Atomics.wait on memory that it shares with its main thread (see CTL).
 
 const MOST_REPORT = 16 * 1024 * 1024;
 const MOST_DISPLAYED = 64 * 1024 * 1024;
-const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // what a worker has said and the main thread has not read
-const MOST_WRITTEN = 1024 * 1024;  // by one call; who writes more writes the rest by the next
-const MESSAGE = 256;  // what a message costs besides its body
-const MOST_FETCHES = 4;  // of one worker, at once
-const WATCH = 50;  // how often the process's memory is looked at, in ms
-const MOST_PATHS = 2 * 1024 * 1024;  // of all files of a run together
-const TIDYING = 5000;  // how long a worker may take from the end of a run until it takes another, in ms
-const MAILBOX = 256 * 1024;
+const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // maximum bytes that a worker has sent and the main thread has not received
+const MOST_WRITTEN = 1024 * 1024;  // maximum bytes of one write; the interpreter writes the rest by another call
+const MESSAGE = 256;  // bytes that are added to the size of a body, for the message itself
+const MOST_FETCHES = 4;  // maximum number of simultaneous HTTP requests of one worker
+const WATCH = 50;  // interval between checks of the process's memory use, in ms
+const MOST_PATHS = 2 * 1024 * 1024;  // maximum length of the paths of all files of a run together
+const TIDYING = 5000;  // maximum time from the end of a run until its worker is ready again, in ms
+const MAILBOX = 256 * 1024;  // bytes of the shared memory through which a worker receives messages
+// Indices into the control words that a worker and its main thread share.
 const CTL = {full: 0, size: 1, last: 2, onTheWay: 3, pause: 4};
 
 const text = new TextEncoder();
@@ -25732,7 +25774,8 @@ const plain = new TextDecoder();
 
 // ---- a worker ------------------------------------------------------------------------------------------------------
 
-// What guests have no use for. The walls are the permissions, and that no text becomes JavaScript (a flag of the engine).
+// Global names that a worker loses, because the code in it does not need them. The isolation does not depend on this
+// list. It depends on Deno's permissions, and on a flag that forbids the engine to compile text as JavaScript.
 const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLHttpRequest", "Worker",
   "BroadcastChannel", "MessageChannel", "MessagePort", "postMessage", "close", "onmessage", "onerror", "caches",
   "Cache", "CacheStorage", "navigator", "importScripts", "eval", "indexedDB",
@@ -25740,7 +25783,7 @@ const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLH
   "dispatchEvent", "self", "reportError", "structuredClone", "location", "createImageBitmap", "alert", "confirm",
   "prompt", "name"];
 
-// Pyodide would fetch what is not there.
+// Throws if the file of a needed package is missing. Pyodide itself would try to download it.
 function requireWheels(names, known, folder, version) {
   const missing = [];
   const seen = new Set();
@@ -25789,15 +25832,16 @@ async function work(about) {
     try {
       return operation();
     } catch (failure) {
-      let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES: what Deno does not permit; or else EIO
+      let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES if Deno does not permit it, else EIO
       try {
         if (failure.code && failure.name !== "NotCapable") number = NODEFS.convertNodeCode(failure);
-      } catch { /* a code that it does not know */ }
+      } catch { /* the code is unknown: the error stays EIO */ }
       throw new py.FS.ErrnoError(number);
     }
   };
   py.FS.mkdirTree("/code");
-  // Of a folder of which one file is shown, Deno lets nothing else be seen, the folder itself included.
+  // If only one file of a folder is available, Deno forbids reading the mode of the folder. A constant mode replaces
+  // it.
   const folders = new Set(about.mounts.filter((each) => each.folder !== null).map((each) => each.folder));
   const modeOf = NODEFS.getMode;
   NODEFS.getMode = (path) => folders.has(path) ? 0o40555 : modeOf(path);
@@ -25819,9 +25863,10 @@ async function work(about) {
     await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
     if (problems.length) throw new Error(problems.join("; "));
   }
-  // A message is copied for the main thread, with the whole of the buffer that its body lies in: so the body is copied
-  // here first, once it is known to be small enough, and what has not been read is waited for. Code can reach `host` by
-  // Python's garbage collector, so nothing is asked of the objects themselves.
+  // Checks the size of a message's body, waits until the main thread has received enough of the earlier messages, and
+  // returns a copy of the body. The copy is needed because postMessage copies the whole buffer that contains the body.
+  // Code can reach `host` through Python's garbage collector and pass any object, so this calls no methods of the
+  // object.
   const post = (letter, body, most) => {
     if (typeof letter !== "string" || letter.length !== 1) throw new TypeError("no message of a run");
     const size = apply(lengthOf, body, []);
@@ -25832,7 +25877,8 @@ async function work(about) {
     add(ctl, CTL.onTheWay, MESSAGE + size);
     return copy;
   };
-  const stream = (index) => ({write: (piece) => {
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(  const stream = (index) => ({write: (piece) => {
     const part = piece.length > MOST_WRITTEN ? piece.subarray(0, MOST_WRITTEN) : piece;
     const body = post("o", part, MOST_WRITTEN);
     say({k: "o", stream: index, body});
@@ -25846,13 +25892,12 @@ async function work(about) {
       const copy = post(letter, body, MOST_REPORT);
       say({k: letter, body: copy});
     },
-    // The next message; nothing where a run is to be interrupted.
+    // Returns the next message, or undefined if the run is to be interrupted.
     receive: () => {
       const parts = [];
       for (;;) {
         while (load(ctl, CTL.full) === 0) {
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(          wait(ctl, CTL.full, 0);
+          wait(ctl, CTL.full, 0);
           if (load(ctl, CTL.full) === 0 && interrupt[0] !== 0) return undefined;
         }
         parts.push(mailbox.slice(0, ctl[CTL.size]));
@@ -25879,12 +25924,12 @@ inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(          wai
     },
     memory: () => py._module.HEAPU8.length,
   };
-  py.runPython("import os\nos.urandom(1)\ndel os");  // loads what Pyodide loads late
+  py.runPython("import os\nos.urandom(1)\ndel os");  // makes Pyodide load its last parts while it may
   const serve = py.globals.get("cofferdam_serve");
   py.globals.delete("cofferdam_serve");
   for (const path of about.forget) permissions.revokeSync({name: "read", path});
-  // Only what names failures is left of Deno; but where there are directories of the host, their file system works by it,
-  // and its permissions alone say what may be read and written.
+  // Removes all of Deno except the types of its errors. If directories of the host are available, Deno stays, because
+  // the file system for them needs it. Deno's permissions then decide alone which files can be read and written.
   if (about.mounts.length === 0)
     Object.defineProperty(globalThis, "Deno", {value: Object.freeze({errors: globalThis.Deno.errors}), writable: false,
       configurable: false});
@@ -25908,7 +25953,7 @@ function write(bytes) {
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
 }
 
-// One stream of a run: its start goes to the host at once, its end is kept until the run is over.
+// One output stream of a run. Its start is sent to the host while the run executes; its end is kept until the run ends.
 class Output {
   constructor(keep) {
     this.left = Math.floor(keep / 2);
@@ -25917,7 +25962,7 @@ class Output {
     this.tail = [];
     this.held = 0;
     this.total = 0;
-    this.small = 0;  // pieces at the tail's end that are to be joined: each costs more than its bytes
+    this.small = 0;  // small pieces at the tail's end; each costs extra memory, so 256 of them are joined
   }
   take(piece) {
     this.total += piece.length;
@@ -25959,7 +26004,7 @@ function join(parts) {
   return whole;
 }
 
-// The frames of a stream: a length, and so many bytes.
+// Yields the frames of a stream. A frame is a length (32 bits, big-endian) and that number of bytes.
 async function* framesOf(stream) {
   let parts = [];
   let size = 0;
@@ -25980,7 +26025,7 @@ async function* framesOf(stream) {
   }
 }
 
-// What `tell` has made of a header and a body.
+// Returns the header and the body of a frame that `tell` has written.
 function opened(frame) {
   const size = new DataView(frame.buffer, frame.byteOffset).getUint32(0);
   return [JSON.parse(plain.decode(frame.subarray(4, 4 + size))), frame.slice(4 + size)];
@@ -26041,7 +26086,8 @@ class Relay {
       Atomics.sub(this.control, CTL.onTheWay, MESSAGE + (body?.length ?? 0));
       Atomics.notify(this.control, CTL.onTheWay);
     }
-    const header = {k: said.k, stream: said.stream, problem: said.problem, worn: said.worn, status: said.status};
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    const header = {k: said.k, stream: said.stream, problem: said.problem, worn: said.worn, status: said.status};
     tell(header, body ?? new Uint8Array());
   }
 
@@ -26066,8 +26112,7 @@ class Relay {
 
   interrupted(value) {
     Atomics.store(this.interrupt, 0, value);
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (value === 0) return;
+    if (value === 0) return;
     Atomics.notify(this.control, CTL.full);
     Atomics.notify(this.control, CTL.pause);
   }
@@ -26079,7 +26124,7 @@ inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (value
       else if (header.op === "deliver") this.deliver(body);
       else if (header.op === "interrupt") this.interrupted(header.value);
     }
-    Deno.exit(0);  // the broker has closed its end
+    Deno.exit(0);  // the broker has closed the stream
   }
 }
 
@@ -26094,7 +26139,7 @@ class Run {
     this.reason = null;
     this.report = new Uint8Array();
     this.displayed = 0;
-    this.kept = 0;  // bytes of files
+    this.kept = 0;  // bytes of file contents that the run has sent
     this.started = null;
     this.timer = null;
     this.flushing = null;
@@ -26109,12 +26154,13 @@ class Run {
   }
 }
 
-// What a run says of its files, as the host reads it, and nothing besides.
+// Returns the list of a run's files in the form that the host expects. The code of the run can send anything, so this
+// copies only members with the right types.
 function filesOf(body, most) {
   let said = {};
   try {
     said = JSON.parse(plain.decode(body)) ?? {};
-  } catch { /* not ours */ }
+  } catch { /* it is not JSON: the list stays empty */ }
   const files = [];
   let room = MOST_PATHS;
   for (const row of Array.isArray(said.files) ? said.files : []) {
@@ -26131,16 +26177,16 @@ function filesOf(body, most) {
 class Place {
   constructor(driver, name) {
     this.driver = driver;
-    this.name = name;  // of its context, or null
+    this.name = name;  // the name of its context, or null
     this.queue = [];
     this.run = null;
-    this.ready = false;  // for another run
-    this.due = true;  // to say that it is ready; nobody hears that at another time
+    this.ready = false;  // true if it can take a run
+    this.due = true;  // true if it has to report that it is ready; at other times such a report is an error
     this.tidying = null;
     this.dead = false;
     this.sending = Promise.resolve();
     this.fetching = 0;
-    this.complaint = "";  // the last of what its process has said on its standard error
+    this.complaint = "";  // the end of what its process has written to standard error
     const config = driver.config;
     const [program, ...words] = config.place_command;
     this.process = new Deno.Command(program, {args: words, stdin: "piped", stdout: "piped", stderr: "piped"}).spawn();
@@ -26160,12 +26206,13 @@ class Place {
         const [said, body] = opened(frame);
         this.hear(said, body);
       }
-    } catch { /* what it says is none of ours: it is ended below */ }
+    } catch { /* it has sent an invalid frame: it is killed below */ }
     if (!this.dead) this.kill();
     const status = await this.process.status;
     await complaining;
     if (this.dead) return;
-    // The kernel's limit ends V8, which says why; who kills it but us is the kernel, for want of memory.
+    // If the kernel refuses memory, the engine ends with a message about it. If the broker has not killed the process,
+    // SIGKILL means that the kernel has killed it because memory ran out.
     if (this.killed !== true && (this.complaint.includes("out of memory") || status.signal === "SIGKILL"))
       return this.outOfMemory();
     this.broken("its process has ended" + (this.complaint ? ": " + this.complaint : ""));
@@ -26174,14 +26221,14 @@ class Place {
   async hearComplaints() {
     try {
       for await (const piece of this.process.stderr) this.complaint = (this.complaint + plain.decode(piece)).slice(-2000);
-    } catch { /* no more of it */ }
+    } catch { /* the stream has failed: the text so far is used */ }
   }
 
   kill() {
     this.killed = true;
     try {
       this.process.kill("SIGKILL");
-    } catch { /* it has ended */ }
+    } catch { /* the process has already ended */ }
   }
 
   send(header, ...body) {
@@ -26218,7 +26265,8 @@ class Place {
     run.body = null;
   }
 
-  // A context may stop by itself first, and keep what it knows.
+  // Ends the run. The run of a context is only interrupted at first: if it ends by itself within `grace` milliseconds,
+  // the context keeps its variables.
   stop(reason) {
     const run = this.run;
     const polite = this.name !== null && run.reason === null && run.header.grace > 0;
@@ -26251,7 +26299,8 @@ class Place {
       this.broken(said.problem);
     } else if (said.k === "o") {
       if (run === null) return;
-      const output = run.outputs[said.stream === 1 ? 1 : 0];
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(      const output = run.outputs[said.stream === 1 ? 1 : 0];
       output.take(body);
       if (output.head.length && run.flushing === null) run.flushing = setTimeout(() => run.flush(), 100);
     } else if (run === null || body.length > MOST_REPORT) {
@@ -26275,21 +26324,21 @@ class Place {
       this.run = null;
       this.interrupt(0);
       this.driver.report(run, {...listed, alive: this.name !== null});
-      // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
+      // The place must now report that it is ready, otherwise it is ended, because code of the run may still execute.
+      // If no interpreter is used twice, the place is ended at once.
       if (this.name === null && this.driver.config.isolate) return this.end(null, null);
       this.due = true;
       this.tidying = setTimeout(() => this.end(null, null), this.name === null ? TIDYING : 6 * TIDYING);
     }
   }
 
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(  broken(words) {
+  broken(words) {
     const problem = String(words).slice(-2000).toWellFormed();
     if (!this.driver.begun) return this.driver.fail(problem);
     this.end(null, problem);
   }
 
-  // Its end, and that of the run in it. Nothing of an interpreter outlives its process.
+  // Ends the place and the run in it. The interpreter ends with the process.
   end(status, problem, memory = false) {
     if (this.dead) return;
     this.dead = true;
@@ -26354,7 +26403,7 @@ class Driver {
     if (path) {
       try {
         this.snapshot = Deno.readFileSync(path);
-      } catch { /* there is none yet */ }
+      } catch { /* no snapshot is stored yet */ }
     }
     this.add(null);
   }
@@ -26366,7 +26415,7 @@ class Driver {
     try {
       Deno.writeFileSync(path + ".new", image, {mode: 0o600});
       Deno.renameSync(path + ".new", path);
-    } catch { /* then the next start makes its own */ }
+    } catch { /* it cannot be stored: the next start makes another one */ }
   }
 
   fail(problem) {
@@ -26381,7 +26430,8 @@ class Driver {
     return place;
   }
 
-  // One is kept warm, or another besides where none is used twice.
+  // Starts another place for runs without a context if there are too few: at least one, at least two if no interpreter
+  // is used twice, and more while runs wait.
   refill() {
     if (this.places.size < (this.config.isolate ? 2 : 1) || this.waiting.length && this.places.size < this.config.at_once) this.add(null);
   }
@@ -26391,7 +26441,7 @@ class Driver {
     if (this.contexts.get(place.name) === place) this.contexts.delete(place.name);
   }
 
-  // A place can take a run.
+  // Gives the next waiting run to a place that is ready.
   next(place) {
     if (!this.begun) {
       this.begun = true;
@@ -26451,7 +26501,8 @@ class Driver {
     } else if (header.op === "contexts") {
       tell({t: "answer", id: header.id, names: [...this.contexts.keys()]});
     } else if (header.op === "drop") {
-      const dropped = this.contexts.get(header.context);
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_5 = R"driver_ends(      const dropped = this.contexts.get(header.context);
       if (dropped) dropped.end(null, dropped.run ? "its context was ended" : null);
       tell({t: "answer", id: header.id, found: dropped !== undefined});
     }
@@ -26476,7 +26527,7 @@ async function main() {
     driver.start();
   }
   for (const place of [...(driver?.places ?? []), ...(driver?.contexts.values() ?? [])]) place.kill();
-  Deno.exit(0);  // the host has closed its end: that of all places
+  Deno.exit(0);  // the host has closed the stream
 }
 
 if (typeof globalThis.WorkerGlobalScope === "function") {
@@ -26492,11 +26543,12 @@ if (typeof globalThis.WorkerGlobalScope === "function") {
 )driver_ends";
 inline constexpr std::string_view pyodide_run_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What stands around code in Pyodide, behind the modules of python_driver that make_python_driver.py names.
+"""Executes runs in Pyodide. It is one program with the modules of python_driver that are in IN_PYODIDE of
+make_python_driver.py: they precede this text.
 
-One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything
-is put back that can be at little cost: see `Before`. What a run has changed deeper inside of objects (registries of
-abstract classes and codecs, caches) stays.
+One interpreter executes one piece of code after another. A context keeps its variables. After a run without a context,
+the interpreter restores everything that costs little time to restore: see `Before`. Changes deeper inside objects stay,
+for example in caches and in the registries of abstract classes and codecs.
 """
 import base64
 import json
@@ -26507,13 +26559,13 @@ import types
 from pyodide.ffi import to_js as TO_JS
 
 class OwnJson:
-    """What code does to the module is not our end."""
+    """The functions of the module json. Code that replaces them in the module does not affect this program."""
     dumps = staticmethod(json.dumps)
     loads = staticmethod(json.loads)
 
 json = OwnJson
-DRIVER = "cofferdam_driver"  # what this text is called in tracebacks, from which it is left out
-MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says
+DRIVER = "cofferdam_driver"  # the file name of this program in tracebacks; its frames are removed from them
+MOST_REPORT = 16 * 1024 * 1024  # maximum bytes of one message from a run
 BASELINE = ("ast asyncio atexit base64 bisect calendar cmath codecs collections.abc contextlib copy csv dataclasses "
             "datetime decimal enum fractions functools gc hashlib heapq inspect io itertools json keyword linecache math "
             "numbers operator pathlib pickle random re reprlib secrets shutil signal statistics string struct tempfile "
@@ -26521,7 +26573,7 @@ BASELINE = ("ast asyncio atexit base64 bisect calendar cmath codecs collections.
             "zlib").split()
 
 class PyodideChannel(Channel):
-    """Speaks to the main thread."""
+    """The run's end of its connection to the main thread of the process."""
 
     def __init__(self):
         import threading
@@ -26541,7 +26593,7 @@ class PyodideChannel(Channel):
             body = self.host.receive()
             if body is not None and type(body).__name__ != "JsUndefined" and hasattr(body, "to_bytes"):
                 return json.loads(body.to_bytes())
-            PAUSE(0)  # which is where an interrupt arrives
+            PAUSE(0)  # an interrupt raises its exception here
 
     def fetch(self, request):
         self.fetches += 1
@@ -26555,7 +26607,7 @@ CHANNEL = PyodideChannel()
 
 def PAUSE(seconds):
     CHANNEL.host.pause(seconds)
-    for _ in range(200):  # Pyodide looks for interrupts every now and then
+    for _ in range(200):  # Pyodide checks for interrupts only once in many instructions
         pass
 
 def make_sleep(time):
@@ -26582,7 +26634,7 @@ def no_sockets(*args, **kwargs):
                                  "allow_network allows" % address)
 
 class Selector:
-    """There is nothing to wait for but time."""
+    """A selector for an event loop. There are no sockets here, so it only waits until the timeout."""
 
     def select(self, timeout=None):
         import time
@@ -26593,7 +26645,8 @@ class Selector:
         pass
 
 def make_loops():
-    """Event loops that run when they are told to; Pyodide's own runs when nothing else does, which is never here."""
+    """Makes asyncio use an event loop that works without JavaScript. Pyodide's own loop needs the event loop of
+    JavaScript, which never continues here, because the interpreter never returns to it."""
     import asyncio
 
     class Loop(asyncio.base_events.BaseEventLoop):
@@ -26608,7 +26661,7 @@ def make_loops():
             pass
 
         def run_in_executor(self, executor, function, *args):
-            """At once, where a thread would be needed: there are none."""
+            """Calls the function at once if the default executor is wanted, because there are no threads."""
             if executor is not None:
                 return super().run_in_executor(executor, function, *args)
             self._check_closed()
@@ -26628,15 +26681,15 @@ def make_loops():
         _loop_factory = Loop
 
         def get_event_loop(self):
-            """Makes one where there is none, as the main thread's did until Python 3.14."""
+            """Creates a loop if there is none, as Python did in the main thread before version 3.14."""
             if self._local._loop is None:
                 self.set_event_loop(self.new_event_loop())
             return self._local._loop
 
     POLICY.append(Policy)
-    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # that of a system would end the interpreter
+    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # asyncio's own loop would end the interpreter
     asyncio._DefaultEventLoopPolicy = Policy
-    asyncio.run = asyncio.runners.run  # where Pyodide has put its own
+    asyncio.run = asyncio.runners.run  # replaces the function that Pyodide has put there
 
 POLICY = []
 
@@ -26647,7 +26700,7 @@ def use_loops():
     events._event_loop_policy = POLICY[0]()
 
 def make_opener(urllib_request):
-    """urlopen by the host's process, which has the permissions."""
+    """Makes urlopen send its requests through the broker process, which has the network permissions."""
     import email.message
     import io
     import urllib.error
@@ -26681,13 +26734,15 @@ def make_opener(urllib_request):
     urllib_request.install_opener(urllib_request.build_opener(Handler()))
 
 def contexts_of_decimal():
-    """What new threads' contexts are copied from, as text that shows every setting."""
+    """Returns the three template contexts of decimal, as texts with all settings."""
     import decimal
     return [repr(one) for one in (decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext)]
 
 def set_contexts_of_decimal(texts):
+    """Restores the settings that contexts_of_decimal() has returned."""
     import decimal
-    names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+)driver_ends";
+inline constexpr std::string_view pyodide_run_2 = R"driver_ends(    names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
     for one, text in zip((decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext), texts):
         was = eval(text, vars(decimal))
         for name in names:
@@ -26696,14 +26751,13 @@ def set_contexts_of_decimal(texts):
         one.flags = was.flags
 
 def settings():
-    """What has no name in a module: how it is asked for, and how it is set."""
+    """Returns a getter and a setter for each setting of the interpreter that is not stored under a name in a module."""
     import csv
     import gc
     import locale
     import signal
     import socket
-)driver_ends";
-inline constexpr std::string_view pyodide_run_2 = R"driver_ends(    return [(sys.getrecursionlimit, sys.setrecursionlimit),
+    return [(sys.getrecursionlimit, sys.setrecursionlimit),
             (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
             (sys.get_asyncgen_hooks, lambda hooks: sys.set_asyncgen_hooks(*hooks)),
             (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
@@ -26715,7 +26769,8 @@ inline constexpr std::string_view pyodide_run_2 = R"driver_ends(    return [(sys
             (contexts_of_decimal, set_contexts_of_decimal)]
 
 def is_still(now, was):
-    """Equal, where nothing but plain values is asked; else the same."""
+    """Returns True if a setting has not changed. Compares plain values by ==, and other objects by identity, because
+    their __eq__ may belong to the run."""
     if type(now) is not type(was):
         return False
     if type(was) in (tuple, list):
@@ -26723,8 +26778,11 @@ def is_still(now, was):
     return now == was if type(was) in (int, float, str) else now is was
 
 class Before:
-    """How things were: the names of modules, of their classes written in Python, and of those of their objects that hold
-    settings; lists and tables that programs add to; and what `settings` knows."""
+    """The state of the interpreter before the first run, to which restore() returns it.
+
+    It consists of the names in modules, in their classes that are written in Python, and in those of their objects that
+    contain settings. It also includes lists and tables that programs add to, and the values of settings().
+    """
 
     def __init__(self):
         import calendar
@@ -26742,7 +26800,7 @@ class Before:
         modules = [module for module in sys.modules.values() if hasattr(module, "__dict__")]
         known = {name.partition(".")[0] for name in BASELINE} - {"ast"} | {"logging", "weakref"}
         classes = {id(one): one for module in modules for one in vars(module).values()
-                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # on the heap, and not immutable
+                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # a heap type that is not immutable
                    and one.__module__.partition(".")[0] in known}
         loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
         real_json = sys.modules["json"]
@@ -26750,11 +26808,11 @@ class Before:
                    real_json._default_encoder, real_json._default_decoder, urllib.request._opener]
         self.owners = modules + list(classes.values()) + objects
         self.names = [dict(vars(owner)) for owner in self.owners]
-        # Live views, and all of them looked at in one go: this is done after every run.
+        # Live views of all current names. They are compared in one go, because this is done after every run.
         self.now = [vars(owner).values() for owner in self.owners]
         self.sizes = [len(names) for names in self.names]
         self.values = [value for names in self.names for value in names.values()]
-        # Every run sets something of these.
+        # Every run changes names in these modules.
         self.restless = [self.owners.index(sys), self.owners.index(sys.modules["asyncio.events"])]
         self.chain = itertools.chain.from_iterable
         self.same = operator.is_
@@ -26780,14 +26838,16 @@ class Before:
             self.restore_owner(index)
         self.values = [value for names in self.names for value in names.values()]
         import logging
-        logging.root.manager._clear_cache()  # of what is enabled
+        logging.root.manager._clear_cache()  # the cache of enabled levels
 
     def as_before(self):
-        """By what is there, not by what that says of itself: an object of a run's may claim to equal another."""
+        """Returns True if all names still have their objects. Compares identities, because an object of a run may claim
+        to be equal to another."""
         return list(map(len, self.now)) == self.sizes and all(map(self.same, self.chain(self.now), self.values))
 
     def restore_owner(self, index):
-        """As the names are: what a class or its metaclass would make of it is not asked."""
+        """Restores the names of a module, class or object. Does not call methods of the object, its class or metaclass,
+        because they may belong to the run."""
         owner, names = self.owners[index], self.names[index]
         now = vars(owner)
         if len(now) == len(names) and all(map(self.same, now.values(), names.values())):
@@ -26798,10 +26858,10 @@ class Before:
         for name, value in names.items():
             if now.get(name, self) is not value:
                 type.__setattr__(owner, name, value) if is_class else now.update({name: value})
-        self.names[index] = dict(now)  # the order may be another
+        self.names[index] = dict(now)  # the names may now have another order
 
     def restore(self):
-        """False where this interpreter is not to be used again."""
+        """Restores the state. Returns False if this interpreter must not be used again."""
         import gc
         import threading
         sys.settrace(None)
@@ -26810,7 +26870,7 @@ class Before:
         for name in [name for name in sys.modules if name not in self.modules]:
             loader = getattr(getattr(sys.modules[name], "__spec__", None), "loader", None)
             if type(loader).__name__ == "ExtensionFileLoader":
-                good = False  # most of those cannot be loaded twice
+                good = False  # most extension modules cannot be loaded twice
             del sys.modules[name]
         for name, module in self.modules.items():
             if sys.modules.get(name) is not module:
@@ -26834,7 +26894,8 @@ class Before:
         threading.settrace(None)
         os.umask(self.mask)
         os.chdir("/code")
-        gc.enable()
+)driver_ends";
+inline constexpr std::string_view pyodide_run_3 = R"driver_ends(        gc.enable()
         self.runs += 1
         gc.collect(2 if self.runs % 16 == 0 else 1)
         for descriptor in (0, 1, 2):
@@ -26853,7 +26914,7 @@ def open_streams():
     STREAMS[:] = [sys.stdout, sys.stderr]
 
 def end_run():
-    """What Python does at its end."""
+    """Calls the atexit functions and flushes the streams, as Python does before it exits."""
     import atexit
     try:
         atexit._run_exitfuncs()
@@ -26863,13 +26924,14 @@ def end_run():
     flush()
 
 def begin_main():
-)driver_ends";
-inline constexpr std::string_view pyodide_run_3 = R"driver_ends(    sys.modules["__main__"] = types.ModuleType("__main__")
+    """Creates an empty __main__ for the next run."""
+    sys.modules["__main__"] = types.ModuleType("__main__")
     if sys.path[:1] != ["/code"]:
         sys.path.insert(0, "/code")
     use_loops()
 
 def serve(host, config):
+    """Prepares the interpreter, and executes the host's requests until the process ends."""
     import contextvars
     import random
     import signal
@@ -26900,7 +26962,7 @@ def serve(host, config):
         except BaseException as failure:
             problem = "the module %r cannot be preloaded: %s: %s" % (name, type(failure).__name__, clean(str(failure)))
     begin_main()
-    for finder in sys.meta_path:  # Pyodide's own, by which JavaScript's objects are imported
+    for finder in sys.meta_path:  # removes JavaScript's objects from Pyodide's importer for them
         if hasattr(finder, "jsproxies"):
             finder.jsproxies.clear()
     for name in ("js", "pyodide_js", "pyodide_js._api", "pyodide.http"):
@@ -26916,11 +26978,11 @@ def serve(host, config):
             most = request["begin"]
             continue
         if "code" not in request:
-            continue  # the answer to a call that nobody waits for any more
+            continue  # the answer to a call whose caller has stopped waiting
         if one is None or not is_context:
             begin_main()
             one = Interpreter(CHANNEL, is_context)
-            around = contextvars.Context()  # the precision of decimal numbers, for one, is a variable of it
+            around = contextvars.Context()  # stores context variables, such as decimal's precision
             random.seed()
         open_streams()
         signal.signal(signal.SIGINT, one.on_interrupt)
@@ -26953,7 +27015,8 @@ def serve(host, config):
         host.idle(None, not good or memory() > config["max_memory"])
 
 def send_contents(rows, room):
-    """The contents of files, in their order, as long as there is room: a length, a path, and the bytes."""
+    """Sends the contents of the listed files that fit into `room` bytes. A message has the length of the path (32 bits,
+    big-endian), the path, and the content."""
     for row in rows:
         if row["size"] > min(room, MOST_REPORT - 8192):
             continue
@@ -26967,7 +27030,7 @@ def send_contents(rows, room):
         CHANNEL.host.send("f", TO_JS(len(path).to_bytes(4, "big") + path + content))
 
 def prepare():
-    """What a snapshot holds."""
+    """Imports the modules that the memory snapshot contains."""
     for name in BASELINE:
         __import__(name)
     for name in sys.builtin_module_names:
@@ -26983,8 +27046,8 @@ prepare()
 )driver_ends";
 
 /// The program of the Pyodide driver, split into consecutive string literals.
-inline constexpr std::array<std::string_view, 4> pyodide_driver = {
-    pyodide_driver_1, pyodide_driver_2, pyodide_driver_3, pyodide_driver_4};
+inline constexpr std::array<std::string_view, 5> pyodide_driver = {
+    pyodide_driver_1, pyodide_driver_2, pyodide_driver_3, pyodide_driver_4, pyodide_driver_5};
 
 /// The part of the Pyodide driver that runs in Pyodide, after python_driver_in_pyodide, split into consecutive string literals.
 inline constexpr std::array<std::string_view, 3> pyodide_run = {
@@ -27005,9 +27068,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 inline constexpr std::string_view pyodide_reader_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Reads Python code for guards by the interpreter of Pyodide, in a Deno that may read Pyodide's own files and nothing
-// else. It runs python_code_reader.py and never what that reads. Its arguments: Pyodide's folder, as a URL, and that
-// program; its standard input and output are those of the program.
+// Runs python_code_reader.py, which analyses Python code for guards, in Pyodide's interpreter. Runs in a Deno that may
+// read Pyodide's own files and nothing else. The analysed code is never executed. The arguments are Pyodide's folder,
+// as a URL, and the text of python_code_reader.py, which describes the standard input and output.
 
 const [folder, program] = Deno.args;
 
@@ -27019,7 +27082,7 @@ function take(count) {
   const whole = new Uint8Array(count);
   for (let at = 0; at < count;) {
     const size = Deno.stdin.readSync(whole.subarray(at));
-    if (size === null) Deno.exit(0);  // the host has closed its end
+    if (size === null) Deno.exit(0);  // the host has closed the stream
     at += size;
   }
   return whole;
@@ -27038,7 +27101,7 @@ for (;;) {
   let got;
   try {
     got = answer(source, head.getUint8(4));
-  } catch {  // the stack of WebAssembly was not deep enough, and no interpreter goes on after that
+  } catch {  // WebAssembly's stack has overflowed: this interpreter cannot be used any more
     const said = new TextEncoder().encode(JSON.stringify({error: {type: "TooDeep", line: 0, column: 0,
       text: "it is nested too deeply or is too large"}}));
     const size = new Uint8Array(4);
@@ -27071,22 +27134,27 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view python_driver_base_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Runs Python code for a host that stands at the other end of standard input and output. Python 3.8 or newer, Linux.
+"""Runs Python code for the host, the C++ program at the other end of standard input and output.
 
-Four kinds of processes:
+Needs Python 3.8 or newer, and Linux. Four kinds of processes take part:
 
-* The *driver* talks to the host and holds what runs print. It executes nobody's code and loads nobody's modules.
-* The *nursery*, its one child, has loaded what is to be preloaded, holds no data, and forks.
-* A *monitor*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
-* A *run*, for one piece of code, or for all that are said to one context. It has three descriptors from the driver:
-  its standard output, its standard error, and a channel that speaks of this run only.
+* The *driver* exchanges frames with the host and collects the output of runs. It executes no code of users, and it
+  imports no modules of users.
+* The *nursery* is the only child of the driver. It has imported the modules to preload, keeps no data of runs, and
+  forks monitors.
+* A *monitor* is a child of the nursery. There is one for each run. It forks the run, waits until the run ends, and
+  kills the processes that the run leaves behind.
+* A *run* executes one piece of code. The run of a context executes all pieces of code for this context. A run has three
+  descriptors from the driver: standard output, standard error, and a channel for messages about this run only.
 
-Run, monitor and nursery adopt what their descendants leave behind. A monitor has one child of its own: any other is a
-stray, and killed. Where somebody kills a monitor, its run dies with it and the rest falls to the nursery, which knows
-its monitors. One run is forked before it is asked for.
+Runs, monitors and the nursery are subreapers: orphaned descendants become their children. The only child that a monitor
+has forked is its run, so it kills all other children after the end of the run. If a process kills a monitor, the kernel
+also kills its run. Other processes of that run then become children of the nursery. The nursery kills them, because
+they are not among its monitors. One run without a context is always forked in advance, to save time.
 
-Frames, both ways between host and driver: length of the rest, length of the header (32 bits, big end first), header
-(a JSON object), body (bytes). On a channel: length, one letter that says what it is, bytes.
+A frame between host and driver, in both directions, consists of the length of the rest, the length of the header (both
+32 bits, big-endian), the header (a JSON object), and the body (bytes). A message on a channel begins with its length
+(32 bits, big-endian). In a message from the run, a letter for the kind of message follows. The rest is a JSON text.
 """
 import os
 
@@ -27094,13 +27162,14 @@ DRIVER = "cofferdam_driver"  # the file name of this program in tracebacks; its 
 GREETING = b"\ncofferdam python driver 1\n"
 MOST_REPORT = 16 * 1024 * 1024  # maximum bytes of one message from a run: its report, a display or a call
 MOST_DISPLAYED = 64 * 1024 * 1024  # maximum bytes of all displays of a run
-MOST_BETWEEN = 64 * 1024  # maximum bytes that are kept of each output of a context between two runs
-MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes that wait until a run reads them
+MOST_BETWEEN = 64 * 1024  # maximum bytes kept of each output stream of a context between two of its runs
+MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes of messages that wait until a run reads them
 LEFT = 71  # the exit code of a monitor that could not end all processes of its run
-LINGER = 0.5  # seconds for which the output of an ended run may stay open
+LINGER = 0.5  # maximum seconds for which the output of an ended run may stay open
 
 def prctl(option, value):
-    """Linux only, and only where there is ctypes; the runner works without, and keeps less in order."""
+    """Calls Linux's prctl. Returns False if this fails, for example without ctypes. Runs then still work, but some
+    processes that they leave behind may not be ended."""
     global libc
     try:
         if libc is None:
@@ -27114,20 +27183,21 @@ libc = None
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
 def give_back():
-    """Memory that was freed goes back to the kernel: a fork copies what it says of it, an end takes that down."""
+    """Returns freed memory to the kernel. Forks and process ends are then faster."""
     try:
         libc.malloc_trim(0)
     except Exception:  # there is no libc, or it is not the GNU libc
         pass
 
 def memory_events():
-    """The file that says how often the kernel has ended something in this container for want of memory; or None."""
+    """Returns the path of the file that counts the out-of-memory kills in this container, or None if there is none."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
         if os.access(path, os.R_OK):
             return path
     return None
 
 def memory_kills(path):
+    """Returns the count in the file that memory_events() has found, or 0 if it cannot be read."""
     try:
         with open(path) as stream:
             for line in stream:
@@ -27143,7 +27213,7 @@ def write_all(fd, data):
         view = view[os.write(fd, view):]
 
 def read_exactly(fd, count):
-    """The next bytes; None where they end before."""
+    """Reads the next `count` bytes. Returns None if the stream ends earlier."""
     parts = []
     while count:
         part = os.read(fd, min(count, 1 << 20))
@@ -27162,8 +27232,11 @@ MOST_PATHS = 2 * 1024 * 1024  # maximum bytes of the paths of all files of a run
 LONGEST_SCAN = 0.5  # maximum duration of a scan of the work directory, in seconds
 
 def scan_files(most):
-    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all. It
-    looks at so many things for so long and no more: whatever code has made there, the next run begins."""
+    """Scans the regular files below the work directory. Skips .cofferdam and __pycache__.
+
+    Returns {path: size, times and inode of the file} and whether these are all files. Stops after `most` files, after
+    4 * `most` entries or after LONGEST_SCAN, so that files which code has created cannot delay the next run for long.
+    """
     import time
     found, folders, seen = {}, [b""], 0
     limit = time.monotonic() + LONGEST_SCAN
@@ -27193,7 +27266,7 @@ def scan_files(most):
     return found, whole
 
 def changed_files(before, after):
-    """New and changed files, in byte order, as the host reads them; and whether those are all."""
+    """Returns a row for the host for each new or changed file, ordered by path, and whether these are all."""
     rows, room = [], MOST_PATHS
     for path in sorted(after):
         if before.get(path) != after[path]:
@@ -27214,6 +27287,7 @@ import base64
 import sys
 
 def remember_source(filename, text):
+    """Stores source code in linecache, so that tracebacks can show its lines."""
     import linecache
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
 
@@ -27221,13 +27295,17 @@ class TooLarge(Exception):
     pass
 
 class Encoder:
-    """A Python value as JSON: what JSON has, as it is (floats as {"$f": text}, which every parser reads exactly); the
-    rest as {"$python": type, ...}. What is neither is its text, and `exact` is false then."""
+    """Encodes Python values as JSON, with at most `max_bytes` bytes in total.
+
+    A value that JSON has is encoded as itself, except for a float: it becomes {"$f": text}, which every parser reads
+    exactly. Other known types become {"$python": type, ...}. For a value that is too large or of an unknown type, only
+    its text is encoded, and `exact` becomes False.
+    """
 
     def __init__(self, max_bytes):
         self.left = max_bytes
         self.exact = True
-        self.first = None  # the first value without a JSON form: its type, and the reason if it is not the type
+        self.first = None  # the first value without a JSON form: its type, and the reason or None
         self.open = set()
 
     def encode(self, value):
@@ -27339,8 +27417,10 @@ def clean(text):
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 def is_large(value, budget):
-    """Whether writing a collection down would take more steps than that. One that holds another many times, and that
-    again, may never end."""
+    """Returns True if writing a collection as text would take more than `budget` steps.
+
+    A list can contain another list many times, which again contains a list many times. Writing it could take forever.
+    """
     todo = [value]
     while todo:
         one = todo.pop()
@@ -27356,7 +27436,7 @@ def is_large(value, budget):
     return False
 
 def short_repr(value, most):
-    """Of so many items of each collection; of any int."""
+    """Returns a short repr: with at most `most` items of each collection (or reprlib's default if that is larger)."""
     import reprlib
 
     class Short(reprlib.Repr):
@@ -27374,14 +27454,17 @@ def short_repr(value, most):
     return short.repr(value)
 
 def digits_of(number):
-    """In decimal, or in hexadecimal where that takes long or Python refuses it."""
+    """Returns an int in decimal, or in hexadecimal if decimal would take long or Python refuses it."""
     try:
         return hex(number) if number.bit_length() > 12000 else str(number)
     except ValueError:
         return hex(number)
 
 def number_of(text):
-    """int(text, 0), with more decimal digits than Python reads: by pieces, in far less than quadratic time."""
+    """Returns int(text, 0), also for more decimal digits than Python accepts.
+
+    Converts pieces of 500 digits and combines them, which takes far less than quadratic time.
+    """
     digits = text[1:] if text[:1] in ("+", "-") else text
     if len(digits) <= 500 or not digits.isascii() or not digits.isdigit():
         return int(text, 0)
@@ -27396,13 +27479,14 @@ def number_of(text):
         power *= power
 
 def text_of(value, most):
-    """repr, in valid UTF-8 and not at any length."""
+    """Returns repr(value) in valid UTF-8, cut to `most` characters. If __repr__ fails, the text says why."""
     try:
         if type(value) is int and value.bit_length() > 12000:
             text = "an int of %d bits" % value.bit_length()
         elif type(value) in (str, bytes, bytearray) and len(value) > most:
             text = repr(value[:most]) + "..."
-        elif is_large(value, 100000):
+)driver_ends";
+inline constexpr std::string_view python_driver_values_2 = R"driver_ends(        elif is_large(value, 100000):
             text = short_repr(value, 6)
         else:
             try:
@@ -27415,8 +27499,7 @@ def text_of(value, most):
         try:
             reason = str(failure)[:200]
         except Exception:
-)driver_ends";
-inline constexpr std::string_view python_driver_values_2 = R"driver_ends(            reason = ""
+            reason = ""
         text = "<%s whose repr fails: %s>" % (
             type(value).__qualname__, type(failure).__qualname__ + (": " + reason if reason else ""))
     if len(text) > most:
@@ -27424,7 +27507,8 @@ inline constexpr std::string_view python_driver_values_2 = R"driver_ends(       
     return clean(text)
 
 def decode(value):
-    """The opposite of Encoder. A ValueError where something is no tagged value and says that it is one."""
+    """Returns the Python value for JSON from the host, in which {"$python": type, ...} stands for a value that JSON
+    lacks. Raises ValueError if such an object is not valid."""
     try:
         return decoded(value)
     except (ArithmeticError, LookupError, TypeError, ValueError) as failure:
@@ -27480,12 +27564,14 @@ import struct
 import sys
 
 class HostFunctionError(RuntimeError):
-    """A function of the host has failed, or refused."""
+    """The error that is raised if a function of the host fails, or refuses the call."""
 
 class Final(BaseException):
-    """Ends the run with a final value. No Exception, so that `except Exception` does not swallow it."""
+    """Ends the run with a final value. Derives from BaseException, so that `except Exception` does not catch it."""
 
 class Channel:
+    """The run's end of its connection to the driver. Several threads may use it at once."""
+
     def __init__(self, descriptor):
         import threading
         self.descriptor = descriptor
@@ -27496,7 +27582,7 @@ class Channel:
         self.waiting = b""
 
     def send(self, letter, what, waits=False):
-        """`waits`: it goes with the next message, which comes soon."""
+        """Sends a message. If `waits` is true, sends it only together with the next message, which must follow soon."""
         if os.getpid() != self.owner:
             return  # a process that the run has forked must not use the channel
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
@@ -27510,7 +27596,7 @@ class Channel:
         write_all(self.descriptor, text)
 
     def receive(self):
-        """The next message of the driver; None at the end."""
+        """Returns the next message from the driver, or None if the channel has ended."""
         size = read_exactly(self.descriptor, 4)
         body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
         return json.loads(body) if body else None
@@ -27541,7 +27627,10 @@ class Channel:
         raise kind(reply.get("message", "the host function failed"))
 
 def why_inexact(name, value, kind, why):
-    """What is wrong with an argument, and what to pass instead. `kind`: of the first thing in it that has no form."""
+    """Returns a message with the reason why an argument cannot be sent to the host, and with what to pass instead.
+
+    `kind` is the type of the first value in it without a JSON form. `why` is the reason, or None if that is the type.
+    """
     called = kind.__qualname__
     if kind.__module__ not in ("builtins", "__main__"):
         called = "%s.%s" % (kind.__module__, called)
@@ -27566,13 +27655,16 @@ def why_inexact(name, value, kind, why):
     return clean("%s, which cannot be sent to the host; pass %s" % (text, instead))
 
 class Silence(Channel):
+    """A channel that sends nothing."""
+
     def write(self, text):
         pass
 
 TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "bytes": bytes}
 
 def make_function(channel, about):
-    """A function of the host, with the very signature: Python itself checks and names the arguments."""
+    """Returns a Python function that calls a function of the host. Its signature is the same, so Python checks the
+    arguments."""
     names, only_by_name, defaults, kinds = [], [], [], {}
     for one in about["parameters"]:
         if "default" in one:
@@ -27604,7 +27696,8 @@ FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), (
 WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
 
 def rich_forms(value, most):
-    """Mime type -> text, or base64 where the type is binary."""
+    """Returns {MIME type: text, or base64 if the type is binary}. Apart from the plain text, all forms together have at
+    most `most` characters."""
     forms = {"text/plain": text_of(value, 65536)}
     if isinstance(value, type) or type(value) in WITHOUT_FORMS:
         return forms
@@ -27639,11 +27732,13 @@ def rich_forms(value, most):
         forms[mime] = made
     return forms
 
+# The request of Interpreter.rehearse.
 REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
                 "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
 
 class Interpreter:
-    """Executes the pieces of code of one process."""
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(    """Executes the pieces of code of one run process, one after the other."""
 
     def __init__(self, channel, is_context):
         self.channel = channel
@@ -27658,8 +27753,7 @@ class Interpreter:
 
     def on_interrupt(self, number, frame):
         if self.running:
-)driver_ends";
-inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(            raise KeyboardInterrupt
+            raise KeyboardInterrupt
 
     def limit(self, limits):
         for name, value in limits.items():
@@ -27749,7 +27843,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
         self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
 
     def show_figures(self):
-        """What matplotlib has drawn and nobody has shown, as a notebook does."""
+        """Sends the open figures of matplotlib, as a notebook does, and closes them."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None:
             return
@@ -27764,7 +27858,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
         pyplot.close("all")
 
     def evaluate(self, code):
-        """Runs a code object of the user; awaits what is to be awaited at its top level."""
+        """Executes a code object of the user. If its top level contains `await`, executes it in an event loop."""
         result = eval(code, self.main.__dict__)
         if code.co_flags & 0x80:  # CO_COROUTINE
             import asyncio
@@ -27775,7 +27869,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
         return result
 
     def execute(self, source, filename):
-        """The value of the last statement where it is an expression."""
+        """Executes source code. Returns the value of the last statement if that is an expression, else None."""
         import _ast as ast  # the names below come from this module; importing `ast` would cost each fork time
         remember_source(filename, source)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -27790,7 +27884,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
         return None if last is None else self.evaluate(last)
 
     def run(self, request):
-        """Executes one request and reports; the exit code."""
+        """Executes one request and sends its report. Returns the exit code."""
         self.count += 1
         filename = "<code %d>" % self.count if self.is_context else "<code>"
         report = {"ok": False, "exit": 1}
@@ -27820,7 +27914,8 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
             if report["exit"]:
                 report["error"] = {"type": "SystemExit", "message": text_of(ended.code, 4096)}
         except BaseException as raised:
-            failure = raised
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(            failure = raised
             report["exit"] = 130 if isinstance(raised, KeyboardInterrupt) else 1
         if os.getpid() != self.pid:  # a process that the code has forked ends here too
             if failure is not None:
@@ -27834,8 +27929,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
             if self.has_final:
                 encoder = Encoder(request["max_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
-)driver_ends";
-inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(                report["final_exact"] = encoder.exact
+                report["final_exact"] = encoder.exact
         except BaseException as worse:  # probably out of memory
             report["error"] = {"type": type(failure or worse).__name__, "message": "(no description)"}
         failure = None
@@ -27851,8 +27945,11 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
         return report["exit"]
 
     def rehearse(self):
-        """Does what each run does, before there is one. A fork shares its parent's memory until it first writes to it,
-        and Python writes wherever it looks: that takes most of the time of a short run."""
+        """Executes a small piece of code without output, before the first request arrives.
+
+        A fork shares memory pages with its parent, until it first writes to a page and the kernel copies it. Python
+        writes reference counts even where it only reads, so these copies take most of the time of a short run.
+        """
         import linecache
         names = self.main.__dict__
         before = dict(names)
@@ -27877,7 +27974,7 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
         self.show(value, True)
 
 def normal_form(name):
-    """As Python reads names in source."""
+    """Returns a name in the normal form (NFKC) in which Python reads names in source code."""
     try:
         import unicodedata
     except ImportError:
@@ -27905,7 +28002,7 @@ def flush():
             pass
 
 def describe(failure, filename, quiet=False):
-    """Prints an exception as Python does, unless that is not wanted, and says what it is."""
+    """Prints the traceback of an exception unless `quiet` is true. Returns a description of it for the report."""
     import traceback
     line, step = 0, failure.__traceback__
     while step is not None:
@@ -27947,7 +28044,7 @@ import signal
 import sys
 
 def begin_run(nursery, descriptors, is_context):
-    """The life of a run, from its fork; its exit code."""
+    """Runs the process of a run from its fork on. Returns the exit code."""
     parent = os.getppid()
     os.setsid()
     signal.set_wakeup_fd(-1)
@@ -28004,7 +28101,7 @@ def begin_run(nursery, descriptors, is_context):
     return code
 
 def leave():
-    """What Python does at its end."""
+    """Does what Python does before it exits: joins threads, calls atexit functions, and flushes the streams."""
     import atexit
     import threading
     for step in (getattr(threading, "_shutdown", None), getattr(atexit, "_run_exitfuncs", None)):
@@ -28129,7 +28226,7 @@ class Nursery:
         self.pids[number] = pid
 
     def keep(self, number, descriptors, is_context):
-        """The life of a monitor. It ends well only where it has told how its run has ended."""
+        """Runs a monitor from its fork on. Returns its exit code: 0 or LEFT if it has reported the end of its run."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -28153,7 +28250,7 @@ class Nursery:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         for fd in descriptors:
             os.close(fd)
-        # Executes now, once, what is needed at the end: see Interpreter.rehearse.
+        # Executes once in advance the calls that are needed at the end. Interpreter.rehearse gives the reason.
         json.dumps({"ended": number, "status": 0, "left": False}).encode()
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         signal.pthread_sigmask(signal.SIG_BLOCK, [])
@@ -28162,7 +28259,7 @@ class Nursery:
             about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
             if about.si_pid == run:
                 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-                self.kill(run)  # the remaining processes of its group
+                self.kill(run)  # kills the remaining processes of its group
                 _, status = os.waitpid(run, 0)
                 break
             os.waitpid(about.si_pid, 0)
@@ -28172,7 +28269,10 @@ class Nursery:
 
     @staticmethod
     def kill(pid):
-        """A pid of ours is not given to another process before we have reaped it; its group is its own."""
+        """Kills a process and its process group. The process must be a child that leads its group and is not reaped.
+
+        Until it is reaped, no other process can have its id.
+        """
         for send in (os.kill, os.killpg):
             try:
                 send(pid, signal.SIGKILL)
@@ -28180,7 +28280,10 @@ class Nursery:
                 pass
 
     def reap(self):
-        """Not all of those that die all the time: others wait meanwhile."""
+        """Reaps ended children, and reports the ends of monitors.
+
+        Reaps at most 256 at once, because children that end without pause would otherwise delay the driver's orders.
+        """
         ended, left, more = [], self.patience is not None, True
         for _ in range(256):
             try:
@@ -28209,17 +28312,17 @@ class Nursery:
         self.patience = 0 if more else 0.05 if left else None
 
     def end_strays(self, longest=5):
-        """Kills what dead runs have left. True where something could not be ended."""
+        """Kills what ended runs have left behind. Returns True if processes still exist after `longest` seconds."""
         limit = time.monotonic() + longest
         pause = 0.0
         while True:
-            if not self.runs and not self.own:
+)driver_ends";
+inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(            if not self.runs and not self.own:
                 try:
                     os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 except ChildProcessError:
                     return False  # the fast path: there are no children
-)driver_ends";
-inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
+            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
             if not strays:
                 return False
             spared = {self.group_of(pid) for pid in [os.getpid(), *self.runs, *self.own]}
@@ -28242,7 +28345,7 @@ inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(      
 
     @staticmethod
     def group_of(pid):
-        """0 where there is no such process any more."""
+        """Returns the process group of a process, or 0 if the process does not exist any more."""
         try:
             return os.getpgid(pid)
         except OSError:
@@ -28250,6 +28353,7 @@ inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(      
 
     @staticmethod
     def children():
+        """Returns the ids of this process's children."""
         me = os.getpid()
         try:
             with open("/proc/self/task/%d/children" % me) as stream:
@@ -28273,7 +28377,7 @@ inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(      
         return found
 
 class HelperFinder:
-    """Imports the modules that the host gave, from memory."""
+    """An import hook for the helper modules, whose sources the host has sent."""
 
     def __init__(self, sources):
         self.sources = sources
@@ -28293,16 +28397,19 @@ class HelperFinder:
         exec(compile(self.sources[name], "<%s>" % name, "exec"), module.__dict__)
 
 def end_of_library():
-    """Where in sys.path the standard library is over: what guests can write stands behind it, so that it stays what it
-    is."""
+    """Returns the index in sys.path behind the standard library. Modules in a folder that is inserted there cannot
+    replace the standard library's modules, even if code may write to that folder."""
     for index, path in enumerate(sys.path):
         if os.path.basename(path) in ("site-packages", "dist-packages"):
             return index
     return len(sys.path)
 
 class ForkByDefault:
-    """Since Python 3.14 multiprocessing has its processes forked by an interpreter of its own, which cannot import a
-    __main__ that is no file: a pool waits for it without end. In runs the default stays what it was."""
+    """An import hook that makes "fork" the default start method of multiprocessing, as before Python 3.14.
+
+    The newer default starts another interpreter, which must import __main__. This fails in a run, because __main__ is
+    not a file there, and a pool would wait forever.
+    """
 
     def find_spec(self, name, path=None, target=None):
         if name != "multiprocessing.context":
@@ -28326,7 +28433,7 @@ def fork_by_default(context):
         pass
 
 def preload(config):
-    """What went wrong, or None."""
+    """Imports the modules to preload, and creates an empty __main__. Returns a problem as text, or None."""
     import traceback
     import types
     sys.modules["__main__"] = types.ModuleType("__main__")
@@ -28364,7 +28471,11 @@ import sys
 import time
 
 class Output:
-    """One stream of a run: its start goes to the host at once, its end is kept until the run is over."""
+    """One output stream of a run.
+
+    The first keep/2 bytes are sent to the host while the run executes. The last keep/2 bytes are sent when it ends. The
+    bytes between them are dropped.
+    """
 
     def __init__(self, keep):
         self.head_left = keep // 2
@@ -28389,6 +28500,8 @@ class Output:
             del self.tail[:len(self.tail) - self.tail_room]
 
 class Run:
+    """One request of the host to execute code."""
+
     def __init__(self, number, header, body):
         self.number = number
         self.header = header
@@ -28403,24 +28516,24 @@ class Run:
         self.said_last = b""  # the frame of a display that is sent together with the report
 
 class Child:
-    """A process of the nursery's, and what connects us with it."""
+    """A run process: its output streams, its channel, and the requests that it executes."""
 
     def __init__(self, number, name, outputs, link):
         self.number = number
         self.name = name
-        self.outputs = outputs  # descriptors; None after the end of the process
+        self.outputs = outputs  # descriptors of standard output and standard error; None after the stream has ended
         self.link = link
         self.incoming = bytearray()
         self.outgoing = bytearray()
         self.run = None
-        self.between = [bytearray(), bytearray()]  # the output since its last run, of each stream
+        self.between = [bytearray(), bytearray()]  # output of each stream after the last run
         self.queue = collections.deque()
         self.ended = None
         self.problem = None
-        self.linger = None
+        self.linger = None  # after the end of the process: the time until which its output may stay open
         self.killed = False
         self.interrupting = False
-        self.deaf = None
+        self.deaf = None  # the time at which the process is killed unless it reacts before
         self.writing = False
 
 class Driver:
@@ -28476,7 +28589,7 @@ class Driver:
     def main(self):
         self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # if this succeeds, it succeeds in the nursery too
         prctl(PR_SET_DUMPABLE, 0)
-        give_back()  # the memory in which this program was compiled
+        give_back()  # frees the memory that was needed to compile this program
         if not self.start():
             return 1
         self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
@@ -28519,7 +28632,7 @@ class Driver:
             self.finish_child(child)
 
     def get_ready(self):
-        """For the next run."""
+        """Prepares for the next run: forks its process in advance, and reads the count of out-of-memory kills."""
         self.memory_kills = memory_kills(self.memory_events)
         if self.spare is None:
             self.spare = self.make_child(None)
@@ -28532,14 +28645,17 @@ class Driver:
                 run.outputs[index].head = bytearray()
 
     def stop(self, run, reason):
-        """A context may stop by itself first, and keep what it knows."""
+        """Ends a run. Kills its process, except that the process of a context is only interrupted at first.
+
+        An interrupted run may end by itself within `grace` milliseconds. The context then keeps its variables.
+        """
         child = run.child
         polite = child.name is not None and run.reason is None and run.header["grace"] > 0
         run.reason = run.reason or reason
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
-            child.deaf = run.deadline + LINGER  # for a monitor that does not forward the interrupt
+            child.deaf = run.deadline + LINGER  # kills it if the monitor does not forward the interrupt
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -28554,7 +28670,8 @@ class Driver:
         extra = []
         if descriptors:
             extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-        try:
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(        try:
             self.nursery.sendmsg([json.dumps(what).encode()], extra)
         except OSError:
             self.over = True  # nothing can run without a nursery; the host starts another driver
@@ -28571,8 +28688,7 @@ class Driver:
             size, header_size = struct.unpack_from(">II", self.arrived)
             if len(self.arrived) < 4 + size:
                 break
-)driver_ends";
-inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(            header = json.loads(bytes(self.arrived[8:8 + header_size]))
+            header = json.loads(bytes(self.arrived[8:8 + header_size]))
             body = bytes(self.arrived[8 + header_size:4 + size])
             del self.arrived[:4 + size]
             getattr(self, "do_" + header["op"])(header, body)
@@ -28692,7 +28808,7 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
             self.selector.modify(child.link, events, (self.from_link, child))
 
     def from_output(self, about, events=None):
-        """Takes what one output has, at most so much at a time; True where more may follow at once."""
+        """Reads once from an output stream, at most 256 KiB. Returns True if more may be available at once."""
         child, index = about
         if child.outputs[index] is None:
             return False
@@ -28721,14 +28837,14 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
             self.flush_at = time.monotonic() + 0.1
 
     def drain(self, child):
-        """What its outputs hold now, and no more: whoever writes on is not waited for."""
+        """Reads what the outputs contain now. Reads each at most 16 times, as the process may write without end."""
         for index in (0, 1):
             for _ in range(16):
                 if not self.from_output((child, index)):
                     break
 
     def from_link(self, child, events):
-        """True where it has said something, and may have said more."""
+        """Sends and receives on a channel. Returns True if data has arrived, so that more may follow at once."""
         if events & selectors.EVENT_WRITE:
             self.to_link(child)
         if not events & selectors.EVENT_READ or child.link is None:
@@ -28757,11 +28873,12 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
 
     def close_link(self, child):
         if child.link is not None:
-            self.selector.unregister(child.link)
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(            self.selector.unregister(child.link)
             child.link.close()
             child.link = None
             if child.name is not None and child.ended is None and not child.killed:
-                child.killed = True  # it cannot receive messages any more; it may end by itself soon
+                child.killed = True  # it cannot receive messages any more; it has LINGER seconds to end by itself
                 child.deaf = time.monotonic() + LINGER
 
     def hear(self, child, letter, body):
@@ -28773,8 +28890,7 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
         elif letter == b"d":
             run.displayed += len(body)
             if run.displayed <= MOST_DISPLAYED:
-)driver_ends";
-inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(                if child.ended is None:
+                if child.ended is None:
                     self.drain(child)
                 self.send_heads(run)  # output from before the display must be sent before it
                 if child.incoming[4:5] == b"r":  # the report has arrived too: sent together, they wake the host once
@@ -28800,7 +28916,7 @@ inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(       
         child = self.children.get(news.get("ended", news.get("interrupted")))
         if child is None:
             return
-        if "interrupted" in news:  # the next run waits for this, or the signal would interrupt it
+        if "interrupted" in news:  # the next run starts only now, because the signal would interrupt it
             child.interrupting = False
             if not child.killed:
                 child.deaf = None
@@ -28880,7 +28996,7 @@ inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(       
         self.get_ready()
 
 def start():
-    """Standard input and output become the host's alone; nothing that runs ever sees them."""
+    """Moves the two streams of the host to other descriptors, which no run inherits. Then serves the host."""
     host_in = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 10)
     host_out = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 10)
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -15,7 +15,7 @@ def compilers():
 
 
 def check(compiler, path, *flags, only_syntax=True):
-    """Compiles a file. Returns the exit code and the messages of the compiler."""
+    """Compiles a file with the library's headers. Returns the exit code and the messages of the compiler."""
     command = [compiler, "-std=c++20", *(["-fsyntax-only"] if only_syntax else []), "-Wall", "-Wextra", "-DASIO_STANDALONE", f"-I{ROOT / 'include'}"]
     if os.environ.get("COFFERDAM_ASIO_INCLUDE_DIR"):
         command += ["-isystem", os.environ["COFFERDAM_ASIO_INCLUDE_DIR"]]

@@ -11,6 +11,7 @@ LICENCE = "// SPDX-License-Identifier: BSL-1.0\n// Copyright the cofferdam autho
 
 
 def write_tree(folder, files):
+    """Writes {path: text} into a folder. A text that is None removes the file."""
     for name, text in files.items():
         path = Path(folder) / name
         if text is None:
@@ -43,6 +44,10 @@ def self_test(problems, good, bad):
 
 
 def main(problems, good, bad):
+    """Runs a check on this source tree, or with --self-test its self-test. Then ends the program.
+
+    problems: a function that takes the root of a tree, and returns the problems in it as texts.
+    """
     if sys.argv[1:] == ["--self-test"]:
         sys.exit(self_test(problems, good, bad))
     found = problems(ROOT)

@@ -38,6 +38,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def reachable(folder):
+    """Returns the folders that a folder may include, directly or through others."""
     seen, todo = set(), list(ARROWS[folder])
     while todo:
         one = todo.pop()
@@ -48,14 +49,16 @@ def reachable(folder):
 
 
 def folder_of(name):
+    """Returns the folder to which a header belongs for ARROWS, or None for a header directly in cofferdam/."""
     parts = name.split("/")
     if parts[1] == "detail":  # cofferdam/detail/os/x.hpp counts as a header of os
         del parts[1]
-    return parts[1] if len(parts) > 2 and parts[1] != "impl" else None  # impl/ has bodies of entry headers
+    return parts[1] if len(parts) > 2 and parts[1] != "impl" else None  # impl/ has the function bodies of entry headers
 
 
 def is_entry(name):
-    """Returns True for an entry header, such as cofferdam/sandbox.hpp, which includes all that one kind of program needs."""
+    """Returns True for an entry header, such as cofferdam/sandbox.hpp. It includes all that one kind of program
+    needs."""
     return folder_of(name) is None and name not in (VERSION, UMBRELLA, SOURCE)
 
 
@@ -66,7 +69,8 @@ def bodies_of(name):
 
 
 def read_includes(name, text, found):
-    """Returns the library's headers and the foreign headers that a header includes. Adds malformed #includes to `found`."""
+    """Returns two lists: the headers of the library and the other headers that a header includes. Adds malformed
+    #includes to `found`."""
     own, foreign, depth = [], [], 0
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"^\s*#\s*if", line):
@@ -92,6 +96,7 @@ def read_includes(name, text, found):
 
 
 def check_arrows(name, own, headers, found):
+    """Checks which headers of the library a header includes."""
     folder = folder_of(name)
     if name == SOURCE:
         return
@@ -121,6 +126,7 @@ def check_arrows(name, own, headers, found):
 
 
 def cycles(includes, found):
+    """Finds headers that include themselves through others."""
     done, path = set(), []
 
     def visit(name):
@@ -140,6 +146,7 @@ def cycles(includes, found):
 
 
 def check_core_target(includes, foreign, found):
+    """Checks that the headers of cofferdam::core include only each other, and not the libraries in NOT_IN_CORE."""
     for name in includes:
         if not CORE_TARGET.match(name):
             continue
@@ -157,6 +164,7 @@ MAY_TEST = (VERSION, "cofferdam/core/asio.hpp", "cofferdam/detail/core/base64_bl
 
 
 def check_bodies(headers, includes, end_form, found):
+    """Checks that each header and the file with its function bodies include each other in the right form."""
     for name, text in headers.items():
         if name.endswith(".ipp"):
             owner = name.replace("/impl/", "/")[:-len(".ipp")] + ".hpp"
@@ -174,6 +182,7 @@ def check_bodies(headers, includes, end_form, found):
 
 
 def check_text(name, text, found):
+    """Checks the form of one header."""
     if not text.startswith(LICENCE):
         found.append(f"{name}: does not start with the two licence lines")
     if "#pragma once" not in text:
@@ -196,6 +205,7 @@ def check_text(name, text, found):
 
 
 def amalgamator():
+    """Returns the module amalgamate, which generates the umbrella header and src.hpp."""
     spec = importlib.util.spec_from_file_location("amalgamate", ROOT / "single_include/amalgamate.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

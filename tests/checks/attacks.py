@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Checks that each row of the attack catalogue has a test in tests/attacks, tests/docker or tests/os, or a reason in waiting.txt.
+"""Checks that each row of the attack catalogue has a test, or a reason in waiting.txt.
 
-A test names its rows: TEST(Attack, AL_01_a_second_command_is_refused). A line of tests/attacks/waiting.txt names a row
-without a test, and the reason: `PR-20 needs the jail's terminal`. --scoreboard prints each row with its tests or reason.
+The tests are in tests/attacks, tests/docker and tests/os. The name of a test contains its rows: TEST(Attack,
+AL_01_a_second_command_is_refused). A line of tests/attacks/waiting.txt names a row without a test, and the reason:
+`PR-20 needs the jail's terminal`. --scoreboard prints each row with its tests or its reason.
 """
 import re
 import sys
@@ -12,13 +13,14 @@ import sys
 from _harness import ROOT, main
 
 ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12, "DK": 6, "E2": 4, "PY": 4, "PG": 14, "SY": 22, "NT": 18, "RS": 11}
-FOLDERS = ["tests/attacks", "tests/docker", "tests/os"]  # the tests in the second folder need a daemon
-SUBROWS = {"PR-03": "b", "PR-06": "bcde", "DK-01": "b"}  # rows with letters: PR-06b to PR-06e and so on
+FOLDERS = ["tests/attacks", "tests/docker", "tests/os"]  # the tests in the second folder need a Docker daemon
+SUBROWS = {"PR-03": "b", "PR-06": "bcde", "DK-01": "b"}  # rows that also exist with letters, such as PR-06b
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*(\w+)\s*\)", re.M)
 ROW = re.compile(r"(?<![A-Z])([A-Z][A-Z\d])_(\d\d[a-z]?)(?![a-z\d])")
 
 
 def catalogue():
+    """Returns the names of all rows."""
     rows = [f"{kind}-{number:02}" for kind, last in ROWS.items() for number in range(1, last + 1)]
     return [row + letter for row in rows for letter in ["", *SUBROWS.get(row, "")]]
 
@@ -71,10 +73,10 @@ def problems(root):
 
 
 def backend_of(path, name):
-    """Returns the backend on which a test runs, from its file's name and its own."""
+    """Returns the backend that a test uses, judged by the name of its file and its own name."""
     words = f"{path.name} {name}".lower()
     if path.name.startswith("seccomp"):
-        return "jail"  # its filter
+        return "jail"  # the tests of the jail's system call filter
     if path.parent.name == "docker" or "docker" in words or "image" in path.name or re.match(r"dk_", path.name):
         return "docker"
     for backend, mark in (("jail", "jail"), ("pyodide", "pyodide"), ("e2b", "e2")):
@@ -84,7 +86,7 @@ def backend_of(path, name):
 
 
 def by_backend(root):
-    """Returns {backend: rows with a test there}."""
+    """Returns {backend: the rows with a test that uses this backend}."""
     rows = {name: set() for name in ("local", "jail", "docker", "e2b", "pyodide")}
     for path in (path for folder in FOLDERS for path in sorted((root / folder).rglob("*_test.cpp"))):
         for suite, name in re.findall(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)",
@@ -95,9 +97,10 @@ def by_backend(root):
 
 
 def scoreboard():
+    """Prints how many rows have a test on each backend, and then each row with its tests or its reason."""
     held, waits = proven(ROOT), waiting(ROOT, [])
     rows = by_backend(ROOT)
-    print("rows with a test of their own, by the backend that the attack runs on:")
+    print("rows with a test, by the backend on which the attack runs:")
     print("       " + "".join(f"{name:>9}" for name in rows) + "  of")
     for kind, last in ROWS.items():
         counts = [sum(row.startswith(kind) for row in found) for found in rows.values()]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Checks that the headers with embedded Python programs are current, and that the programs are valid Python 3.8."""
+"""Checks that the headers with embedded programs are current, and that the Python programs are valid Python 3.8."""
 import ast
 import importlib.util
 
@@ -12,6 +12,7 @@ MOST_LETTERS = 120
 
 
 def maker():
+    """Returns the module make_python_driver."""
     spec = importlib.util.spec_from_file_location("make_python_driver", ROOT / DETAIL / "make_python_driver.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -34,6 +35,7 @@ def problems(root):
 
 
 def judge(programs, written, header, found):
+    """Checks Python programs ({name: path}) and the header that `header` generates from them."""
     for program in programs.values():
         source = program.read_text(encoding="utf-8")
         try:
@@ -48,6 +50,7 @@ def judge(programs, written, header, found):
 
 
 def compare(sources, written, header, found):
+    """Checks that the file `written` is the header that `header` generates from the sources."""
     wanted = header(*[source.read_text(encoding="utf-8") for source in sources])
     if not written.is_file() or written.read_text(encoding="utf-8") != wanted:
         found.append(f"{written.name}: is not what its sources give; run make_python_driver.py")

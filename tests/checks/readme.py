@@ -3,8 +3,8 @@
 # Copyright the cofferdam authors. See LICENSE.
 """Checks the Markdown files: their C++ blocks compile or come from a source file, and their commands and links exist.
 
-A ```cpp block with a main function is a program and must compile. Any other ```cpp block must appear, line by line, in a
-file of examples/, include/ or tests/. A ./dev command must be one that ./dev has. A relative link must name a file.
+A ```cpp block with a main function is a program and must compile. Any other ```cpp block must appear, line by line, in
+a file of examples/, include/ or tests/. A ./dev command must be one that ./dev has. A relative link must name a file.
 """
 import re
 import tempfile
@@ -32,6 +32,7 @@ def stands_in(block, root):
 
 
 def compile_errors(block):
+    """Returns the first errors of a compiler that does not compile the block, or None."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "block.cpp"
         path.write_text(block, encoding="utf-8")

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""No path of one machine, no TODO without an issue, no stray bytes, in any text file of the tree."""
+"""Checks that no text file of the tree contains a path of one machine, a TODO without an issue number, or stray bytes,
+such as carriage returns."""
 import os
 import re
 
 from _harness import main
 
 LEAVE_OUT = {".git", "build", "__pycache__"}
-# /home/user is a guest's home in E2B's images, not a person's.
+# /home/user is allowed, because it is the home folder in E2B's images.
 MACHINE_PATH = re.compile(r"(?<![\w/.~*$}-])/(work(?![\w-])|root/\w|home/(?!user\b)[A-Za-z0-9_-]{2,})")
 TODO = re.compile(r"(?<!`)\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 BINARY = {".png", ".jpg", ".gif", ".gz", ".zip", ".bin"}
@@ -19,7 +20,7 @@ def text_files(root):
         folders[:] = sorted(name for name in folders if name not in LEAVE_OUT)
         for name in sorted(names):
             path = os.path.join(folder, name)
-            # A fuzzer's corpus is bytes, not text; this file names what it looks for.
+            # Leaves out the inputs for fuzzers, which are not text, and this file, which contains what it searches for.
             if name == ".git":  # a worktree's link to its repository
                 continue
             if "/fuzz/corpus/" in path or os.path.splitext(name)[1] in BINARY or path.endswith("checks/words.py"):

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Wrong programs must not compile, and the compiler must say why in words a user understands.
+"""Checks that wrong programs do not compile, and that the compiler's message explains the mistake to users.
 
-Each *.cpp here has a line `// expect: REGEX`. As it stands it must fail, on every compiler, with a message that matches;
-with -DFIXED it must compile, which proves that it fails for that reason alone.
-The cases are read in the compiled mode, and each compiler reads the headers they share once, into a precompiled header,
-which a case that includes the single header does not get.
-A line `// within: LINES` says that the message stands in the first error, and that among so many lines of the output.
-A line `// only: g++ < 13` restricts the case to those compilers; every other compiler must compile it as it stands.
---self-test: proves that this finds a wrong program that compiles, one that says something else, or says it too late, and a
-fix that is none.
+Each *.cpp in this folder is a case. It has a line `// expect: REGEX`. Every compiler must reject it with a message that
+matches. With -DFIXED, the case must compile, which proves that the mistake is the only reason. Two other lines are
+optional:
+
+* `// within: LINES`: the message must be in the first error, and in the first LINES lines of the output.
+* `// only: g++ < 13`: only these compilers must reject the case. All others must compile it.
+
+The cases use the compiled mode. Each compiler reads the shared headers once, into a precompiled header. A case that
+includes the single header does not use it.
+
+--self-test proves that this program finds wrong programs that compile, wrong messages, late messages, and wrong fixes.
 """
 import re
 import resource
@@ -39,7 +42,7 @@ COMPILED = "-DCOFFERDAM_SEPARATE_COMPILATION"
 
 
 def precompile(compiler, folder):
-    """The flags that let `compiler` use the headers it has read once."""
+    """Precompiles the shared headers. Returns the flags with which `compiler` uses the result."""
     header = Path(folder) / f"{Path(compiler).name}.hpp"
     header.write_text(SHARED, encoding="utf-8")
     result = f"{header}.pch" if "clang" in compiler else f"{header}.gch"
@@ -51,7 +54,7 @@ def precompile(compiler, folder):
 
 
 def concerns(compiler, only):
-    """True if the compiler is one that a line `// only: NAME < MAJOR` names."""
+    """Returns True if the line `// only: NAME < MAJOR` names the compiler."""
     name, limit = re.fullmatch(r"(\S+) < (\d+)", only.strip()).groups()
     if compiler.split("/")[-1].split("-")[0] != name:
         return False
@@ -60,15 +63,15 @@ def concerns(compiler, only):
 
 
 def in_first_error(output, expected, lines):
-    """True if the first line with an error matches, and is one of the first so many lines."""
+    """Returns True if the first line with an error matches, and is among the first `lines` lines."""
     errors = [line for line in output.splitlines()[:lines] if "error:" in line]
     return bool(errors) and bool(re.search(expected, errors[0]))
 
 
 def judge(compiler, path, flags):
-    """What is wrong with one case on one compiler, or None."""
+    """Checks one case with one compiler. Returns the problem as text, or None."""
     if "single_include" in path.read_text(encoding="utf-8"):
-        flags = [COMPILED, "-Wfatal-errors"]  # one error is expected, and all behind it is long
+        flags = [COMPILED, "-Wfatal-errors"]  # stops after the expected error, because more would follow
     only = re.search(r"^// only: (.+)$", path.read_text(encoding="utf-8"), re.M)
     if only and not concerns(compiler, only[1]):
         code, output = check(compiler, path, *flags)
@@ -95,6 +98,7 @@ def judge(compiler, path, flags):
 
 
 def judge_all(folder, flags):
+    """Checks all cases of a folder with all compilers. Returns the number of checks, and the problems."""
     cases = [(compiler, path, flags[compiler]) for path in sorted(folder.glob("*.cpp")) for compiler in compilers()]
     with ThreadPoolExecutor(2) as pool:
         return len(cases), [wrong for wrong in pool.map(lambda case: judge(*case), cases) if wrong]
@@ -129,7 +133,7 @@ def self_test():
 
 def main():
     if not compilers():
-        print("no compiler is here")
+        print("no compiler is installed")
         return 1
     if sys.argv[1:] == ["--self-test"]:
         return self_test()

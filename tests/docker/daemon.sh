@@ -89,7 +89,7 @@ background() {
 
 # ---- stop ------------------------------------------------------------------------------------------------------------
 
-end_process() {  # end_process PID SECONDS: asks, waits, insists
+end_process() {  # end_process PID SECONDS: sends SIGTERM, waits up to SECONDS, and then sends SIGKILL
   local pid=$1 deadline=$((SECONDS + $2)) signal
   is_ours "$pid" || return 0
   for signal in TERM KILL; do
@@ -139,7 +139,7 @@ kill_containers() {
   done
 }
 
-own_mounts() {  # deepest first
+own_mounts() {  # prints the mounts below FOLDER and the run folder, the deepest first
   local place name
   name=$(printf '%s' "$folder" | sed 's/ /\\040/g')
   while read -r _ _ _ _ place _; do
@@ -158,7 +158,7 @@ stop() {
   end_process "$(pid_of dockerd)" 40
   kill_containers
   end_process "$(pid_of containerd)" 20
-  for process in /proc/[0-9]*; do  # shims that a containerd which died has left; what a start had not written down yet
+  for process in /proc/[0-9]*; do  # processes with no stored id, such as shims of a crashed containerd
     pid=${process#/proc/}
     case $(cat "$process/comm" 2>/dev/null || true) in
       containerd-shim* | containerd | dockerd | docker-registry) end_process "$pid" 5 ;;
@@ -259,7 +259,7 @@ start_daemons() {
     sleep 0.1
   done
   start_registry
-  remove_containers  # of a daemon that crashed
+  remove_containers  # they are left if a daemon has crashed
 }
 
 undo_failed_start() {

@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# Makes the images that the tests of the Docker backend run, without any registry but our own. Called by daemon.sh:
+# Makes the images that the tests of the Docker backend use, without a public registry. daemon.sh calls this script:
 #
 #   tests/docker/images.sh DOCKER_HOST FOLDER REGISTRY
 #
-# An image that is there already, made by this very file, stays. What they are:
+# An image that this version of the file has already made is not made again. The images are:
 #
-#   cofferdam-test/busybox     static busybox with all its names; users root and user (1000)
+#   cofferdam-test/busybox     static busybox with links for all its commands; users root and `user` (1000)
 #   cofferdam-test/debian      Debian 12 (debootstrap, minbase) with python3, procps and bash; user `user` (1000)
-#   cofferdam-test/entrypoint  an ENTRYPOINT that chatters, moves, leaves a child behind and never runs its words; also a
-#                              CMD, a VOLUME, a HEALTHCHECK each second: all that a backend must override
-#   cofferdam-test/user        USER 1234:1234, HOME=/srv/guest, WORKDIR /srv/guest/work, both its own
-#   cofferdam-test/shell-less  one static program and nothing else: `/bin/busybox-tool NAME WORDS...`; no /bin/sh
+#   cofferdam-test/entrypoint  everything that a backend must override: an ENTRYPOINT that prints text, changes the
+#                              folder, leaves a child process behind and never runs its arguments; also a CMD, a
+#                              VOLUME, and a HEALTHCHECK each second
+#   cofferdam-test/user        USER 1234:1234, HOME=/srv/guest, WORKDIR /srv/guest/work; this user owns both folders
+#   cofferdam-test/shell-less  only one static program, `/bin/busybox-tool NAME WORDS...`; no /bin/sh
 #
-# REGISTRY/cofferdam-test/busybox is a copy of the first, for pulls; the daemon itself does not keep it under that name.
+# REGISTRY/cofferdam-test/busybox is a copy of the first image, for tests that pull an image. The daemon has no image of
+# that name before the pull.
 
 set -euo pipefail
 export DOCKER_HOST=$1
@@ -108,7 +110,8 @@ make_shell_less() {
   pack "$work/shell-less" | into shell-less 'CMD ["/bin/busybox-tool", "true"]'
 }
 
-# Half a minute of downloading and unpacking, so its result is kept; by its own recipe, for this file changes often.
+# Prints the path of an archive with Debian. Making it takes up to a minute, so the archive is kept. Its name depends on
+# its contents and not on the text of this file, which changes often.
 debian_archive() {
   local include=python3,procps cache root=$work/debian kept
   cache=${COFFERDAM_TEST_DOCKER_CACHE:-$(dirname "$folder")}

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Speaks TLS, asks for a client's certificate, and passes everything on to a Unix socket: a daemon behind TLS.
+"""A TLS server that forwards all bytes to a Unix socket, so that a Docker daemon can be reached over TLS.
 
-tls_proxy.py FOLDER SOCKET: FOLDER has ca.pem, server-cert.pem and server-key.pem. Prints the port; ends with its input.
+tls_proxy.py FOLDER SOCKET: FOLDER contains ca.pem, server-cert.pem and server-key.pem. Clients need a certificate that
+ca.pem has signed. Prints the port. Ends when its standard input ends.
 """
 import asyncio
 import ssl

@@ -113,7 +113,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             for _ in self.body():
                 pass
             self.wfile.write(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
-            heard = self.rfile.read()  # until the client ends its sending direction
+            heard = self.rfile.read()  # reads until the client ends its sending direction
             self.wfile.write(heard.upper())
             self.wfile.flush()
             self.close_connection = True

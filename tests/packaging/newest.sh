@@ -28,7 +28,7 @@ try() {  # try FILE NAME COMMAND: writes the outcome to FILE, because two checks
   fi
 }
 
-# -Wno-restrict, because g++ 12 reports a false warning for "(" + text.
+# -Wno-restrict is needed because g++ 12 reports a false warning for "(" + text.
 gcc_compiles() { g++ "${flags[@]}" -Wno-restrict -fsyntax-only "$here/whole.cpp"; }
 
 # The unpacked libraries need newer C and C++ libraries than this machine has. The linker therefore ignores undefined

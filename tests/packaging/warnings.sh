@@ -15,7 +15,7 @@ trap 'rm -rf "$clean"' EXIT
 flags=(-std=c++20 -fsyntax-only -x c++ -DASIO_STANDALONE -DASIO_NO_DEPRECATED -DASIO_HAS_CO_AWAIT -Werror -Wall -Wextra
   -Wpedantic -Wshadow -Wconversion)
 
-# -Wno-restrict, because g++ 12 reports a false warning for "(" + text.
+# -Wno-restrict is needed because g++ 12 reports a false warning for "(" + text.
 with_gcc() { g++ "${flags[@]}" -Wuseless-cast -Wno-restrict "$@"; }
 with_clang() { clang++-16 "${flags[@]}" "$@"; }
 

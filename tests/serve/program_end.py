@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Tests how a serving program ends on SIGTERM while a client uses it, with its warden running, stopped or held.
+"""Tests how a server ends on SIGTERM while a client runs a command.
 
-program_end.py mcp PROGRAM | program_end.py gateway PROGRAM ARGUMENTS...
+program_end.py mcp PROGRAM ARGUMENTS... tests an MCP server, and program_end.py gateway PROGRAM ARGUMENTS... an E2B
+gateway. Each test runs three times: the warden (the server's helper program, which runs the command) works well, is
+stopped by SIGSTOP, or is held by a debugger.
 """
 import ctypes
 import json
@@ -27,6 +29,7 @@ def check(good, what):
 
 
 def stat_of(pid):
+    """Returns the parent of a process, or None if the process has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             text = file.read()
@@ -37,6 +40,7 @@ def stat_of(pid):
 
 
 def below(pid):
+    """Returns the descendants of a process: each child, followed by its own descendants."""
     pids = [int(one) for one in os.listdir("/proc") if one.isdigit()]
     found = []
     for one in pids:
@@ -53,6 +57,7 @@ def until(condition, seconds=10):
 
 
 def runs(pid, word):
+    """Returns how many descendants of a process have a command line that begins with `word`."""
     def has(one):
         try:
             with open(f"/proc/{one}/cmdline", encoding="utf-8", errors="replace") as file:
@@ -72,6 +77,7 @@ def hold(pid):
 
 
 def end(server, warden):
+    """Ends a server that runs a command, and checks its exit status, its messages and the processes that are left."""
     check(until(lambda: runs(server.pid, "sleep") == 2), f"the command runs; its warden is {warden}")
     processes = below(server.pid)
     with open(f"/proc/{processes[0]}/comm", encoding="utf-8") as file:
@@ -90,12 +96,12 @@ def end(server, warden):
         server.kill()
     took = time.monotonic() - begun
     check(took < 10, f"it ends within 10 s ({took:.1f} s)")
-    # "stopped" means that the warden (the server's helper program, which runs commands) is suspended. The exit status
-    # is then 0 if the server resumes the warden to end the command, and 1 if the server closes everything at once and
-    # has to kill the warden.
+    # "stopped" means that the warden is suspended. The exit status is then 0 if the server resumes the warden to end the
+    # command, and 1 if the server closes everything at once and has to kill the warden.
     right = {"well": (0,), "stopped": (0, 1), "held": (1,)}[warden]
     check(status in right, f"its status tells how it went ({status})")
-    # A bubblewrap waits for its warden, and the kernel reports the end of that to this script alone while it is held.
+    # bubblewrap waits for the end of its warden. While this script holds the warden, the kernel reports that end only
+    # to this script. So bubblewrap does not end.
     must_end = processes[1:] if in_jail and warden == "held" else processes
     gone = until(lambda: not any(stat_of(one) is not None for one in must_end), 2)
     check(gone, "nothing of it is left")

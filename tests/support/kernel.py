@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Prints a line for each kernel feature that the backends use: `yes|no  name: its purpose`."""
+"""Prints a line for each kernel feature or program that the backends use: `yes|no  name: its purpose`."""
 import ctypes
 import errno
 import os
@@ -50,10 +50,10 @@ def main():
     how = ctypes.create_string_buffer(24)
     landlock = landlock_abi()
     rows = [
-        (has(OPENAT2, -100, b".", how, 24), "openat2", "the kernel's own path rules; without it a slower walk stands in"),
-        (has(PIDFD_OPEN, os.getpid(), 0), "pidfd", "signals that cannot hit a stranger; needed"),
-        (has(CLOSE_RANGE, 1000000, 1000001, 0), "close_range", "no descriptor leaks into a command; needed"),
-        (memory_file_runs(), "exec of a memory file", "how the warden will be started"),
+        (has(OPENAT2, -100, b".", how, 24), "openat2", "path lookups that cannot leave a folder; slower without"),
+        (has(PIDFD_OPEN, os.getpid(), 0), "pidfd", "signals that cannot reach an unrelated process; needed"),
+        (has(CLOSE_RANGE, 1000000, 1000001, 0), "close_range", "commands inherit no other descriptors; needed"),
+        (memory_file_runs(), "exec of a memory file", "starts the warden, our helper program, without a file on disk"),
         (landlock > 0, f"landlock (ABI {landlock})", "for the jail"),
         (user_namespaces(), "user namespaces without privileges", "for the jail; sysctl kernel.unprivileged_userns_clone, "
          "kernel.apparmor_restrict_unprivileged_userns"),

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Runs scripts and says which modules each imports that nobody has predicted.
+"""Runs scripts, and reports the modules that they import although these were not predicted.
 
-Standard input: a JSON array of {"name", "code", "predicted": [module, ...]}. Each runs in a child of its own, in a folder of
-its own. Two things are seen there: what the script itself imports (every __import__ from its own globals, cached or not),
-which must be among the predicted ones word for word; and what the interpreter imports at all (its audit events), which
-must be in the closure of the predicted ones, as far as import statements anywhere in their sources tell. Standard output:
-a JSON array of {"name", "unpredicted": [...], "failed": text, "imported": number}.
+Standard input is a JSON array of {"name", "code", "predicted": [module, ...]}. Each script runs in a child process and
+in a new folder. Two kinds of imports are recorded. The first are the imports of the script itself: each call of
+__import__ with its globals, even for a module that is loaded already. Each must be in "predicted" under the same name.
+The second are all imports of the interpreter, from its audit events. Each must be a predicted module, or a module that
+the import statements in the sources of predicted modules reach.
+
+Standard output is a JSON array of {"name", "unpredicted": [...], "failed": text, "imported": number}. "failed" is the
+exception that ended the script, and "imported" counts the imports of the script itself.
 """
 import ast
 import builtins
@@ -21,7 +24,7 @@ scanned = {}
 
 
 def source_imports(name):
-    """What the import statements in a module's source name, and all its parents."""
+    """Returns a module, its parents, and the names in all import statements of its source."""
     if name in scanned:
         return scanned[name]
     found = scanned[name] = set()
@@ -51,6 +54,7 @@ def source_imports(name):
 
 
 def closure(names):
+    """Returns the modules and all that their sources may import, directly or through other modules."""
     seen, todo = set(), list(names)
     while todo:
         name = todo.pop()
@@ -63,6 +67,7 @@ def closure(names):
 
 
 def run(one, out):
+    """Runs one script, and writes its result as JSON to the descriptor `out`."""
     direct, all_names, recording = [], [], [False]
 
     def heard(event, arguments):
@@ -73,7 +78,7 @@ def run(one, out):
     real = builtins.__import__
 
     def spied(name, globals=None, locals=None, fromlist=(), level=0):
-        if recording[0] and globals is space:  # C code imports in its caller's name, and gives a list
+        if recording[0] and globals is space:  # imports by C code have the same globals, but a list
             (all_names if isinstance(fromlist, list) else direct).append(name)
         return real(name, globals, locals, fromlist, level)
 
@@ -102,7 +107,7 @@ def main():
     results = []
     for one in json.load(sys.stdin):
         for name in one["predicted"]:
-            closure([name])  # once, for all children
+            closure([name])  # reads the sources before the fork, once for all children
         read_end, write_end = os.pipe()
         child = os.fork()
         if child == 0:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Prints the examples of this interpreter's own standard library, as a JSON array of {"name", "code", "imports"}.
+"""Prints the examples in this interpreter's standard library, as JSON.
 
-They are taken when this runs, from where the library is installed; nothing of it stands here: the code of each docstring
-that has examples (`>>>`), joined as doctest would run it, and the programs of turtledemo where that is installed.
-"imports" are the modules that the example's own import statements name. Which are left out, and why, stands below.
+The output is {"version", "left_out": number, "examples": [{"name", "code", "imports"}, ...]}. The examples are read
+from the installed library; this file contains none of them. An example is the code of a docstring with `>>>`, joined as
+doctest would run it, or a program of turtledemo if that is installed. "imports" lists the modules in the example's
+import statements. "left_out" counts the examples in LEFT_OUT.
 """
 import ast
 import doctest
@@ -13,7 +14,7 @@ import json
 import os
 import sys
 
-# Guards must refuse these examples.
+# Examples that guards must refuse, and the reason.
 LEFT_OUT = {
     "subprocess.py:getoutput": "runs commands",
     "subprocess.py:getstatusoutput": "runs commands",
@@ -21,16 +22,18 @@ LEFT_OUT = {
     "turtledemo/__main__.py": "starts an editor, and imports what it is told to",
     "turtledemo/clock.py": "says that it is written in cp1252",
 }
-# These try private functions of their own modules, which no program of others has to touch.
+# These examples use private names of their modules, which other programs need not use.
 LEFT_OUT.update(dict.fromkeys((
     "doctest.py:set_unittest_reportflags", "pydoc.py:_start_server", "enum.py:_simple_enum",
     "enum.py:_test_simple_enum", "distutils/command/sdist.py:_cs_path_exists",
     "importlib/metadata/__init__.py:Sectioned", "importlib/metadata/__init__.py:_name_from_stem",
     "zipfile/_path/__init__.py:CompleteDirs"), "a private name of a module"))
+# Folders that do not belong to the library, or that contain tests.
 NOT_OURS = ("site-packages", "dist-packages", "test", "tests", "__pycache__", "idle_test")
 
 
 def imports_of(tree):
+    """Returns the modules in the import statements of an example."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -41,6 +44,7 @@ def imports_of(tree):
 
 
 def examples_of(name, text):
+    """Yields the name and the code of each example in the source of a module."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             said = ast.get_docstring(node)
@@ -71,7 +75,7 @@ def main():
             for name, code in all_of_it:
                 try:
                     tree = ast.parse(code)
-                except SyntaxError:  # an example of a mistake
+                except SyntaxError:  # the example shows code with a mistake
                     continue
                 if len(code) <= 40 or code in seen:
                     continue

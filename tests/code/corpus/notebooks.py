@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Prints ordinary scripts that begin with names which they did not bind, as a JSON array of {"name", "variables", "cells"}.
+"""Prints notebooks, as a JSON array of {"name", "variables", "cells"}. Their cells use names that they do not bind
+themselves.
 
-The variables are given to the first cell; the cells run one after the other in one context. Written for these tests.
+The variables are passed to the first cell. The cells run one after the other in one context. All notebooks were written
+for these tests.
 """
 import json
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Prints 500 ordinary scripts, as a JSON array of {"name", "code", "runs"}; always the same ones.
+"""Prints 500 ordinary scripts, as a JSON array of {"name", "code", "runs"}. The scripts are the same each time.
 
-Written for these tests, after the kinds of tasks that people give to models: tables, text, dates, files, plots, small
-programs. Each script is one to three of the pieces below, with names and numbers of its own. "runs" is true where
-nothing but the standard library is needed.
+They were written for these tests, after the kinds of tasks that people give to models: tables, text, dates, files,
+plots, small programs. Each script consists of one to three of the pieces below, with different names and numbers.
+"runs" is true if a script needs only the standard library.
 """
 import json
 import random
@@ -674,7 +674,7 @@ def main():
                      "b": choose.randint(11, 59), "small": choose.randint(4, 12), "digit": choose.randint(1, 8),
                      "big": choose.randint(100, 900)}
             code += string.Template(pieces[part]).safe_substitute(names) + "\n"
-        if number % 7 == 3:  # as models like to write
+        if number % 7 == 3:  # models often write a function main
             body = "".join("    " + line if line.strip() else line for line in code.splitlines(True))
             if '"""' not in body:
                 code = "def main():\n" + body + "\nif __name__ == '__main__':\n    main()\n"

@@ -56,7 +56,7 @@ async function comes_about(what, question) {
   }
 }
 
-/// Returns true if a process of this machine has `word` as an argument. Independent of what the server reports.
+/// Returns true if a process of this machine has `word` as an argument. Reads /proc, and so does not trust the server.
 function is_running(word) {
   return readdirSync('/proc').some(pid => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false
@@ -331,7 +331,7 @@ if (!modern && transport === 'http') {
       for (const cable of cables) cable.destroy()
       const before = heard.length
       await comes_about('progress after the loss', () => heard.length > before)
-      // In the environment itself: behind walls a command does not see a file of this machine.
+      // Creates the file in the environment itself, because a command in a sandbox does not see files of this machine.
       const go = { name: 'write_file', arguments: { path: 'go-on', content: '' } }
       await other.client.callTool(go, ...(v1 ? [undefined, { timeout: patience }] : [{ timeout: patience }]))
       assert.equal((await running).structuredContent.stdout, 'over\n')

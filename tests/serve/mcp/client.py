@@ -3,9 +3,9 @@
 """client.py DIALECT TRANSPORT PROGRAM [ARGUMENT...]: tests the server PROGRAM with MCP's official Python client, in
 the version that this interpreter has installed.
 
-DIALECT: v1 (`mcp` before 2), legacy (protocol versions up to 2025-11-25), modern (2026-07-28 only), or auto (the client
-finds out). TRANSPORT: stdio or http. For http the program is started with `--http 127.0.0.1:0 --no-token`, and prints
-its URL on stderr. Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
+DIALECT: v1 (`mcp` before 2), legacy (protocol versions up to 2025-11-25), modern (2026-07-28 only), or auto (the
+client negotiates the version). TRANSPORT: stdio or http. For http the program is started with `--http 127.0.0.1:0
+--no-token`, and prints its URL on stderr. Prints a line for each check: "ok NAME", or "not ok NAME: WHY".
 """
 import asyncio
 import contextlib

@@ -14,27 +14,32 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 inline constexpr std::string_view pyodide_driver_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Runs Python code in Pyodide for a host that stands at the other end of standard input and output. Deno 2.
+// Runs Python code in Pyodide (Python compiled to WebAssembly) for the host, the C++ program at the other end of
+// standard input and output. Needs Deno 2.
 //
-// The *broker* talks to the host, in the frames of python_driver, and executes nobody's code. Each *place* is a process
-// of its own with one interpreter: one for every context, some for all other runs. Deno's `Worker.terminate` does not stop
-// a worker that is busy; a process can be killed, and its memory has limits of its own. In the process of a place, the main
-// thread talks to the broker and executes nobody's code either; the interpreter is in a worker of it. That worker may read
-// Pyodide's own files until it has loaded them, and what the host lets guests have. What it says reaches the broker as
-// messages about the one run in it; it has neither the streams of the process nor the other places.
+// The first process is the *broker*. It exchanges frames with the host, in the format of python_driver, and executes no
+// code of users. Each *place* is another process with one interpreter. Each context has a place, and all other runs
+// share a few places. A place is a process because Deno's `Worker.terminate` does not stop a busy worker. A process can
+// be killed, and it has its own memory limits.
 //
-// A worker that waits, waits in Atomics.wait on memory that it shares with its main thread: CTL below.
+// The main thread of a place exchanges messages with the broker and executes no code of users either. The interpreter
+// is in a worker of that process. The worker may read Pyodide's own files until it has loaded them, and the files that
+// the host makes available. The broker treats each message of a worker as a message about the one run in it. The worker
+// can use neither the streams of its process nor other places.
+//
+// A worker waits with Atomics.wait on memory that it shares with its main thread (see CTL).
 
 const MOST_REPORT = 16 * 1024 * 1024;
 const MOST_DISPLAYED = 64 * 1024 * 1024;
-const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // what a worker has said and the main thread has not read
-const MOST_WRITTEN = 1024 * 1024;  // by one call; who writes more writes the rest by the next
-const MESSAGE = 256;  // what a message costs besides its body
-const MOST_FETCHES = 4;  // of one worker, at once
-const WATCH = 50;  // how often the process's memory is looked at, in ms
-const MOST_PATHS = 2 * 1024 * 1024;  // of all files of a run together
-const TIDYING = 5000;  // how long a worker may take from the end of a run until it takes another, in ms
-const MAILBOX = 256 * 1024;
+const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // maximum bytes that a worker has sent and the main thread has not received
+const MOST_WRITTEN = 1024 * 1024;  // maximum bytes of one write; the interpreter writes the rest by another call
+const MESSAGE = 256;  // bytes that are added to the size of a body, for the message itself
+const MOST_FETCHES = 4;  // maximum number of simultaneous HTTP requests of one worker
+const WATCH = 50;  // interval between checks of the process's memory use, in ms
+const MOST_PATHS = 2 * 1024 * 1024;  // maximum length of the paths of all files of a run together
+const TIDYING = 5000;  // maximum time from the end of a run until its worker is ready again, in ms
+const MAILBOX = 256 * 1024;  // bytes of the shared memory through which a worker receives messages
+// Indices into the control words that a worker and its main thread share.
 const CTL = {full: 0, size: 1, last: 2, onTheWay: 3, pause: 4};
 
 const text = new TextEncoder();
@@ -42,7 +47,8 @@ const plain = new TextDecoder();
 
 // ---- a worker ------------------------------------------------------------------------------------------------------
 
-// What guests have no use for. The walls are the permissions, and that no text becomes JavaScript (a flag of the engine).
+// Global names that a worker loses, because the code in it does not need them. The isolation does not depend on this
+// list. It depends on Deno's permissions, and on a flag that forbids the engine to compile text as JavaScript.
 const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLHttpRequest", "Worker",
   "BroadcastChannel", "MessageChannel", "MessagePort", "postMessage", "close", "onmessage", "onerror", "caches",
   "Cache", "CacheStorage", "navigator", "importScripts", "eval", "indexedDB",
@@ -50,7 +56,7 @@ const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLH
   "dispatchEvent", "self", "reportError", "structuredClone", "location", "createImageBitmap", "alert", "confirm",
   "prompt", "name"];
 
-// Pyodide would fetch what is not there.
+// Throws if the file of a needed package is missing. Pyodide itself would try to download it.
 function requireWheels(names, known, folder, version) {
   const missing = [];
   const seen = new Set();
@@ -99,15 +105,16 @@ async function work(about) {
     try {
       return operation();
     } catch (failure) {
-      let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES: what Deno does not permit; or else EIO
+      let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES if Deno does not permit it, else EIO
       try {
         if (failure.code && failure.name !== "NotCapable") number = NODEFS.convertNodeCode(failure);
-      } catch { /* a code that it does not know */ }
+      } catch { /* the code is unknown: the error stays EIO */ }
       throw new py.FS.ErrnoError(number);
     }
   };
   py.FS.mkdirTree("/code");
-  // Of a folder of which one file is shown, Deno lets nothing else be seen, the folder itself included.
+  // If only one file of a folder is available, Deno forbids reading the mode of the folder. A constant mode replaces
+  // it.
   const folders = new Set(about.mounts.filter((each) => each.folder !== null).map((each) => each.folder));
   const modeOf = NODEFS.getMode;
   NODEFS.getMode = (path) => folders.has(path) ? 0o40555 : modeOf(path);
@@ -129,9 +136,10 @@ async function work(about) {
     await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
     if (problems.length) throw new Error(problems.join("; "));
   }
-  // A message is copied for the main thread, with the whole of the buffer that its body lies in: so the body is copied
-  // here first, once it is known to be small enough, and what has not been read is waited for. Code can reach `host` by
-  // Python's garbage collector, so nothing is asked of the objects themselves.
+  // Checks the size of a message's body, waits until the main thread has received enough of the earlier messages, and
+  // returns a copy of the body. The copy is needed because postMessage copies the whole buffer that contains the body.
+  // Code can reach `host` through Python's garbage collector and pass any object, so this calls no methods of the
+  // object.
   const post = (letter, body, most) => {
     if (typeof letter !== "string" || letter.length !== 1) throw new TypeError("no message of a run");
     const size = apply(lengthOf, body, []);
@@ -142,7 +150,8 @@ async function work(about) {
     add(ctl, CTL.onTheWay, MESSAGE + size);
     return copy;
   };
-  const stream = (index) => ({write: (piece) => {
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(  const stream = (index) => ({write: (piece) => {
     const part = piece.length > MOST_WRITTEN ? piece.subarray(0, MOST_WRITTEN) : piece;
     const body = post("o", part, MOST_WRITTEN);
     say({k: "o", stream: index, body});
@@ -156,13 +165,12 @@ async function work(about) {
       const copy = post(letter, body, MOST_REPORT);
       say({k: letter, body: copy});
     },
-    // The next message; nothing where a run is to be interrupted.
+    // Returns the next message, or undefined if the run is to be interrupted.
     receive: () => {
       const parts = [];
       for (;;) {
         while (load(ctl, CTL.full) === 0) {
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(          wait(ctl, CTL.full, 0);
+          wait(ctl, CTL.full, 0);
           if (load(ctl, CTL.full) === 0 && interrupt[0] !== 0) return undefined;
         }
         parts.push(mailbox.slice(0, ctl[CTL.size]));
@@ -189,12 +197,12 @@ inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(          wai
     },
     memory: () => py._module.HEAPU8.length,
   };
-  py.runPython("import os\nos.urandom(1)\ndel os");  // loads what Pyodide loads late
+  py.runPython("import os\nos.urandom(1)\ndel os");  // makes Pyodide load its last parts while it may
   const serve = py.globals.get("cofferdam_serve");
   py.globals.delete("cofferdam_serve");
   for (const path of about.forget) permissions.revokeSync({name: "read", path});
-  // Only what names failures is left of Deno; but where there are directories of the host, their file system works by it,
-  // and its permissions alone say what may be read and written.
+  // Removes all of Deno except the types of its errors. If directories of the host are available, Deno stays, because
+  // the file system for them needs it. Deno's permissions then decide alone which files can be read and written.
   if (about.mounts.length === 0)
     Object.defineProperty(globalThis, "Deno", {value: Object.freeze({errors: globalThis.Deno.errors}), writable: false,
       configurable: false});
@@ -218,7 +226,7 @@ function write(bytes) {
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
 }
 
-// One stream of a run: its start goes to the host at once, its end is kept until the run is over.
+// One output stream of a run. Its start is sent to the host while the run executes; its end is kept until the run ends.
 class Output {
   constructor(keep) {
     this.left = Math.floor(keep / 2);
@@ -227,7 +235,7 @@ class Output {
     this.tail = [];
     this.held = 0;
     this.total = 0;
-    this.small = 0;  // pieces at the tail's end that are to be joined: each costs more than its bytes
+    this.small = 0;  // small pieces at the tail's end; each costs extra memory, so 256 of them are joined
   }
   take(piece) {
     this.total += piece.length;
@@ -269,7 +277,7 @@ function join(parts) {
   return whole;
 }
 
-// The frames of a stream: a length, and so many bytes.
+// Yields the frames of a stream. A frame is a length (32 bits, big-endian) and that number of bytes.
 async function* framesOf(stream) {
   let parts = [];
   let size = 0;
@@ -290,7 +298,7 @@ async function* framesOf(stream) {
   }
 }
 
-// What `tell` has made of a header and a body.
+// Returns the header and the body of a frame that `tell` has written.
 function opened(frame) {
   const size = new DataView(frame.buffer, frame.byteOffset).getUint32(0);
   return [JSON.parse(plain.decode(frame.subarray(4, 4 + size))), frame.slice(4 + size)];
@@ -351,7 +359,8 @@ class Relay {
       Atomics.sub(this.control, CTL.onTheWay, MESSAGE + (body?.length ?? 0));
       Atomics.notify(this.control, CTL.onTheWay);
     }
-    const header = {k: said.k, stream: said.stream, problem: said.problem, worn: said.worn, status: said.status};
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    const header = {k: said.k, stream: said.stream, problem: said.problem, worn: said.worn, status: said.status};
     tell(header, body ?? new Uint8Array());
   }
 
@@ -376,8 +385,7 @@ class Relay {
 
   interrupted(value) {
     Atomics.store(this.interrupt, 0, value);
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (value === 0) return;
+    if (value === 0) return;
     Atomics.notify(this.control, CTL.full);
     Atomics.notify(this.control, CTL.pause);
   }
@@ -389,7 +397,7 @@ inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (value
       else if (header.op === "deliver") this.deliver(body);
       else if (header.op === "interrupt") this.interrupted(header.value);
     }
-    Deno.exit(0);  // the broker has closed its end
+    Deno.exit(0);  // the broker has closed the stream
   }
 }
 
@@ -404,7 +412,7 @@ class Run {
     this.reason = null;
     this.report = new Uint8Array();
     this.displayed = 0;
-    this.kept = 0;  // bytes of files
+    this.kept = 0;  // bytes of file contents that the run has sent
     this.started = null;
     this.timer = null;
     this.flushing = null;
@@ -419,12 +427,13 @@ class Run {
   }
 }
 
-// What a run says of its files, as the host reads it, and nothing besides.
+// Returns the list of a run's files in the form that the host expects. The code of the run can send anything, so this
+// copies only members with the right types.
 function filesOf(body, most) {
   let said = {};
   try {
     said = JSON.parse(plain.decode(body)) ?? {};
-  } catch { /* not ours */ }
+  } catch { /* it is not JSON: the list stays empty */ }
   const files = [];
   let room = MOST_PATHS;
   for (const row of Array.isArray(said.files) ? said.files : []) {
@@ -441,16 +450,16 @@ function filesOf(body, most) {
 class Place {
   constructor(driver, name) {
     this.driver = driver;
-    this.name = name;  // of its context, or null
+    this.name = name;  // the name of its context, or null
     this.queue = [];
     this.run = null;
-    this.ready = false;  // for another run
-    this.due = true;  // to say that it is ready; nobody hears that at another time
+    this.ready = false;  // true if it can take a run
+    this.due = true;  // true if it has to report that it is ready; at other times such a report is an error
     this.tidying = null;
     this.dead = false;
     this.sending = Promise.resolve();
     this.fetching = 0;
-    this.complaint = "";  // the last of what its process has said on its standard error
+    this.complaint = "";  // the end of what its process has written to standard error
     const config = driver.config;
     const [program, ...words] = config.place_command;
     this.process = new Deno.Command(program, {args: words, stdin: "piped", stdout: "piped", stderr: "piped"}).spawn();
@@ -470,12 +479,13 @@ class Place {
         const [said, body] = opened(frame);
         this.hear(said, body);
       }
-    } catch { /* what it says is none of ours: it is ended below */ }
+    } catch { /* it has sent an invalid frame: it is killed below */ }
     if (!this.dead) this.kill();
     const status = await this.process.status;
     await complaining;
     if (this.dead) return;
-    // The kernel's limit ends V8, which says why; who kills it but us is the kernel, for want of memory.
+    // If the kernel refuses memory, the engine ends with a message about it. If the broker has not killed the process,
+    // SIGKILL means that the kernel has killed it because memory ran out.
     if (this.killed !== true && (this.complaint.includes("out of memory") || status.signal === "SIGKILL"))
       return this.outOfMemory();
     this.broken("its process has ended" + (this.complaint ? ": " + this.complaint : ""));
@@ -484,14 +494,14 @@ class Place {
   async hearComplaints() {
     try {
       for await (const piece of this.process.stderr) this.complaint = (this.complaint + plain.decode(piece)).slice(-2000);
-    } catch { /* no more of it */ }
+    } catch { /* the stream has failed: the text so far is used */ }
   }
 
   kill() {
     this.killed = true;
     try {
       this.process.kill("SIGKILL");
-    } catch { /* it has ended */ }
+    } catch { /* the process has already ended */ }
   }
 
   send(header, ...body) {
@@ -528,7 +538,8 @@ class Place {
     run.body = null;
   }
 
-  // A context may stop by itself first, and keep what it knows.
+  // Ends the run. The run of a context is only interrupted at first: if it ends by itself within `grace` milliseconds,
+  // the context keeps its variables.
   stop(reason) {
     const run = this.run;
     const polite = this.name !== null && run.reason === null && run.header.grace > 0;
@@ -561,7 +572,8 @@ class Place {
       this.broken(said.problem);
     } else if (said.k === "o") {
       if (run === null) return;
-      const output = run.outputs[said.stream === 1 ? 1 : 0];
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(      const output = run.outputs[said.stream === 1 ? 1 : 0];
       output.take(body);
       if (output.head.length && run.flushing === null) run.flushing = setTimeout(() => run.flush(), 100);
     } else if (run === null || body.length > MOST_REPORT) {
@@ -585,21 +597,21 @@ class Place {
       this.run = null;
       this.interrupt(0);
       this.driver.report(run, {...listed, alive: this.name !== null});
-      // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
+      // The place must now report that it is ready, otherwise it is ended, because code of the run may still execute.
+      // If no interpreter is used twice, the place is ended at once.
       if (this.name === null && this.driver.config.isolate) return this.end(null, null);
       this.due = true;
       this.tidying = setTimeout(() => this.end(null, null), this.name === null ? TIDYING : 6 * TIDYING);
     }
   }
 
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(  broken(words) {
+  broken(words) {
     const problem = String(words).slice(-2000).toWellFormed();
     if (!this.driver.begun) return this.driver.fail(problem);
     this.end(null, problem);
   }
 
-  // Its end, and that of the run in it. Nothing of an interpreter outlives its process.
+  // Ends the place and the run in it. The interpreter ends with the process.
   end(status, problem, memory = false) {
     if (this.dead) return;
     this.dead = true;
@@ -664,7 +676,7 @@ class Driver {
     if (path) {
       try {
         this.snapshot = Deno.readFileSync(path);
-      } catch { /* there is none yet */ }
+      } catch { /* no snapshot is stored yet */ }
     }
     this.add(null);
   }
@@ -676,7 +688,7 @@ class Driver {
     try {
       Deno.writeFileSync(path + ".new", image, {mode: 0o600});
       Deno.renameSync(path + ".new", path);
-    } catch { /* then the next start makes its own */ }
+    } catch { /* it cannot be stored: the next start makes another one */ }
   }
 
   fail(problem) {
@@ -691,7 +703,8 @@ class Driver {
     return place;
   }
 
-  // One is kept warm, or another besides where none is used twice.
+  // Starts another place for runs without a context if there are too few: at least one, at least two if no interpreter
+  // is used twice, and more while runs wait.
   refill() {
     if (this.places.size < (this.config.isolate ? 2 : 1) || this.waiting.length && this.places.size < this.config.at_once) this.add(null);
   }
@@ -701,7 +714,7 @@ class Driver {
     if (this.contexts.get(place.name) === place) this.contexts.delete(place.name);
   }
 
-  // A place can take a run.
+  // Gives the next waiting run to a place that is ready.
   next(place) {
     if (!this.begun) {
       this.begun = true;
@@ -761,7 +774,8 @@ class Driver {
     } else if (header.op === "contexts") {
       tell({t: "answer", id: header.id, names: [...this.contexts.keys()]});
     } else if (header.op === "drop") {
-      const dropped = this.contexts.get(header.context);
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_5 = R"driver_ends(      const dropped = this.contexts.get(header.context);
       if (dropped) dropped.end(null, dropped.run ? "its context was ended" : null);
       tell({t: "answer", id: header.id, found: dropped !== undefined});
     }
@@ -786,7 +800,7 @@ async function main() {
     driver.start();
   }
   for (const place of [...(driver?.places ?? []), ...(driver?.contexts.values() ?? [])]) place.kill();
-  Deno.exit(0);  // the host has closed its end: that of all places
+  Deno.exit(0);  // the host has closed the stream
 }
 
 if (typeof globalThis.WorkerGlobalScope === "function") {
@@ -802,11 +816,12 @@ if (typeof globalThis.WorkerGlobalScope === "function") {
 )driver_ends";
 inline constexpr std::string_view pyodide_run_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What stands around code in Pyodide, behind the modules of python_driver that make_python_driver.py names.
+"""Executes runs in Pyodide. It is one program with the modules of python_driver that are in IN_PYODIDE of
+make_python_driver.py: they precede this text.
 
-One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything
-is put back that can be at little cost: see `Before`. What a run has changed deeper inside of objects (registries of
-abstract classes and codecs, caches) stays.
+One interpreter executes one piece of code after another. A context keeps its variables. After a run without a context,
+the interpreter restores everything that costs little time to restore: see `Before`. Changes deeper inside objects stay,
+for example in caches and in the registries of abstract classes and codecs.
 """
 import base64
 import json
@@ -818,14 +833,14 @@ from pyodide.ffi import to_js as TO_JS
 
 
 class OwnJson:
-    """What code does to the module is not our end."""
+    """The functions of the module json. Code that replaces them in the module does not affect this program."""
     dumps = staticmethod(json.dumps)
     loads = staticmethod(json.loads)
 
 
 json = OwnJson
-DRIVER = "cofferdam_driver"  # what this text is called in tracebacks, from which it is left out
-MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says
+DRIVER = "cofferdam_driver"  # the file name of this program in tracebacks; its frames are removed from them
+MOST_REPORT = 16 * 1024 * 1024  # maximum bytes of one message from a run
 BASELINE = ("ast asyncio atexit base64 bisect calendar cmath codecs collections.abc contextlib copy csv dataclasses "
             "datetime decimal enum fractions functools gc hashlib heapq inspect io itertools json keyword linecache math "
             "numbers operator pathlib pickle random re reprlib secrets shutil signal statistics string struct tempfile "
@@ -834,7 +849,7 @@ BASELINE = ("ast asyncio atexit base64 bisect calendar cmath codecs collections.
 
 
 class PyodideChannel(Channel):
-    """Speaks to the main thread."""
+    """The run's end of its connection to the main thread of the process."""
 
     def __init__(self):
         import threading
@@ -854,7 +869,7 @@ class PyodideChannel(Channel):
             body = self.host.receive()
             if body is not None and type(body).__name__ != "JsUndefined" and hasattr(body, "to_bytes"):
                 return json.loads(body.to_bytes())
-            PAUSE(0)  # which is where an interrupt arrives
+            PAUSE(0)  # an interrupt raises its exception here
 
     def fetch(self, request):
         self.fetches += 1
@@ -870,7 +885,7 @@ CHANNEL = PyodideChannel()
 
 def PAUSE(seconds):
     CHANNEL.host.pause(seconds)
-    for _ in range(200):  # Pyodide looks for interrupts every now and then
+    for _ in range(200):  # Pyodide checks for interrupts only once in many instructions
         pass
 
 
@@ -901,7 +916,7 @@ def no_sockets(*args, **kwargs):
 
 
 class Selector:
-    """There is nothing to wait for but time."""
+    """A selector for an event loop. There are no sockets here, so it only waits until the timeout."""
 
     def select(self, timeout=None):
         import time
@@ -913,7 +928,8 @@ class Selector:
 
 
 def make_loops():
-    """Event loops that run when they are told to; Pyodide's own runs when nothing else does, which is never here."""
+    """Makes asyncio use an event loop that works without JavaScript. Pyodide's own loop needs the event loop of
+    JavaScript, which never continues here, because the interpreter never returns to it."""
     import asyncio
 
     class Loop(asyncio.base_events.BaseEventLoop):
@@ -928,7 +944,7 @@ def make_loops():
             pass
 
         def run_in_executor(self, executor, function, *args):
-            """At once, where a thread would be needed: there are none."""
+            """Calls the function at once if the default executor is wanted, because there are no threads."""
             if executor is not None:
                 return super().run_in_executor(executor, function, *args)
             self._check_closed()
@@ -948,15 +964,15 @@ def make_loops():
         _loop_factory = Loop
 
         def get_event_loop(self):
-            """Makes one where there is none, as the main thread's did until Python 3.14."""
+            """Creates a loop if there is none, as Python did in the main thread before version 3.14."""
             if self._local._loop is None:
                 self.set_event_loop(self.new_event_loop())
             return self._local._loop
 
     POLICY.append(Policy)
-    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # that of a system would end the interpreter
+    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # asyncio's own loop would end the interpreter
     asyncio._DefaultEventLoopPolicy = Policy
-    asyncio.run = asyncio.runners.run  # where Pyodide has put its own
+    asyncio.run = asyncio.runners.run  # replaces the function that Pyodide has put there
 
 
 POLICY = []
@@ -970,7 +986,7 @@ def use_loops():
 
 
 def make_opener(urllib_request):
-    """urlopen by the host's process, which has the permissions."""
+    """Makes urlopen send its requests through the broker process, which has the network permissions."""
     import email.message
     import io
     import urllib.error
@@ -1005,14 +1021,16 @@ def make_opener(urllib_request):
 
 
 def contexts_of_decimal():
-    """What new threads' contexts are copied from, as text that shows every setting."""
+    """Returns the three template contexts of decimal, as texts with all settings."""
     import decimal
     return [repr(one) for one in (decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext)]
 
 
 def set_contexts_of_decimal(texts):
+    """Restores the settings that contexts_of_decimal() has returned."""
     import decimal
-    names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+)driver_ends";
+inline constexpr std::string_view pyodide_run_2 = R"driver_ends(    names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
     for one, text in zip((decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext), texts):
         was = eval(text, vars(decimal))
         for name in names:
@@ -1022,14 +1040,13 @@ def set_contexts_of_decimal(texts):
 
 
 def settings():
-    """What has no name in a module: how it is asked for, and how it is set."""
+    """Returns a getter and a setter for each setting of the interpreter that is not stored under a name in a module."""
     import csv
     import gc
     import locale
     import signal
     import socket
-)driver_ends";
-inline constexpr std::string_view pyodide_run_2 = R"driver_ends(    return [(sys.getrecursionlimit, sys.setrecursionlimit),
+    return [(sys.getrecursionlimit, sys.setrecursionlimit),
             (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
             (sys.get_asyncgen_hooks, lambda hooks: sys.set_asyncgen_hooks(*hooks)),
             (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
@@ -1042,7 +1059,8 @@ inline constexpr std::string_view pyodide_run_2 = R"driver_ends(    return [(sys
 
 
 def is_still(now, was):
-    """Equal, where nothing but plain values is asked; else the same."""
+    """Returns True if a setting has not changed. Compares plain values by ==, and other objects by identity, because
+    their __eq__ may belong to the run."""
     if type(now) is not type(was):
         return False
     if type(was) in (tuple, list):
@@ -1051,8 +1069,11 @@ def is_still(now, was):
 
 
 class Before:
-    """How things were: the names of modules, of their classes written in Python, and of those of their objects that hold
-    settings; lists and tables that programs add to; and what `settings` knows."""
+    """The state of the interpreter before the first run, to which restore() returns it.
+
+    It consists of the names in modules, in their classes that are written in Python, and in those of their objects that
+    contain settings. It also includes lists and tables that programs add to, and the values of settings().
+    """
 
     def __init__(self):
         import calendar
@@ -1070,7 +1091,7 @@ class Before:
         modules = [module for module in sys.modules.values() if hasattr(module, "__dict__")]
         known = {name.partition(".")[0] for name in BASELINE} - {"ast"} | {"logging", "weakref"}
         classes = {id(one): one for module in modules for one in vars(module).values()
-                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # on the heap, and not immutable
+                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # a heap type that is not immutable
                    and one.__module__.partition(".")[0] in known}
         loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
         real_json = sys.modules["json"]
@@ -1078,11 +1099,11 @@ class Before:
                    real_json._default_encoder, real_json._default_decoder, urllib.request._opener]
         self.owners = modules + list(classes.values()) + objects
         self.names = [dict(vars(owner)) for owner in self.owners]
-        # Live views, and all of them looked at in one go: this is done after every run.
+        # Live views of all current names. They are compared in one go, because this is done after every run.
         self.now = [vars(owner).values() for owner in self.owners]
         self.sizes = [len(names) for names in self.names]
         self.values = [value for names in self.names for value in names.values()]
-        # Every run sets something of these.
+        # Every run changes names in these modules.
         self.restless = [self.owners.index(sys), self.owners.index(sys.modules["asyncio.events"])]
         self.chain = itertools.chain.from_iterable
         self.same = operator.is_
@@ -1108,14 +1129,16 @@ class Before:
             self.restore_owner(index)
         self.values = [value for names in self.names for value in names.values()]
         import logging
-        logging.root.manager._clear_cache()  # of what is enabled
+        logging.root.manager._clear_cache()  # the cache of enabled levels
 
     def as_before(self):
-        """By what is there, not by what that says of itself: an object of a run's may claim to equal another."""
+        """Returns True if all names still have their objects. Compares identities, because an object of a run may claim
+        to be equal to another."""
         return list(map(len, self.now)) == self.sizes and all(map(self.same, self.chain(self.now), self.values))
 
     def restore_owner(self, index):
-        """As the names are: what a class or its metaclass would make of it is not asked."""
+        """Restores the names of a module, class or object. Does not call methods of the object, its class or metaclass,
+        because they may belong to the run."""
         owner, names = self.owners[index], self.names[index]
         now = vars(owner)
         if len(now) == len(names) and all(map(self.same, now.values(), names.values())):
@@ -1126,10 +1149,10 @@ class Before:
         for name, value in names.items():
             if now.get(name, self) is not value:
                 type.__setattr__(owner, name, value) if is_class else now.update({name: value})
-        self.names[index] = dict(now)  # the order may be another
+        self.names[index] = dict(now)  # the names may now have another order
 
     def restore(self):
-        """False where this interpreter is not to be used again."""
+        """Restores the state. Returns False if this interpreter must not be used again."""
         import gc
         import threading
         sys.settrace(None)
@@ -1138,7 +1161,7 @@ class Before:
         for name in [name for name in sys.modules if name not in self.modules]:
             loader = getattr(getattr(sys.modules[name], "__spec__", None), "loader", None)
             if type(loader).__name__ == "ExtensionFileLoader":
-                good = False  # most of those cannot be loaded twice
+                good = False  # most extension modules cannot be loaded twice
             del sys.modules[name]
         for name, module in self.modules.items():
             if sys.modules.get(name) is not module:
@@ -1162,7 +1185,8 @@ class Before:
         threading.settrace(None)
         os.umask(self.mask)
         os.chdir("/code")
-        gc.enable()
+)driver_ends";
+inline constexpr std::string_view pyodide_run_3 = R"driver_ends(        gc.enable()
         self.runs += 1
         gc.collect(2 if self.runs % 16 == 0 else 1)
         for descriptor in (0, 1, 2):
@@ -1183,7 +1207,7 @@ def open_streams():
 
 
 def end_run():
-    """What Python does at its end."""
+    """Calls the atexit functions and flushes the streams, as Python does before it exits."""
     import atexit
     try:
         atexit._run_exitfuncs()
@@ -1194,14 +1218,15 @@ def end_run():
 
 
 def begin_main():
-)driver_ends";
-inline constexpr std::string_view pyodide_run_3 = R"driver_ends(    sys.modules["__main__"] = types.ModuleType("__main__")
+    """Creates an empty __main__ for the next run."""
+    sys.modules["__main__"] = types.ModuleType("__main__")
     if sys.path[:1] != ["/code"]:
         sys.path.insert(0, "/code")
     use_loops()
 
 
 def serve(host, config):
+    """Prepares the interpreter, and executes the host's requests until the process ends."""
     import contextvars
     import random
     import signal
@@ -1232,7 +1257,7 @@ def serve(host, config):
         except BaseException as failure:
             problem = "the module %r cannot be preloaded: %s: %s" % (name, type(failure).__name__, clean(str(failure)))
     begin_main()
-    for finder in sys.meta_path:  # Pyodide's own, by which JavaScript's objects are imported
+    for finder in sys.meta_path:  # removes JavaScript's objects from Pyodide's importer for them
         if hasattr(finder, "jsproxies"):
             finder.jsproxies.clear()
     for name in ("js", "pyodide_js", "pyodide_js._api", "pyodide.http"):
@@ -1248,11 +1273,11 @@ def serve(host, config):
             most = request["begin"]
             continue
         if "code" not in request:
-            continue  # the answer to a call that nobody waits for any more
+            continue  # the answer to a call whose caller has stopped waiting
         if one is None or not is_context:
             begin_main()
             one = Interpreter(CHANNEL, is_context)
-            around = contextvars.Context()  # the precision of decimal numbers, for one, is a variable of it
+            around = contextvars.Context()  # stores context variables, such as decimal's precision
             random.seed()
         open_streams()
         signal.signal(signal.SIGINT, one.on_interrupt)
@@ -1286,7 +1311,8 @@ def serve(host, config):
 
 
 def send_contents(rows, room):
-    """The contents of files, in their order, as long as there is room: a length, a path, and the bytes."""
+    """Sends the contents of the listed files that fit into `room` bytes. A message has the length of the path (32 bits,
+    big-endian), the path, and the content."""
     for row in rows:
         if row["size"] > min(room, MOST_REPORT - 8192):
             continue
@@ -1301,7 +1327,7 @@ def send_contents(rows, room):
 
 
 def prepare():
-    """What a snapshot holds."""
+    """Imports the modules that the memory snapshot contains."""
     for name in BASELINE:
         __import__(name)
     for name in sys.builtin_module_names:
@@ -1318,8 +1344,8 @@ prepare()
 )driver_ends";
 
 /// The program of the Pyodide driver, split into consecutive string literals.
-inline constexpr std::array<std::string_view, 4> pyodide_driver = {
-    pyodide_driver_1, pyodide_driver_2, pyodide_driver_3, pyodide_driver_4};
+inline constexpr std::array<std::string_view, 5> pyodide_driver = {
+    pyodide_driver_1, pyodide_driver_2, pyodide_driver_3, pyodide_driver_4, pyodide_driver_5};
 
 /// The part of the Pyodide driver that runs in Pyodide, after python_driver_in_pyodide, split into consecutive string literals.
 inline constexpr std::array<std::string_view, 3> pyodide_run = {

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Runs Python code in Pyodide for a host that stands at the other end of standard input and output. Deno 2.
+// Runs Python code in Pyodide (Python compiled to WebAssembly) for the host, the C++ program at the other end of
+// standard input and output. Needs Deno 2.
 //
-// The *broker* talks to the host, in the frames of python_driver, and executes nobody's code. Each *place* is a process
-// of its own with one interpreter: one for every context, some for all other runs. Deno's `Worker.terminate` does not stop
-// a worker that is busy; a process can be killed, and its memory has limits of its own. In the process of a place, the main
-// thread talks to the broker and executes nobody's code either; the interpreter is in a worker of it. That worker may read
-// Pyodide's own files until it has loaded them, and what the host lets guests have. What it says reaches the broker as
-// messages about the one run in it; it has neither the streams of the process nor the other places.
+// The first process is the *broker*. It exchanges frames with the host, in the format of python_driver, and executes no
+// code of users. Each *place* is another process with one interpreter. Each context has a place, and all other runs
+// share a few places. A place is a process because Deno's `Worker.terminate` does not stop a busy worker. A process can
+// be killed, and it has its own memory limits.
 //
-// A worker that waits, waits in Atomics.wait on memory that it shares with its main thread: CTL below.
+// The main thread of a place exchanges messages with the broker and executes no code of users either. The interpreter
+// is in a worker of that process. The worker may read Pyodide's own files until it has loaded them, and the files that
+// the host makes available. The broker treats each message of a worker as a message about the one run in it. The worker
+// can use neither the streams of its process nor other places.
+//
+// A worker waits with Atomics.wait on memory that it shares with its main thread (see CTL).
 
 const MOST_REPORT = 16 * 1024 * 1024;
 const MOST_DISPLAYED = 64 * 1024 * 1024;
-const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // what a worker has said and the main thread has not read
-const MOST_WRITTEN = 1024 * 1024;  // by one call; who writes more writes the rest by the next
-const MESSAGE = 256;  // what a message costs besides its body
-const MOST_FETCHES = 4;  // of one worker, at once
-const WATCH = 50;  // how often the process's memory is looked at, in ms
-const MOST_PATHS = 2 * 1024 * 1024;  // of all files of a run together
-const TIDYING = 5000;  // how long a worker may take from the end of a run until it takes another, in ms
-const MAILBOX = 256 * 1024;
+const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // maximum bytes that a worker has sent and the main thread has not received
+const MOST_WRITTEN = 1024 * 1024;  // maximum bytes of one write; the interpreter writes the rest by another call
+const MESSAGE = 256;  // bytes that are added to the size of a body, for the message itself
+const MOST_FETCHES = 4;  // maximum number of simultaneous HTTP requests of one worker
+const WATCH = 50;  // interval between checks of the process's memory use, in ms
+const MOST_PATHS = 2 * 1024 * 1024;  // maximum length of the paths of all files of a run together
+const TIDYING = 5000;  // maximum time from the end of a run until its worker is ready again, in ms
+const MAILBOX = 256 * 1024;  // bytes of the shared memory through which a worker receives messages
+// Indices into the control words that a worker and its main thread share.
 const CTL = {full: 0, size: 1, last: 2, onTheWay: 3, pause: 4};
 
 const text = new TextEncoder();
@@ -29,7 +34,8 @@ const plain = new TextDecoder();
 
 // ---- a worker ------------------------------------------------------------------------------------------------------
 
-// What guests have no use for. The walls are the permissions, and that no text becomes JavaScript (a flag of the engine).
+// Global names that a worker loses, because the code in it does not need them. The isolation does not depend on this
+// list. It depends on Deno's permissions, and on a flag that forbids the engine to compile text as JavaScript.
 const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLHttpRequest", "Worker",
   "BroadcastChannel", "MessageChannel", "MessagePort", "postMessage", "close", "onmessage", "onerror", "caches",
   "Cache", "CacheStorage", "navigator", "importScripts", "eval", "indexedDB",
@@ -37,7 +43,7 @@ const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLH
   "dispatchEvent", "self", "reportError", "structuredClone", "location", "createImageBitmap", "alert", "confirm",
   "prompt", "name"];
 
-// Pyodide would fetch what is not there.
+// Throws if the file of a needed package is missing. Pyodide itself would try to download it.
 function requireWheels(names, known, folder, version) {
   const missing = [];
   const seen = new Set();
@@ -86,15 +92,16 @@ async function work(about) {
     try {
       return operation();
     } catch (failure) {
-      let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES: what Deno does not permit; or else EIO
+      let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES if Deno does not permit it, else EIO
       try {
         if (failure.code && failure.name !== "NotCapable") number = NODEFS.convertNodeCode(failure);
-      } catch { /* a code that it does not know */ }
+      } catch { /* the code is unknown: the error stays EIO */ }
       throw new py.FS.ErrnoError(number);
     }
   };
   py.FS.mkdirTree("/code");
-  // Of a folder of which one file is shown, Deno lets nothing else be seen, the folder itself included.
+  // If only one file of a folder is available, Deno forbids reading the mode of the folder. A constant mode replaces
+  // it.
   const folders = new Set(about.mounts.filter((each) => each.folder !== null).map((each) => each.folder));
   const modeOf = NODEFS.getMode;
   NODEFS.getMode = (path) => folders.has(path) ? 0o40555 : modeOf(path);
@@ -116,9 +123,10 @@ async function work(about) {
     await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
     if (problems.length) throw new Error(problems.join("; "));
   }
-  // A message is copied for the main thread, with the whole of the buffer that its body lies in: so the body is copied
-  // here first, once it is known to be small enough, and what has not been read is waited for. Code can reach `host` by
-  // Python's garbage collector, so nothing is asked of the objects themselves.
+  // Checks the size of a message's body, waits until the main thread has received enough of the earlier messages, and
+  // returns a copy of the body. The copy is needed because postMessage copies the whole buffer that contains the body.
+  // Code can reach `host` through Python's garbage collector and pass any object, so this calls no methods of the
+  // object.
   const post = (letter, body, most) => {
     if (typeof letter !== "string" || letter.length !== 1) throw new TypeError("no message of a run");
     const size = apply(lengthOf, body, []);
@@ -143,7 +151,7 @@ async function work(about) {
       const copy = post(letter, body, MOST_REPORT);
       say({k: letter, body: copy});
     },
-    // The next message; nothing where a run is to be interrupted.
+    // Returns the next message, or undefined if the run is to be interrupted.
     receive: () => {
       const parts = [];
       for (;;) {
@@ -175,12 +183,12 @@ async function work(about) {
     },
     memory: () => py._module.HEAPU8.length,
   };
-  py.runPython("import os\nos.urandom(1)\ndel os");  // loads what Pyodide loads late
+  py.runPython("import os\nos.urandom(1)\ndel os");  // makes Pyodide load its last parts while it may
   const serve = py.globals.get("cofferdam_serve");
   py.globals.delete("cofferdam_serve");
   for (const path of about.forget) permissions.revokeSync({name: "read", path});
-  // Only what names failures is left of Deno; but where there are directories of the host, their file system works by it,
-  // and its permissions alone say what may be read and written.
+  // Removes all of Deno except the types of its errors. If directories of the host are available, Deno stays, because
+  // the file system for them needs it. Deno's permissions then decide alone which files can be read and written.
   if (about.mounts.length === 0)
     Object.defineProperty(globalThis, "Deno", {value: Object.freeze({errors: globalThis.Deno.errors}), writable: false,
       configurable: false});
@@ -204,7 +212,7 @@ function write(bytes) {
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
 }
 
-// One stream of a run: its start goes to the host at once, its end is kept until the run is over.
+// One output stream of a run. Its start is sent to the host while the run executes; its end is kept until the run ends.
 class Output {
   constructor(keep) {
     this.left = Math.floor(keep / 2);
@@ -213,7 +221,7 @@ class Output {
     this.tail = [];
     this.held = 0;
     this.total = 0;
-    this.small = 0;  // pieces at the tail's end that are to be joined: each costs more than its bytes
+    this.small = 0;  // small pieces at the tail's end; each costs extra memory, so 256 of them are joined
   }
   take(piece) {
     this.total += piece.length;
@@ -255,7 +263,7 @@ function join(parts) {
   return whole;
 }
 
-// The frames of a stream: a length, and so many bytes.
+// Yields the frames of a stream. A frame is a length (32 bits, big-endian) and that number of bytes.
 async function* framesOf(stream) {
   let parts = [];
   let size = 0;
@@ -276,7 +284,7 @@ async function* framesOf(stream) {
   }
 }
 
-// What `tell` has made of a header and a body.
+// Returns the header and the body of a frame that `tell` has written.
 function opened(frame) {
   const size = new DataView(frame.buffer, frame.byteOffset).getUint32(0);
   return [JSON.parse(plain.decode(frame.subarray(4, 4 + size))), frame.slice(4 + size)];
@@ -374,7 +382,7 @@ class Relay {
       else if (header.op === "deliver") this.deliver(body);
       else if (header.op === "interrupt") this.interrupted(header.value);
     }
-    Deno.exit(0);  // the broker has closed its end
+    Deno.exit(0);  // the broker has closed the stream
   }
 }
 
@@ -389,7 +397,7 @@ class Run {
     this.reason = null;
     this.report = new Uint8Array();
     this.displayed = 0;
-    this.kept = 0;  // bytes of files
+    this.kept = 0;  // bytes of file contents that the run has sent
     this.started = null;
     this.timer = null;
     this.flushing = null;
@@ -404,12 +412,13 @@ class Run {
   }
 }
 
-// What a run says of its files, as the host reads it, and nothing besides.
+// Returns the list of a run's files in the form that the host expects. The code of the run can send anything, so this
+// copies only members with the right types.
 function filesOf(body, most) {
   let said = {};
   try {
     said = JSON.parse(plain.decode(body)) ?? {};
-  } catch { /* not ours */ }
+  } catch { /* it is not JSON: the list stays empty */ }
   const files = [];
   let room = MOST_PATHS;
   for (const row of Array.isArray(said.files) ? said.files : []) {
@@ -426,16 +435,16 @@ function filesOf(body, most) {
 class Place {
   constructor(driver, name) {
     this.driver = driver;
-    this.name = name;  // of its context, or null
+    this.name = name;  // the name of its context, or null
     this.queue = [];
     this.run = null;
-    this.ready = false;  // for another run
-    this.due = true;  // to say that it is ready; nobody hears that at another time
+    this.ready = false;  // true if it can take a run
+    this.due = true;  // true if it has to report that it is ready; at other times such a report is an error
     this.tidying = null;
     this.dead = false;
     this.sending = Promise.resolve();
     this.fetching = 0;
-    this.complaint = "";  // the last of what its process has said on its standard error
+    this.complaint = "";  // the end of what its process has written to standard error
     const config = driver.config;
     const [program, ...words] = config.place_command;
     this.process = new Deno.Command(program, {args: words, stdin: "piped", stdout: "piped", stderr: "piped"}).spawn();
@@ -455,12 +464,13 @@ class Place {
         const [said, body] = opened(frame);
         this.hear(said, body);
       }
-    } catch { /* what it says is none of ours: it is ended below */ }
+    } catch { /* it has sent an invalid frame: it is killed below */ }
     if (!this.dead) this.kill();
     const status = await this.process.status;
     await complaining;
     if (this.dead) return;
-    // The kernel's limit ends V8, which says why; who kills it but us is the kernel, for want of memory.
+    // If the kernel refuses memory, the engine ends with a message about it. If the broker has not killed the process,
+    // SIGKILL means that the kernel has killed it because memory ran out.
     if (this.killed !== true && (this.complaint.includes("out of memory") || status.signal === "SIGKILL"))
       return this.outOfMemory();
     this.broken("its process has ended" + (this.complaint ? ": " + this.complaint : ""));
@@ -469,14 +479,14 @@ class Place {
   async hearComplaints() {
     try {
       for await (const piece of this.process.stderr) this.complaint = (this.complaint + plain.decode(piece)).slice(-2000);
-    } catch { /* no more of it */ }
+    } catch { /* the stream has failed: the text so far is used */ }
   }
 
   kill() {
     this.killed = true;
     try {
       this.process.kill("SIGKILL");
-    } catch { /* it has ended */ }
+    } catch { /* the process has already ended */ }
   }
 
   send(header, ...body) {
@@ -513,7 +523,8 @@ class Place {
     run.body = null;
   }
 
-  // A context may stop by itself first, and keep what it knows.
+  // Ends the run. The run of a context is only interrupted at first: if it ends by itself within `grace` milliseconds,
+  // the context keeps its variables.
   stop(reason) {
     const run = this.run;
     const polite = this.name !== null && run.reason === null && run.header.grace > 0;
@@ -570,7 +581,8 @@ class Place {
       this.run = null;
       this.interrupt(0);
       this.driver.report(run, {...listed, alive: this.name !== null});
-      // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
+      // The place must now report that it is ready, otherwise it is ended, because code of the run may still execute.
+      // If no interpreter is used twice, the place is ended at once.
       if (this.name === null && this.driver.config.isolate) return this.end(null, null);
       this.due = true;
       this.tidying = setTimeout(() => this.end(null, null), this.name === null ? TIDYING : 6 * TIDYING);
@@ -583,7 +595,7 @@ class Place {
     this.end(null, problem);
   }
 
-  // Its end, and that of the run in it. Nothing of an interpreter outlives its process.
+  // Ends the place and the run in it. The interpreter ends with the process.
   end(status, problem, memory = false) {
     if (this.dead) return;
     this.dead = true;
@@ -648,7 +660,7 @@ class Driver {
     if (path) {
       try {
         this.snapshot = Deno.readFileSync(path);
-      } catch { /* there is none yet */ }
+      } catch { /* no snapshot is stored yet */ }
     }
     this.add(null);
   }
@@ -660,7 +672,7 @@ class Driver {
     try {
       Deno.writeFileSync(path + ".new", image, {mode: 0o600});
       Deno.renameSync(path + ".new", path);
-    } catch { /* then the next start makes its own */ }
+    } catch { /* it cannot be stored: the next start makes another one */ }
   }
 
   fail(problem) {
@@ -675,7 +687,8 @@ class Driver {
     return place;
   }
 
-  // One is kept warm, or another besides where none is used twice.
+  // Starts another place for runs without a context if there are too few: at least one, at least two if no interpreter
+  // is used twice, and more while runs wait.
   refill() {
     if (this.places.size < (this.config.isolate ? 2 : 1) || this.waiting.length && this.places.size < this.config.at_once) this.add(null);
   }
@@ -685,7 +698,7 @@ class Driver {
     if (this.contexts.get(place.name) === place) this.contexts.delete(place.name);
   }
 
-  // A place can take a run.
+  // Gives the next waiting run to a place that is ready.
   next(place) {
     if (!this.begun) {
       this.begun = true;
@@ -770,7 +783,7 @@ async function main() {
     driver.start();
   }
   for (const place of [...(driver?.places ?? []), ...(driver?.contexts.values() ?? [])]) place.kill();
-  Deno.exit(0);  // the host has closed its end: that of all places
+  Deno.exit(0);  // the host has closed the stream
 }
 
 if (typeof globalThis.WorkerGlobalScope === "function") {

@@ -14,9 +14,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 inline constexpr std::string_view pyodide_reader_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Reads Python code for guards by the interpreter of Pyodide, in a Deno that may read Pyodide's own files and nothing
-// else. It runs python_code_reader.py and never what that reads. Its arguments: Pyodide's folder, as a URL, and that
-// program; its standard input and output are those of the program.
+// Runs python_code_reader.py, which analyses Python code for guards, in Pyodide's interpreter. Runs in a Deno that may
+// read Pyodide's own files and nothing else. The analysed code is never executed. The arguments are Pyodide's folder,
+// as a URL, and the text of python_code_reader.py, which describes the standard input and output.
 
 const [folder, program] = Deno.args;
 
@@ -28,7 +28,7 @@ function take(count) {
   const whole = new Uint8Array(count);
   for (let at = 0; at < count;) {
     const size = Deno.stdin.readSync(whole.subarray(at));
-    if (size === null) Deno.exit(0);  // the host has closed its end
+    if (size === null) Deno.exit(0);  // the host has closed the stream
     at += size;
   }
   return whole;
@@ -47,7 +47,7 @@ for (;;) {
   let got;
   try {
     got = answer(source, head.getUint8(4));
-  } catch {  // the stack of WebAssembly was not deep enough, and no interpreter goes on after that
+  } catch {  // WebAssembly's stack has overflowed: this interpreter cannot be used any more
     const said = new TextEncoder().encode(JSON.stringify({error: {type: "TooDeep", line: 0, column: 0,
       text: "it is nested too deeply or is too large"}}));
     const size = new Uint8Array(4);

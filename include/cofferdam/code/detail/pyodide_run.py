@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""What stands around code in Pyodide, behind the modules of python_driver that make_python_driver.py names.
+"""Executes runs in Pyodide. It is one program with the modules of python_driver that are in IN_PYODIDE of
+make_python_driver.py: they precede this text.
 
-One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything
-is put back that can be at little cost: see `Before`. What a run has changed deeper inside of objects (registries of
-abstract classes and codecs, caches) stays.
+One interpreter executes one piece of code after another. A context keeps its variables. After a run without a context,
+the interpreter restores everything that costs little time to restore: see `Before`. Changes deeper inside objects stay,
+for example in caches and in the registries of abstract classes and codecs.
 """
 import base64
 import json
@@ -16,14 +17,14 @@ from pyodide.ffi import to_js as TO_JS
 
 
 class OwnJson:
-    """What code does to the module is not our end."""
+    """The functions of the module json. Code that replaces them in the module does not affect this program."""
     dumps = staticmethod(json.dumps)
     loads = staticmethod(json.loads)
 
 
 json = OwnJson
-DRIVER = "cofferdam_driver"  # what this text is called in tracebacks, from which it is left out
-MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says
+DRIVER = "cofferdam_driver"  # the file name of this program in tracebacks; its frames are removed from them
+MOST_REPORT = 16 * 1024 * 1024  # maximum bytes of one message from a run
 BASELINE = ("ast asyncio atexit base64 bisect calendar cmath codecs collections.abc contextlib copy csv dataclasses "
             "datetime decimal enum fractions functools gc hashlib heapq inspect io itertools json keyword linecache math "
             "numbers operator pathlib pickle random re reprlib secrets shutil signal statistics string struct tempfile "
@@ -32,7 +33,7 @@ BASELINE = ("ast asyncio atexit base64 bisect calendar cmath codecs collections.
 
 
 class PyodideChannel(Channel):
-    """Speaks to the main thread."""
+    """The run's end of its connection to the main thread of the process."""
 
     def __init__(self):
         import threading
@@ -52,7 +53,7 @@ class PyodideChannel(Channel):
             body = self.host.receive()
             if body is not None and type(body).__name__ != "JsUndefined" and hasattr(body, "to_bytes"):
                 return json.loads(body.to_bytes())
-            PAUSE(0)  # which is where an interrupt arrives
+            PAUSE(0)  # an interrupt raises its exception here
 
     def fetch(self, request):
         self.fetches += 1
@@ -68,7 +69,7 @@ CHANNEL = PyodideChannel()
 
 def PAUSE(seconds):
     CHANNEL.host.pause(seconds)
-    for _ in range(200):  # Pyodide looks for interrupts every now and then
+    for _ in range(200):  # Pyodide checks for interrupts only once in many instructions
         pass
 
 
@@ -99,7 +100,7 @@ def no_sockets(*args, **kwargs):
 
 
 class Selector:
-    """There is nothing to wait for but time."""
+    """A selector for an event loop. There are no sockets here, so it only waits until the timeout."""
 
     def select(self, timeout=None):
         import time
@@ -111,7 +112,8 @@ class Selector:
 
 
 def make_loops():
-    """Event loops that run when they are told to; Pyodide's own runs when nothing else does, which is never here."""
+    """Makes asyncio use an event loop that works without JavaScript. Pyodide's own loop needs the event loop of
+    JavaScript, which never continues here, because the interpreter never returns to it."""
     import asyncio
 
     class Loop(asyncio.base_events.BaseEventLoop):
@@ -126,7 +128,7 @@ def make_loops():
             pass
 
         def run_in_executor(self, executor, function, *args):
-            """At once, where a thread would be needed: there are none."""
+            """Calls the function at once if the default executor is wanted, because there are no threads."""
             if executor is not None:
                 return super().run_in_executor(executor, function, *args)
             self._check_closed()
@@ -146,15 +148,15 @@ def make_loops():
         _loop_factory = Loop
 
         def get_event_loop(self):
-            """Makes one where there is none, as the main thread's did until Python 3.14."""
+            """Creates a loop if there is none, as Python did in the main thread before version 3.14."""
             if self._local._loop is None:
                 self.set_event_loop(self.new_event_loop())
             return self._local._loop
 
     POLICY.append(Policy)
-    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # that of a system would end the interpreter
+    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # asyncio's own loop would end the interpreter
     asyncio._DefaultEventLoopPolicy = Policy
-    asyncio.run = asyncio.runners.run  # where Pyodide has put its own
+    asyncio.run = asyncio.runners.run  # replaces the function that Pyodide has put there
 
 
 POLICY = []
@@ -168,7 +170,7 @@ def use_loops():
 
 
 def make_opener(urllib_request):
-    """urlopen by the host's process, which has the permissions."""
+    """Makes urlopen send its requests through the broker process, which has the network permissions."""
     import email.message
     import io
     import urllib.error
@@ -203,12 +205,13 @@ def make_opener(urllib_request):
 
 
 def contexts_of_decimal():
-    """What new threads' contexts are copied from, as text that shows every setting."""
+    """Returns the three template contexts of decimal, as texts with all settings."""
     import decimal
     return [repr(one) for one in (decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext)]
 
 
 def set_contexts_of_decimal(texts):
+    """Restores the settings that contexts_of_decimal() has returned."""
     import decimal
     names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
     for one, text in zip((decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext), texts):
@@ -220,7 +223,7 @@ def set_contexts_of_decimal(texts):
 
 
 def settings():
-    """What has no name in a module: how it is asked for, and how it is set."""
+    """Returns a getter and a setter for each setting of the interpreter that is not stored under a name in a module."""
     import csv
     import gc
     import locale
@@ -239,7 +242,8 @@ def settings():
 
 
 def is_still(now, was):
-    """Equal, where nothing but plain values is asked; else the same."""
+    """Returns True if a setting has not changed. Compares plain values by ==, and other objects by identity, because
+    their __eq__ may belong to the run."""
     if type(now) is not type(was):
         return False
     if type(was) in (tuple, list):
@@ -248,8 +252,11 @@ def is_still(now, was):
 
 
 class Before:
-    """How things were: the names of modules, of their classes written in Python, and of those of their objects that hold
-    settings; lists and tables that programs add to; and what `settings` knows."""
+    """The state of the interpreter before the first run, to which restore() returns it.
+
+    It consists of the names in modules, in their classes that are written in Python, and in those of their objects that
+    contain settings. It also includes lists and tables that programs add to, and the values of settings().
+    """
 
     def __init__(self):
         import calendar
@@ -267,7 +274,7 @@ class Before:
         modules = [module for module in sys.modules.values() if hasattr(module, "__dict__")]
         known = {name.partition(".")[0] for name in BASELINE} - {"ast"} | {"logging", "weakref"}
         classes = {id(one): one for module in modules for one in vars(module).values()
-                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # on the heap, and not immutable
+                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # a heap type that is not immutable
                    and one.__module__.partition(".")[0] in known}
         loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
         real_json = sys.modules["json"]
@@ -275,11 +282,11 @@ class Before:
                    real_json._default_encoder, real_json._default_decoder, urllib.request._opener]
         self.owners = modules + list(classes.values()) + objects
         self.names = [dict(vars(owner)) for owner in self.owners]
-        # Live views, and all of them looked at in one go: this is done after every run.
+        # Live views of all current names. They are compared in one go, because this is done after every run.
         self.now = [vars(owner).values() for owner in self.owners]
         self.sizes = [len(names) for names in self.names]
         self.values = [value for names in self.names for value in names.values()]
-        # Every run sets something of these.
+        # Every run changes names in these modules.
         self.restless = [self.owners.index(sys), self.owners.index(sys.modules["asyncio.events"])]
         self.chain = itertools.chain.from_iterable
         self.same = operator.is_
@@ -305,14 +312,16 @@ class Before:
             self.restore_owner(index)
         self.values = [value for names in self.names for value in names.values()]
         import logging
-        logging.root.manager._clear_cache()  # of what is enabled
+        logging.root.manager._clear_cache()  # the cache of enabled levels
 
     def as_before(self):
-        """By what is there, not by what that says of itself: an object of a run's may claim to equal another."""
+        """Returns True if all names still have their objects. Compares identities, because an object of a run may claim
+        to be equal to another."""
         return list(map(len, self.now)) == self.sizes and all(map(self.same, self.chain(self.now), self.values))
 
     def restore_owner(self, index):
-        """As the names are: what a class or its metaclass would make of it is not asked."""
+        """Restores the names of a module, class or object. Does not call methods of the object, its class or metaclass,
+        because they may belong to the run."""
         owner, names = self.owners[index], self.names[index]
         now = vars(owner)
         if len(now) == len(names) and all(map(self.same, now.values(), names.values())):
@@ -323,10 +332,10 @@ class Before:
         for name, value in names.items():
             if now.get(name, self) is not value:
                 type.__setattr__(owner, name, value) if is_class else now.update({name: value})
-        self.names[index] = dict(now)  # the order may be another
+        self.names[index] = dict(now)  # the names may now have another order
 
     def restore(self):
-        """False where this interpreter is not to be used again."""
+        """Restores the state. Returns False if this interpreter must not be used again."""
         import gc
         import threading
         sys.settrace(None)
@@ -335,7 +344,7 @@ class Before:
         for name in [name for name in sys.modules if name not in self.modules]:
             loader = getattr(getattr(sys.modules[name], "__spec__", None), "loader", None)
             if type(loader).__name__ == "ExtensionFileLoader":
-                good = False  # most of those cannot be loaded twice
+                good = False  # most extension modules cannot be loaded twice
             del sys.modules[name]
         for name, module in self.modules.items():
             if sys.modules.get(name) is not module:
@@ -380,7 +389,7 @@ def open_streams():
 
 
 def end_run():
-    """What Python does at its end."""
+    """Calls the atexit functions and flushes the streams, as Python does before it exits."""
     import atexit
     try:
         atexit._run_exitfuncs()
@@ -391,6 +400,7 @@ def end_run():
 
 
 def begin_main():
+    """Creates an empty __main__ for the next run."""
     sys.modules["__main__"] = types.ModuleType("__main__")
     if sys.path[:1] != ["/code"]:
         sys.path.insert(0, "/code")
@@ -398,6 +408,7 @@ def begin_main():
 
 
 def serve(host, config):
+    """Prepares the interpreter, and executes the host's requests until the process ends."""
     import contextvars
     import random
     import signal
@@ -428,7 +439,7 @@ def serve(host, config):
         except BaseException as failure:
             problem = "the module %r cannot be preloaded: %s: %s" % (name, type(failure).__name__, clean(str(failure)))
     begin_main()
-    for finder in sys.meta_path:  # Pyodide's own, by which JavaScript's objects are imported
+    for finder in sys.meta_path:  # removes JavaScript's objects from Pyodide's importer for them
         if hasattr(finder, "jsproxies"):
             finder.jsproxies.clear()
     for name in ("js", "pyodide_js", "pyodide_js._api", "pyodide.http"):
@@ -444,11 +455,11 @@ def serve(host, config):
             most = request["begin"]
             continue
         if "code" not in request:
-            continue  # the answer to a call that nobody waits for any more
+            continue  # the answer to a call whose caller has stopped waiting
         if one is None or not is_context:
             begin_main()
             one = Interpreter(CHANNEL, is_context)
-            around = contextvars.Context()  # the precision of decimal numbers, for one, is a variable of it
+            around = contextvars.Context()  # stores context variables, such as decimal's precision
             random.seed()
         open_streams()
         signal.signal(signal.SIGINT, one.on_interrupt)
@@ -482,7 +493,8 @@ def serve(host, config):
 
 
 def send_contents(rows, room):
-    """The contents of files, in their order, as long as there is room: a length, a path, and the bytes."""
+    """Sends the contents of the listed files that fit into `room` bytes. A message has the length of the path (32 bits,
+    big-endian), the path, and the content."""
     for row in rows:
         if row["size"] > min(room, MOST_REPORT - 8192):
             continue
@@ -497,7 +509,7 @@ def send_contents(rows, room):
 
 
 def prepare():
-    """What a snapshot holds."""
+    """Imports the modules that the memory snapshot contains."""
     for name in BASELINE:
         __import__(name)
     for name in sys.builtin_module_names:

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Says what stands in Python code, for a host that judges it. Python 3.8 or newer. Executes and imports nothing of it.
+"""Lists facts about Python code, for the host (a C++ program), which judges the code. Neither executes nor imports it.
+Needs Python 3.8 or newer.
 
-Standard input: length (32 bits, big end first), the minor version of the Python 3 that would run the code (8 bits; 0:
-not known), and a piece of code, UTF-8; again and again. Standard output: a greeting with the version of this Python,
-then a length and a JSON object for each piece: {"facts": [[kind, line, name, detail, number], ...]}, or {"error":
-{...}} where it is not Python. Of equal facts the first line is told. What the kinds mean stands in code_analysis.hpp.
+Standard input has a sequence of pieces of code. Each begins with its length (32 bits, big-endian) and the minor version
+of the Python 3 that would execute it (8 bits; 0 means unknown); the code in UTF-8 follows. Standard output begins with
+a greeting, which contains the version of this Python. Then a length (32 bits, big-endian) and a JSON object follow for
+each piece: {"facts": [[kind, line, name, detail, number], ...]}, or {"error": {...}} if the piece is not Python. Equal
+facts are listed once, with their first line. code_analysis.hpp describes the kinds of facts.
 
-Names are resolved as the interpreter would, as far as that is seen without running: imports and their aliases, scopes,
-`x = module`, getattr with a known name, what a module of the standard library has imported itself (`random._os` is os),
-texts that are put together from constants.
+Names are resolved as the interpreter would resolve them, as far as possible without execution. That includes imports
+and their aliases, scopes, `x = module`, getattr with a known name, modules that a module of the standard library has
+imported (`random._os` is os), and texts that are composed of constants.
+
+To *fold* an expression means to compute its value from constants. To *resolve* an expression means to find the module,
+or the dotted name in a module, for which it stands.
 """
 import ast
 import builtins
@@ -24,38 +29,42 @@ import sys
 from importlib.machinery import PathFinder
 
 GREETING = b"\ncofferdam python reader 2 %d.%d\n" % sys.version_info[:2]
-MOST_FACTS = 20000
-MOST_FOLDED = 4096  # letters of a text that is put together here
-MOST_TAKEN = 65536  # letters of a text that is taken apart
-MOST_BITS = 65536   # and of a number
-MOST_WEIGHT = 1 << 25  # letters of all that is put together, and bytes of numbers
-MOST_STEPS = 100000    # through circles of names
+MOST_FACTS = 20000   # maximum number of facts
+MOST_FOLDED = 4096  # maximum length of a folded text
+MOST_TAKEN = 65536  # maximum length of a text from which others are folded
+MOST_BITS = 65536    # maximum bits of a folded number
+MOST_WEIGHT = 1 << 25  # maximum length of all folded texts and bytes of all folded numbers together
+MOST_STEPS = 100000    # maximum steps while names that refer to each other are resolved
 
-# No module has other attributes under these names than the modules themselves.
+# Modules use these names for nothing but the modules themselves. So `x.os` is taken for the module os, even if the
+# module x is unknown.
 LEAKS = frozenset("os sys subprocess builtins importlib ctypes posix pty shutil socket threading multiprocessing "
                   "_os _sys _thread runpy pickle marshal".split())
-# Attributes of a module that give any of its others.
+# Attributes of a module that give access to all its other attributes.
 INSIDES = frozenset("__dict__ __getattribute__ __getattr__".split())
-# Modules that hold no others, so that an attribute of any name is harmless.
+# Modules that contain no other modules, so that all their attributes are harmless.
 LEAVES = frozenset("math cmath time itertools".split())
-# Builtins that may be given a module.
+# Builtins to which a module may be passed. That is harmless, so it is not reported as a fact.
 TAKE_MODULES = frozenset("dir help hasattr isinstance print repr str id type getattr callable format".split())
-# `site` adds these builtins. Three of them read files whose names are in their attributes.
+# Builtins that the module `site` adds. PRINTERS read files whose names are in their attributes.
 PRINTERS = frozenset("license credits copyright".split())
 OF_SITE = PRINTERS | frozenset("exit quit help".split())
+# Builtins that return a dictionary of names, called a namespace below.
 NAMESPACES = frozenset("globals locals vars".split())
-# These may get globals() as a whole: they use only its names and not its values, or are checked themselves.
+# Builtins to which a whole namespace may be passed. They use only its names and not its values, or are checked
+# elsewhere.
 TAKE_NAMESPACES = frozenset("len list tuple set frozenset sorted iter enumerate any all max min bool print repr str "
                             "type id isinstance exec eval".split())
+# Methods of a namespace that are harmless, or are checked elsewhere.
 OF_NAMESPACES = frozenset("get keys update clear __contains__ __setitem__ __len__".split())
-# Functions that run a text.
+# Functions that execute a text as code.
 RUN_TEXT = {"timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "cProfile.runctx", "profile.run",
             "profile.runctx", "pdb.run", "pdb.runeval", "trace.Trace.run", "bdb.Bdb.run",
             "doctest.run_docstring_examples"}
-# A field of a text that `format` reads, when it looks into its argument.
+# A field of a format text that reads attributes or items of an argument, such as {0.x[1]}.
 FIELD = re.compile(r"\{([^{}\[.!:]*)((?:\.[^{}\[.!:]+|\[[^{}\]]*\])+)")
 FIELD_PART = re.compile(r"\.([^{}\[.!:]+)|\[([^{}\]]*)\]")
-# Calls after which a loop goes on.
+# Functions and methods that are assumed not to raise, so that they do not end a loop.
 GO_ON = frozenset("print len range str int abs min max sum .append .add .sleep .write time.sleep".split())
 BUILTINS = frozenset(dir(builtins)) | frozenset("__builtins__ help exit quit copyright credits license".split())
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -67,31 +76,32 @@ BINDERS = frozenset(getattr(ast, name) for name in (
 LEAF_TYPES = frozenset([str, int, type(None), ast.Load, ast.Store, ast.Del, ast.Constant] +
                        list(ast.operator.__subclasses__()) + list(ast.cmpop.__subclasses__()))
 RESOLVABLE = frozenset([ast.Name, ast.Attribute, ast.NamedExpr, ast.Subscript, ast.Call])
-UNKNOWN = object()
-# Methods of texts that are called here.
+UNKNOWN = object()  # the result of folding an expression that is not constant
+# Methods of texts that can be folded.
 TEXT_METHODS = frozenset("join decode format lower upper strip swapcase title replace removeprefix "
                          "removesuffix".split())
 
 
-class TooMuch(Exception):
+class TooMuch(Exception):  # the code is too complex to check
     pass
 
 
-# ---- what modules have imported themselves -----------------------------------------------------------------------
+# ---- imports in modules of the library ----------------------------------------------------------------------------
 
 
 class Module:
-    """A module of the interpreter's own library, as far as its source tells."""
+    """The imports of a module of this interpreter's library, according to its source."""
 
     def __init__(self, name):
-        self.imports = {}     # name in it -> the module that this is
-        self.public = None    # its __all__, where it has one
-        self.known = False
-        self.folders = None   # where its submodules are, if it is a package
+        self.imports = {}     # name in it -> the module for which the name stands
+        self.public = None    # the names in its __all__, or None if it has no __all__
+        self.known = False    # true if the module exists
+        self.folders = None   # the folders of its submodules if it is a package, else None
 
 
 def find(name):
-    """Finds a module without importing its parents."""
+    """Finds a module without importing its parents. Returns its spec and, for a package, the folders of its submodules.
+    Returns ("builtin", None) for a builtin module, and (None, None) if there is none."""
     folders, spec, done = None, None, ""
     for part in name.split("."):
         done = done + "." + part if done else part
@@ -111,6 +121,7 @@ modules = {}
 
 
 def module(name):
+    """Returns the imports of a module. Reads its source at the first call."""
     found = modules.get(name)
     if found is None:
         found = modules[name] = Module(name)
@@ -121,7 +132,7 @@ def module(name):
         origin = getattr(spec, "origin", None)
         if origin and origin.endswith(".py"):
             try:
-                tree = ast.parse(spec.loader.get_data(origin))  # Pyodide's library is in an archive
+                tree = ast.parse(spec.loader.get_data(origin))  # not open(): Pyodide's library is in an archive
             except (OSError, SyntaxError, ValueError):
                 return found
             read_module(found, name, tree)
@@ -129,6 +140,7 @@ def module(name):
 
 
 def read_module(found, name, tree):
+    """Stores the imports at the top level of a module in `found`. Assumes that all branches are executed."""
     package = name if found.folders else name.rpartition(".")[0]
     todo = list(reversed(tree.body))
     while todo:
@@ -182,7 +194,7 @@ def read_module(found, name, tree):
 
 
 def submodule(base, name):
-    """The module that `base.name` is; None where it is none."""
+    """Returns the module for which `base.name` stands, or None if it stands for no module."""
     about = module(base)
     if name in about.imports and name not in (about.public or ()):
         return about.imports[name]
@@ -195,12 +207,20 @@ def submodule(base, name):
 
 
 class Scope:
+    """The names that a module, class or function binds.
+
+    `names` maps each name to its bindings. A binding is a tuple that begins with its kind: "m" is a module, "o" a
+    dotted name, "e" an expression, "i" the variable of a loop over an expression, "t" one of several variables of a
+    loop, "a" an augmented assignment, "f" an import from a module, "r" a module from `import *`, "d" a function, "c" a
+    class, "?" an unknown object.
+    """
+
     def __init__(self, kind):
-        self.kind = kind      # module, class, function
-        self.names = {}       # name -> what it is bound to: ("m", module), ("o", dotted), ("e", expression), ...
-        self.outer = set()    # global, nonlocal
-        self.inline = False   # a comprehension
-        self.classes = set()  # those of the names that are classes, too
+        self.kind = kind      # "module", "class" or "function"
+        self.names = {}       # name -> its bindings
+        self.outer = set()    # the names that are declared `global` or `nonlocal` in it
+        self.inline = False   # true for a comprehension
+        self.classes = set()  # the names that have a binding to a class
 
     def bind(self, name, what):
         self.names.setdefault(name, []).append(what)
@@ -209,6 +229,7 @@ class Scope:
 
 
 def children(node):
+    """Returns the child nodes of a node. Leaves out constants and operators, unless they are in a list."""
     found = []
     for field in node._fields:
         value = getattr(node, field, None)
@@ -220,6 +241,7 @@ def children(node):
 
 
 def children_and_constants(node):
+    """Returns the child nodes of a node. Leaves out operators, unless they are in a list."""
     found = []
     for field in node._fields:
         value = getattr(node, field, None)
@@ -231,7 +253,8 @@ def children_and_constants(node):
 
 
 def own_nodes(body):
-    """The nodes of a scope that bind names, without those of the scopes in it, but `:=` in comprehensions."""
+    """Yields the nodes of a body that bind names. Leaves out nested functions and classes, but not comprehensions,
+    because `:=` in them binds a name of the body."""
     todo = list(body)
     while todo:
         node = todo.pop()
@@ -256,28 +279,30 @@ def targets_in(node):
 
 
 class Reader:
+    """Collects the facts about one piece of code."""
+
     def __init__(self, has_outer=True):
-        self.has_outer = has_outer  # `global` or `nonlocal` stand somewhere
+        self.has_outer = has_outer  # true if the code contains `global` or `nonlocal`
         self.facts = {}
         self.scopes = []
-        self.shift = 0        # the line of a text that is code itself
-        self.nested = 0
-        self.tries = 0
+        self.shift = 0        # the line of the text that is read as code, or 0
+        self.nested = 0       # the depth of texts inside texts that are read as code
+        self.tries = 0        # the depth of `try` and `with` blocks
         self.found = None     # the scope of the last name that was looked up
-        self.resolved = {}    # node, or scope and name -> what it is
-        self.opened = {}      # what is being resolved -> how deep that is
-        self.partial = {}     # found within a circle that is still walked -> (what it is, where the circle begins)
-        self.circle = []      # the keys of these, with their depths
-        self.back = 0         # how far up the circles lead that were met
+        self.resolved = {}    # node, or (scope, name) -> the result of resolving it
+        self.opened = {}      # key that is being resolved -> its depth
+        self.partial = {}     # key in an unfinished circle -> (result, depth at which the circle begins)
+        self.circle = []      # the keys of `partial`, with their depths
+        self.back = 0         # the lowest depth to which a circle has led
         self.steps = 0
-        self.folded = {}      # node -> its value
-        self.weight = 0       # of these values
-        self.imported = set()
-        self.straight = {}    # names that the module binds for sure, and from which line on
-        self.deleted = set()
-        self.fine = set()     # namespaces that are used in a way which hands nothing on
-        self.grown = set()    # names whose `+=` have been read
-        self.late = {}        # names that only functions bind in the module
+        self.folded = {}      # node -> (value,)
+        self.weight = 0       # the size of these values together
+        self.imported = set()  # the imported modules and their parents
+        self.straight = {}    # name that the module certainly binds -> the first line where it is bound
+        self.deleted = set()  # names in `del` statements
+        self.fine = set()     # nodes of namespaces whose use is harmless
+        self.grown = set()    # (scope, name) whose `+=` statements have been read
+        self.late = {}        # name of the module that functions bind by `global` -> its bindings
         self.shared = set()   # names that more than one body binds, by `global` or `nonlocal`
 
     def add(self, kind, node, name="", detail="", number=0):
@@ -331,13 +356,14 @@ class Reader:
                     scope.bind(node.name, ("?", None))
             elif isinstance(node, (ast.Global, ast.Nonlocal)):
                 scope.outer.update(node.names)
-            elif isinstance(getattr(node, "name", None), str):  # match: as and *
+            elif isinstance(getattr(node, "name", None), str):  # `as` and `*` in patterns
                 scope.bind(node.name, ("?", None))
             elif isinstance(getattr(node, "rest", None), str):
                 scope.bind(node.rest, ("?", None))
 
     def collect_global(self, scope, tree):
-        """What functions bind in the module by `global`, and which names are bound by more than one body."""
+        """Fills `late` with the names that functions and classes bind by `global`, and `shared` with the names that
+        more than one body binds."""
         nodes = list(ast.walk(tree)) if self.has_outer else []
         for each in nodes:
             if isinstance(each, ast.Nonlocal):
@@ -354,7 +380,7 @@ class Reader:
                         bound = inner.names.get(name, ())
                         if bound and (name in scope.names or name in self.late):
                             self.shared.add(name)
-                        # copies: the expressions themselves are read with the names of the function
+                        # copies, because the originals are resolved with the names of the function
                         self.late.setdefault(name, []).extend(
                             ("e", copy.deepcopy(what[1])) if what[0] == "e" and type(what[1]) in RESOLVABLE else
                             what if what[0] in "mf" else ("?", None) for what in bound)
@@ -376,8 +402,8 @@ class Reader:
                             scope.bind(name, ("r", node, target, node.module + "." + name))
 
     def lookup(self, name):
-        """What the name may be bound to, and in which scope; (None, None) for builtins and unknown names. Keeps in
-        `found` whose body binds it."""
+        """Returns the scope of a name and its bindings, or (None, None) for a builtin or unknown name. Sets `found` to
+        the scope whose body binds the name."""
         inner = True
         for scope in reversed(self.scopes):
             if scope.kind == "class" and not inner:
@@ -386,7 +412,7 @@ class Reader:
                 self.found = scope
                 return scope, scope.names[name]
             inner = False
-        for scope in self.scopes:  # bound by a function that says `global`
+        for scope in self.scopes:  # the name is declared `global` or `nonlocal`
             if name in scope.names:
                 self.found = scope
                 return self.scopes[0], scope.names[name]
@@ -396,7 +422,7 @@ class Reader:
         return None, None
 
     def is_builtin(self, node):
-        """The name may be the builtin."""
+        """Returns True if a name may stand for the builtin of that name."""
         if node.id not in BUILTINS:
             return False
         scope, _ = self.lookup(node.id)
@@ -411,13 +437,16 @@ class Reader:
     # ---- resolving ----
 
     def resolve(self, node):
-        """("m", module) or ("o", dotted name), else None."""
+        """Returns ("m", module) if an expression stands for a module, ("o", dotted name) if it stands for an object in
+        a module, else None."""
         return self.remember(node, self.resolve_inner, node) if type(node) in RESOLVABLE else None
 
     def remember(self, key, method, *arguments):
-        """What the method says, which is asked once. Names may be bound in a circle: what is met while it is still
-        being resolved adds nothing to itself. What else is found in such a circle is kept only while the circle is
-        walked, since from elsewhere in it more may be seen."""
+        """Returns the result of the method for a key. Calls the method once, and stores the result.
+
+        Names may be bound in a circle. For a key that is being resolved already, the result is None. Other results in a
+        circle may be incomplete, so they are stored only until the whole circle is resolved.
+        """
         known = self.resolved.get(key, UNKNOWN)
         if known is not UNKNOWN:
             return known
@@ -481,7 +510,7 @@ class Reader:
         return None
 
     def resolve_name(self, bound):
-        """Resolves in the scopes of the name, not in those where it is read."""
+        """Resolves the bindings of a name, in the scopes where it is bound, not where it is used. Prefers a module."""
         best, here = None, self.scopes
         self.scopes = here[:here.index(self.found) + 1]
         try:
@@ -529,6 +558,8 @@ class Reader:
         return None
 
     def attribute(self, node, base, name):
+        """Resolves the attribute `name` of a resolved expression. Reports private names, and modules that another
+        module has imported."""
         if base is None:
             return None
         kind, dotted = base
@@ -555,8 +586,8 @@ class Reader:
     # ---- constants ----
 
     def fold(self, node):
-        """The value of a constant expression; UNKNOWN where it is none. Each expression is put together once, without
-        recursion; a name that is bound to an expression with itself in it is not known."""
+        """Returns the value of a constant expression, else UNKNOWN. Folds each expression once, without recursion. A
+        name that is bound to an expression with the same name is UNKNOWN."""
         if isinstance(node, ast.Constant):
             return node.value
         known = self.folded.get(node)
@@ -593,7 +624,8 @@ class Reader:
         self.folded[node] = (value,)
 
     def parts_of(self, node):
-        """The expressions that a constant expression is made of, each with the scopes it is read in; or None."""
+        """Returns the parts that are needed to fold an expression, each with its scopes, or None if it cannot be
+        folded."""
         kind, parts = type(node), None
         if kind is ast.BinOp:
             parts = [node.left, node.right]
@@ -630,6 +662,7 @@ class Reader:
         return node.slice.value if type(node.slice).__name__ == "Index" else node.slice
 
     def put_together(self, node, parts):
+        """Folds an expression, whose parts are folded already."""
         if parts is None:
             return UNKNOWN
         values = []
@@ -733,7 +766,7 @@ class Reader:
                 self.visit(node)
 
     def visit_body(self, body):
-        """A body that may begin with a docstring."""
+        """Visits a body without its docstring."""
         first = body[0] if body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             body = body[1:]
@@ -894,14 +927,15 @@ class Reader:
             self.add("name", below, below.id)
 
     def inner_attribute(self, node, holder, name):
-        """Attributes in which printers of `site` keep what they read."""
+        """Reports the attributes in which objects of `site` store names or contents of files."""
         of_site = isinstance(holder, ast.Name) and holder.id in OF_SITE and self.is_builtin(holder)
         if name.startswith("_Printer__") or (of_site and name.startswith("_") and
                                              (holder.id in PRINTERS or not name.endswith("__")) and name != "__doc__"):
             self.add("private", node, (holder.id if isinstance(holder, ast.Name) else "license") + "." + name)
 
     def attribute_of_stranger(self, node):
-        """A name that this code does not bind may be a module: one that earlier code of a context has imported."""
+        """Reports an attribute of a name that this code does not bind. Earlier code of the same context may have
+        imported a module under that name."""
         root = node.value
         while isinstance(root, ast.Attribute):
             root = root.value
@@ -909,7 +943,7 @@ class Reader:
             self.add("private", node, root.id + "." + node.attr)
 
     def visit_within(self, node):
-        """What a resolved chain begins with, if that is not a name."""
+        """Visits the first expression of a resolved chain of attributes, unless it is a name."""
         if isinstance(node, ast.Call):
             self.visit_Call(node)
         elif isinstance(node, ast.NamedExpr):
@@ -940,7 +974,7 @@ class Reader:
         self.visit(part)
 
     def is_namespace(self, node):
-        """It is the module's own names with what they stand for: among these are the builtins."""
+        """Returns True if a node is the namespace of the module. Its values give access to the builtins."""
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMESPACES and
                 not node.args and self.is_builtin(node.func)):
             return False
@@ -1019,7 +1053,7 @@ class Reader:
         self.visit_all(node.keywords)
 
     def visit_whole(self, node, name, builtin):
-        """Namespaces, code and printers, as wholes: in a call, or as its subject."""
+        """Reports a call that uses or passes on a whole namespace, a code object, or one of PRINTERS."""
         func = node.func
         if (builtin and name in TAKE_NAMESPACES) or name in RUN_TEXT:
             self.fine.update(node.args)
@@ -1078,7 +1112,8 @@ class Reader:
         return "." + node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
     def visit_getattr(self, node, name):
-        """\\return  the arguments that need no visit."""
+        """Reports a call of getattr, setattr, delattr or hasattr. Returns the indices of the arguments that need no
+        visit."""
         base, key = self.resolve(node.args[0]), self.fold(node.args[1])
         is_module = base is not None and base[0] == "m"
         if isinstance(key, str):
@@ -1107,13 +1142,13 @@ class Reader:
         return (0,) if is_module else ()
 
     def whole_module(self, node, holder):
-        """The names of a module with what they stand for, as a whole."""
+        """Reports an expression with all names of a module and their values, such as vars(module)."""
         base = self.resolve(holder)
         if base and base[0] == "m" and base[1] not in LEAVES:
             self.add("value", node, base[1], "names")
 
     def visit_getattribute(self, node):
-        """`object.__getattribute__(module, name)`."""
+        """Reports a call of `object.__getattribute__(module, name)`."""
         base, key = self.resolve(node.args[0]), self.fold(node.args[1])
         if base is None or base[0] != "m" or base[1] in LEAVES:
             return
@@ -1124,7 +1159,7 @@ class Reader:
         self.add("value" if got[0] == "m" else "use", node, got[1])
 
     def visit_format(self, node):
-        """What the fields of a format text take from the arguments."""
+        """Reports the attributes that the fields of a format text read from the arguments."""
         texts = [node.func.value] + node.args[:1]  # '...'.format(x), and str.format('...', x)
         for place, each in enumerate(texts):
             text = self.fold(each)
@@ -1154,7 +1189,7 @@ class Reader:
                     self.add("attribute", node, attribute)
 
     def names_of_loop(self, node):
-        """What a name stands for that is bound by one loop over constant names, and by nothing else."""
+        """Returns the values of a name that is bound only by one loop over constant names, or None for other names."""
         scope, bound = self.lookup(node.id) if isinstance(node, ast.Name) else (None, ())
         if scope is None or len(bound) != 1 or bound[0][0] != "i" or node.id in self.shared:
             return None
@@ -1168,7 +1203,7 @@ class Reader:
         return values if known else None
 
     def may_hide(self, node):
-        """A name that is computed, and does not begin with a harmless constant."""
+        """Returns True if the name of an attribute is computed and does not begin with a harmless constant."""
         while isinstance(node, ast.BinOp):
             node = node.left
         if isinstance(node, ast.JoinedStr) and node.values:
@@ -1194,7 +1229,7 @@ class Reader:
     def text_is_code(self, text, node, mode):
         if self.nested > 3 or len(text) > 100000:
             return self.add("dynamic", node, "", "exec")
-        self.weight += 256 * len(text)  # to read it costs that much more
+        self.weight += 256 * len(text)  # reading a character as code costs that much more than folding it
         if self.weight > MOST_WEIGHT:
             raise TooMuch()
         try:
@@ -1246,7 +1281,7 @@ class Reader:
             elif isinstance(left, int) and abs(left) > 1 and self.is_tower(node.right):
                 self.add("power", node, number=2 ** 53)
         below = [node.left, node.right]
-        while below:  # long sums are deep to the left
+        while below:  # a long sum nests deeply on its left side
             each = below.pop()
             if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
                 part = self.fold(each)
@@ -1304,7 +1339,7 @@ class Reader:
                 self.add("range", node, "", "ends" if self.loop_ends(body)[0] else "", min(size, 2 ** 53))
 
     def loop_ends(self, body):
-        """Whether something in a loop's body leaves it, and whether something may raise."""
+        """Returns two flags: a statement in the body of a loop leaves the loop, and a statement in it may raise."""
         ends = may_raise = False
         todo = [(each, False) for each in body]
         while todo:
@@ -1360,8 +1395,8 @@ class Reader:
             self.visit(child)
 
     def grow(self, bound):
-        """The texts that `+=` makes, as if each stood behind the other and ran once. No more is made of them than
-        texts: the name itself stays unknown, for it may be added to in a loop."""
+        """Reports the texts that the `+=` statements of a name build, as if each were executed once, in the order of
+        the lines. The name itself stays unknown, because a loop may execute them more than once."""
         more = sorted((what[1] for what in bound if what[0] == "a"), key=lambda each: (each.lineno, each.col_offset))
         for start in [self.fold(what[1]) for what in bound if what[0] == "e"][:8]:
             text = start
@@ -1382,7 +1417,7 @@ class Reader:
             self.visit(child)
 
     def match_pattern(self, node, base):
-        """What the keywords of class patterns take from a subject that is known."""
+        """Reports the attributes that the keywords of class patterns read from a resolved subject."""
         kind = type(node).__name__
         if kind == "MatchClass":
             for name, inner in zip(node.kwd_attrs, node.kwd_patterns):
@@ -1447,7 +1482,8 @@ def read(source, minor=0):
 
 
 def limit():
-    """What a hostile text may cost. The host has limits of its own, for where these are not to be had."""
+    """Limits the memory of this process, because the code may be hostile, and disables core dumps. The host has other
+    limits too, for systems where this fails."""
     try:
         import resource
         for what, size in ((resource.RLIMIT_AS, int(sys.argv[2])), (resource.RLIMIT_CORE, 0)):
@@ -1478,7 +1514,7 @@ def put(data):
 
 def prepare():
     sys.setrecursionlimit(3000)
-    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # what is slow the first time
+    read(b"import json\nfor x in [1]:\n  print(json.dumps({'a': f'{x}'}))\n")  # executes what is slow the first time
     return GREETING
 
 
@@ -1495,7 +1531,7 @@ def main():
     while True:
         size, minor = struct.unpack(">IB", take(5))
         source = take(size)
-        signal.setitimer(signal.ITIMER_REAL, seconds)  # nobody handles it: it ends this process
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # the signal has no handler, so it ends this process
         answer = answer_to(source, minor)
         signal.setitimer(signal.ITIMER_REAL, 0)
         put(answer)

@@ -13,22 +13,27 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 inline constexpr std::string_view python_driver_base_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Runs Python code for a host that stands at the other end of standard input and output. Python 3.8 or newer, Linux.
+"""Runs Python code for the host, the C++ program at the other end of standard input and output.
 
-Four kinds of processes:
+Needs Python 3.8 or newer, and Linux. Four kinds of processes take part:
 
-* The *driver* talks to the host and holds what runs print. It executes nobody's code and loads nobody's modules.
-* The *nursery*, its one child, has loaded what is to be preloaded, holds no data, and forks.
-* A *monitor*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
-* A *run*, for one piece of code, or for all that are said to one context. It has three descriptors from the driver:
-  its standard output, its standard error, and a channel that speaks of this run only.
+* The *driver* exchanges frames with the host and collects the output of runs. It executes no code of users, and it
+  imports no modules of users.
+* The *nursery* is the only child of the driver. It has imported the modules to preload, keeps no data of runs, and
+  forks monitors.
+* A *monitor* is a child of the nursery. There is one for each run. It forks the run, waits until the run ends, and
+  kills the processes that the run leaves behind.
+* A *run* executes one piece of code. The run of a context executes all pieces of code for this context. A run has three
+  descriptors from the driver: standard output, standard error, and a channel for messages about this run only.
 
-Run, monitor and nursery adopt what their descendants leave behind. A monitor has one child of its own: any other is a
-stray, and killed. Where somebody kills a monitor, its run dies with it and the rest falls to the nursery, which knows
-its monitors. One run is forked before it is asked for.
+Runs, monitors and the nursery are subreapers: orphaned descendants become their children. The only child that a monitor
+has forked is its run, so it kills all other children after the end of the run. If a process kills a monitor, the kernel
+also kills its run. Other processes of that run then become children of the nursery. The nursery kills them, because
+they are not among its monitors. One run without a context is always forked in advance, to save time.
 
-Frames, both ways between host and driver: length of the rest, length of the header (32 bits, big end first), header
-(a JSON object), body (bytes). On a channel: length, one letter that says what it is, bytes.
+A frame between host and driver, in both directions, consists of the length of the rest, the length of the header (both
+32 bits, big-endian), the header (a JSON object), and the body (bytes). A message on a channel begins with its length
+(32 bits, big-endian). In a message from the run, a letter for the kind of message follows. The rest is a JSON text.
 """
 import os
 
@@ -36,14 +41,15 @@ DRIVER = "cofferdam_driver"  # the file name of this program in tracebacks; its 
 GREETING = b"\ncofferdam python driver 1\n"
 MOST_REPORT = 16 * 1024 * 1024  # maximum bytes of one message from a run: its report, a display or a call
 MOST_DISPLAYED = 64 * 1024 * 1024  # maximum bytes of all displays of a run
-MOST_BETWEEN = 64 * 1024  # maximum bytes that are kept of each output of a context between two runs
-MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes that wait until a run reads them
+MOST_BETWEEN = 64 * 1024  # maximum bytes kept of each output stream of a context between two of its runs
+MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes of messages that wait until a run reads them
 LEFT = 71  # the exit code of a monitor that could not end all processes of its run
-LINGER = 0.5  # seconds for which the output of an ended run may stay open
+LINGER = 0.5  # maximum seconds for which the output of an ended run may stay open
 
 
 def prctl(option, value):
-    """Linux only, and only where there is ctypes; the runner works without, and keeps less in order."""
+    """Calls Linux's prctl. Returns False if this fails, for example without ctypes. Runs then still work, but some
+    processes that they leave behind may not be ended."""
     global libc
     try:
         if libc is None:
@@ -59,7 +65,7 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
 
 def give_back():
-    """Memory that was freed goes back to the kernel: a fork copies what it says of it, an end takes that down."""
+    """Returns freed memory to the kernel. Forks and process ends are then faster."""
     try:
         libc.malloc_trim(0)
     except Exception:  # there is no libc, or it is not the GNU libc
@@ -67,7 +73,7 @@ def give_back():
 
 
 def memory_events():
-    """The file that says how often the kernel has ended something in this container for want of memory; or None."""
+    """Returns the path of the file that counts the out-of-memory kills in this container, or None if there is none."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
         if os.access(path, os.R_OK):
             return path
@@ -75,6 +81,7 @@ def memory_events():
 
 
 def memory_kills(path):
+    """Returns the count in the file that memory_events() has found, or 0 if it cannot be read."""
     try:
         with open(path) as stream:
             for line in stream:
@@ -92,7 +99,7 @@ def write_all(fd, data):
 
 
 def read_exactly(fd, count):
-    """The next bytes; None where they end before."""
+    """Reads the next `count` bytes. Returns None if the stream ends earlier."""
     parts = []
     while count:
         part = os.read(fd, min(count, 1 << 20))
@@ -113,8 +120,11 @@ LONGEST_SCAN = 0.5  # maximum duration of a scan of the work directory, in secon
 
 
 def scan_files(most):
-    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all. It
-    looks at so many things for so long and no more: whatever code has made there, the next run begins."""
+    """Scans the regular files below the work directory. Skips .cofferdam and __pycache__.
+
+    Returns {path: size, times and inode of the file} and whether these are all files. Stops after `most` files, after
+    4 * `most` entries or after LONGEST_SCAN, so that files which code has created cannot delay the next run for long.
+    """
     import time
     found, folders, seen = {}, [b""], 0
     limit = time.monotonic() + LONGEST_SCAN
@@ -145,7 +155,7 @@ def scan_files(most):
 
 
 def changed_files(before, after):
-    """New and changed files, in byte order, as the host reads them; and whether those are all."""
+    """Returns a row for the host for each new or changed file, ordered by path, and whether these are all."""
     rows, room = [], MOST_PATHS
     for path in sorted(after):
         if before.get(path) != after[path]:
@@ -167,6 +177,7 @@ import sys
 
 
 def remember_source(filename, text):
+    """Stores source code in linecache, so that tracebacks can show its lines."""
     import linecache
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
 
@@ -178,13 +189,17 @@ class TooLarge(Exception):
 
 
 class Encoder:
-    """A Python value as JSON: what JSON has, as it is (floats as {"$f": text}, which every parser reads exactly); the
-    rest as {"$python": type, ...}. What is neither is its text, and `exact` is false then."""
+    """Encodes Python values as JSON, with at most `max_bytes` bytes in total.
+
+    A value that JSON has is encoded as itself, except for a float: it becomes {"$f": text}, which every parser reads
+    exactly. Other known types become {"$python": type, ...}. For a value that is too large or of an unknown type, only
+    its text is encoded, and `exact` becomes False.
+    """
 
     def __init__(self, max_bytes):
         self.left = max_bytes
         self.exact = True
-        self.first = None  # the first value without a JSON form: its type, and the reason if it is not the type
+        self.first = None  # the first value without a JSON form: its type, and the reason or None
         self.open = set()
 
     def encode(self, value):
@@ -299,8 +314,10 @@ def clean(text):
 
 
 def is_large(value, budget):
-    """Whether writing a collection down would take more steps than that. One that holds another many times, and that
-    again, may never end."""
+    """Returns True if writing a collection as text would take more than `budget` steps.
+
+    A list can contain another list many times, which again contains a list many times. Writing it could take forever.
+    """
     todo = [value]
     while todo:
         one = todo.pop()
@@ -317,7 +334,7 @@ def is_large(value, budget):
 
 
 def short_repr(value, most):
-    """Of so many items of each collection; of any int."""
+    """Returns a short repr: with at most `most` items of each collection (or reprlib's default if that is larger)."""
     import reprlib
 
     class Short(reprlib.Repr):
@@ -336,7 +353,7 @@ def short_repr(value, most):
 
 
 def digits_of(number):
-    """In decimal, or in hexadecimal where that takes long or Python refuses it."""
+    """Returns an int in decimal, or in hexadecimal if decimal would take long or Python refuses it."""
     try:
         return hex(number) if number.bit_length() > 12000 else str(number)
     except ValueError:
@@ -344,7 +361,10 @@ def digits_of(number):
 
 
 def number_of(text):
-    """int(text, 0), with more decimal digits than Python reads: by pieces, in far less than quadratic time."""
+    """Returns int(text, 0), also for more decimal digits than Python accepts.
+
+    Converts pieces of 500 digits and combines them, which takes far less than quadratic time.
+    """
     digits = text[1:] if text[:1] in ("+", "-") else text
     if len(digits) <= 500 or not digits.isascii() or not digits.isdigit():
         return int(text, 0)
@@ -360,13 +380,14 @@ def number_of(text):
 
 
 def text_of(value, most):
-    """repr, in valid UTF-8 and not at any length."""
+    """Returns repr(value) in valid UTF-8, cut to `most` characters. If __repr__ fails, the text says why."""
     try:
         if type(value) is int and value.bit_length() > 12000:
             text = "an int of %d bits" % value.bit_length()
         elif type(value) in (str, bytes, bytearray) and len(value) > most:
             text = repr(value[:most]) + "..."
-        elif is_large(value, 100000):
+)driver_ends";
+inline constexpr std::string_view python_driver_values_2 = R"driver_ends(        elif is_large(value, 100000):
             text = short_repr(value, 6)
         else:
             try:
@@ -379,8 +400,7 @@ def text_of(value, most):
         try:
             reason = str(failure)[:200]
         except Exception:
-)driver_ends";
-inline constexpr std::string_view python_driver_values_2 = R"driver_ends(            reason = ""
+            reason = ""
         text = "<%s whose repr fails: %s>" % (
             type(value).__qualname__, type(failure).__qualname__ + (": " + reason if reason else ""))
     if len(text) > most:
@@ -389,7 +409,8 @@ inline constexpr std::string_view python_driver_values_2 = R"driver_ends(       
 
 
 def decode(value):
-    """The opposite of Encoder. A ValueError where something is no tagged value and says that it is one."""
+    """Returns the Python value for JSON from the host, in which {"$python": type, ...} stands for a value that JSON
+    lacks. Raises ValueError if such an object is not valid."""
     try:
         return decoded(value)
     except (ArithmeticError, LookupError, TypeError, ValueError) as failure:
@@ -448,14 +469,16 @@ import sys
 
 
 class HostFunctionError(RuntimeError):
-    """A function of the host has failed, or refused."""
+    """The error that is raised if a function of the host fails, or refuses the call."""
 
 
 class Final(BaseException):
-    """Ends the run with a final value. No Exception, so that `except Exception` does not swallow it."""
+    """Ends the run with a final value. Derives from BaseException, so that `except Exception` does not catch it."""
 
 
 class Channel:
+    """The run's end of its connection to the driver. Several threads may use it at once."""
+
     def __init__(self, descriptor):
         import threading
         self.descriptor = descriptor
@@ -466,7 +489,7 @@ class Channel:
         self.waiting = b""
 
     def send(self, letter, what, waits=False):
-        """`waits`: it goes with the next message, which comes soon."""
+        """Sends a message. If `waits` is true, sends it only together with the next message, which must follow soon."""
         if os.getpid() != self.owner:
             return  # a process that the run has forked must not use the channel
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
@@ -480,7 +503,7 @@ class Channel:
         write_all(self.descriptor, text)
 
     def receive(self):
-        """The next message of the driver; None at the end."""
+        """Returns the next message from the driver, or None if the channel has ended."""
         size = read_exactly(self.descriptor, 4)
         body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
         return json.loads(body) if body else None
@@ -512,7 +535,10 @@ class Channel:
 
 
 def why_inexact(name, value, kind, why):
-    """What is wrong with an argument, and what to pass instead. `kind`: of the first thing in it that has no form."""
+    """Returns a message with the reason why an argument cannot be sent to the host, and with what to pass instead.
+
+    `kind` is the type of the first value in it without a JSON form. `why` is the reason, or None if that is the type.
+    """
     called = kind.__qualname__
     if kind.__module__ not in ("builtins", "__main__"):
         called = "%s.%s" % (kind.__module__, called)
@@ -538,6 +564,8 @@ def why_inexact(name, value, kind, why):
 
 
 class Silence(Channel):
+    """A channel that sends nothing."""
+
     def write(self, text):
         pass
 
@@ -546,7 +574,8 @@ TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "di
 
 
 def make_function(channel, about):
-    """A function of the host, with the very signature: Python itself checks and names the arguments."""
+    """Returns a Python function that calls a function of the host. Its signature is the same, so Python checks the
+    arguments."""
     names, only_by_name, defaults, kinds = [], [], [], {}
     for one in about["parameters"]:
         if "default" in one:
@@ -581,7 +610,8 @@ WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, 
 
 
 def rich_forms(value, most):
-    """Mime type -> text, or base64 where the type is binary."""
+    """Returns {MIME type: text, or base64 if the type is binary}. Apart from the plain text, all forms together have at
+    most `most` characters."""
     forms = {"text/plain": text_of(value, 65536)}
     if isinstance(value, type) or type(value) in WITHOUT_FORMS:
         return forms
@@ -617,12 +647,14 @@ def rich_forms(value, most):
     return forms
 
 
+# The request of Interpreter.rehearse.
 REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
                 "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
 
 
 class Interpreter:
-    """Executes the pieces of code of one process."""
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(    """Executes the pieces of code of one run process, one after the other."""
 
     def __init__(self, channel, is_context):
         self.channel = channel
@@ -637,8 +669,7 @@ class Interpreter:
 
     def on_interrupt(self, number, frame):
         if self.running:
-)driver_ends";
-inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(            raise KeyboardInterrupt
+            raise KeyboardInterrupt
 
     def limit(self, limits):
         for name, value in limits.items():
@@ -728,7 +759,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
         self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
 
     def show_figures(self):
-        """What matplotlib has drawn and nobody has shown, as a notebook does."""
+        """Sends the open figures of matplotlib, as a notebook does, and closes them."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None:
             return
@@ -743,7 +774,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
         pyplot.close("all")
 
     def evaluate(self, code):
-        """Runs a code object of the user; awaits what is to be awaited at its top level."""
+        """Executes a code object of the user. If its top level contains `await`, executes it in an event loop."""
         result = eval(code, self.main.__dict__)
         if code.co_flags & 0x80:  # CO_COROUTINE
             import asyncio
@@ -754,7 +785,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
         return result
 
     def execute(self, source, filename):
-        """The value of the last statement where it is an expression."""
+        """Executes source code. Returns the value of the last statement if that is an expression, else None."""
         import _ast as ast  # the names below come from this module; importing `ast` would cost each fork time
         remember_source(filename, source)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -769,7 +800,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
         return None if last is None else self.evaluate(last)
 
     def run(self, request):
-        """Executes one request and reports; the exit code."""
+        """Executes one request and sends its report. Returns the exit code."""
         self.count += 1
         filename = "<code %d>" % self.count if self.is_context else "<code>"
         report = {"ok": False, "exit": 1}
@@ -799,7 +830,8 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
             if report["exit"]:
                 report["error"] = {"type": "SystemExit", "message": text_of(ended.code, 4096)}
         except BaseException as raised:
-            failure = raised
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(            failure = raised
             report["exit"] = 130 if isinstance(raised, KeyboardInterrupt) else 1
         if os.getpid() != self.pid:  # a process that the code has forked ends here too
             if failure is not None:
@@ -813,8 +845,7 @@ inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(  
             if self.has_final:
                 encoder = Encoder(request["max_value"])
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
-)driver_ends";
-inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(                report["final_exact"] = encoder.exact
+                report["final_exact"] = encoder.exact
         except BaseException as worse:  # probably out of memory
             report["error"] = {"type": type(failure or worse).__name__, "message": "(no description)"}
         failure = None
@@ -830,8 +861,11 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
         return report["exit"]
 
     def rehearse(self):
-        """Does what each run does, before there is one. A fork shares its parent's memory until it first writes to it,
-        and Python writes wherever it looks: that takes most of the time of a short run."""
+        """Executes a small piece of code without output, before the first request arrives.
+
+        A fork shares memory pages with its parent, until it first writes to a page and the kernel copies it. Python
+        writes reference counts even where it only reads, so these copies take most of the time of a short run.
+        """
         import linecache
         names = self.main.__dict__
         before = dict(names)
@@ -857,7 +891,7 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
 
 
 def normal_form(name):
-    """As Python reads names in source."""
+    """Returns a name in the normal form (NFKC) in which Python reads names in source code."""
     try:
         import unicodedata
     except ImportError:
@@ -889,7 +923,7 @@ def flush():
 
 
 def describe(failure, filename, quiet=False):
-    """Prints an exception as Python does, unless that is not wanted, and says what it is."""
+    """Prints the traceback of an exception unless `quiet` is true. Returns a description of it for the report."""
     import traceback
     line, step = 0, failure.__traceback__
     while step is not None:
@@ -933,7 +967,7 @@ import sys
 
 
 def begin_run(nursery, descriptors, is_context):
-    """The life of a run, from its fork; its exit code."""
+    """Runs the process of a run from its fork on. Returns the exit code."""
     parent = os.getppid()
     os.setsid()
     signal.set_wakeup_fd(-1)
@@ -991,7 +1025,7 @@ def begin_run(nursery, descriptors, is_context):
 
 
 def leave():
-    """What Python does at its end."""
+    """Does what Python does before it exits: joins threads, calls atexit functions, and flushes the streams."""
     import atexit
     import threading
     for step in (getattr(threading, "_shutdown", None), getattr(atexit, "_run_exitfuncs", None)):
@@ -1118,7 +1152,7 @@ class Nursery:
         self.pids[number] = pid
 
     def keep(self, number, descriptors, is_context):
-        """The life of a monitor. It ends well only where it has told how its run has ended."""
+        """Runs a monitor from its fork on. Returns its exit code: 0 or LEFT if it has reported the end of its run."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -1142,7 +1176,7 @@ class Nursery:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         for fd in descriptors:
             os.close(fd)
-        # Executes now, once, what is needed at the end: see Interpreter.rehearse.
+        # Executes once in advance the calls that are needed at the end. Interpreter.rehearse gives the reason.
         json.dumps({"ended": number, "status": 0, "left": False}).encode()
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         signal.pthread_sigmask(signal.SIG_BLOCK, [])
@@ -1151,7 +1185,7 @@ class Nursery:
             about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
             if about.si_pid == run:
                 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-                self.kill(run)  # the remaining processes of its group
+                self.kill(run)  # kills the remaining processes of its group
                 _, status = os.waitpid(run, 0)
                 break
             os.waitpid(about.si_pid, 0)
@@ -1161,7 +1195,10 @@ class Nursery:
 
     @staticmethod
     def kill(pid):
-        """A pid of ours is not given to another process before we have reaped it; its group is its own."""
+        """Kills a process and its process group. The process must be a child that leads its group and is not reaped.
+
+        Until it is reaped, no other process can have its id.
+        """
         for send in (os.kill, os.killpg):
             try:
                 send(pid, signal.SIGKILL)
@@ -1169,7 +1206,10 @@ class Nursery:
                 pass
 
     def reap(self):
-        """Not all of those that die all the time: others wait meanwhile."""
+        """Reaps ended children, and reports the ends of monitors.
+
+        Reaps at most 256 at once, because children that end without pause would otherwise delay the driver's orders.
+        """
         ended, left, more = [], self.patience is not None, True
         for _ in range(256):
             try:
@@ -1198,17 +1238,17 @@ class Nursery:
         self.patience = 0 if more else 0.05 if left else None
 
     def end_strays(self, longest=5):
-        """Kills what dead runs have left. True where something could not be ended."""
+        """Kills what ended runs have left behind. Returns True if processes still exist after `longest` seconds."""
         limit = time.monotonic() + longest
         pause = 0.0
         while True:
-            if not self.runs and not self.own:
+)driver_ends";
+inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(            if not self.runs and not self.own:
                 try:
                     os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 except ChildProcessError:
                     return False  # the fast path: there are no children
-)driver_ends";
-inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
+            strays = [pid for pid in self.children() if pid not in self.runs and pid not in self.own]
             if not strays:
                 return False
             spared = {self.group_of(pid) for pid in [os.getpid(), *self.runs, *self.own]}
@@ -1231,7 +1271,7 @@ inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(      
 
     @staticmethod
     def group_of(pid):
-        """0 where there is no such process any more."""
+        """Returns the process group of a process, or 0 if the process does not exist any more."""
         try:
             return os.getpgid(pid)
         except OSError:
@@ -1239,6 +1279,7 @@ inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(      
 
     @staticmethod
     def children():
+        """Returns the ids of this process's children."""
         me = os.getpid()
         try:
             with open("/proc/self/task/%d/children" % me) as stream:
@@ -1263,7 +1304,7 @@ inline constexpr std::string_view python_driver_nursery_2 = R"driver_ends(      
 
 
 class HelperFinder:
-    """Imports the modules that the host gave, from memory."""
+    """An import hook for the helper modules, whose sources the host has sent."""
 
     def __init__(self, sources):
         self.sources = sources
@@ -1284,8 +1325,8 @@ class HelperFinder:
 
 
 def end_of_library():
-    """Where in sys.path the standard library is over: what guests can write stands behind it, so that it stays what it
-    is."""
+    """Returns the index in sys.path behind the standard library. Modules in a folder that is inserted there cannot
+    replace the standard library's modules, even if code may write to that folder."""
     for index, path in enumerate(sys.path):
         if os.path.basename(path) in ("site-packages", "dist-packages"):
             return index
@@ -1293,8 +1334,11 @@ def end_of_library():
 
 
 class ForkByDefault:
-    """Since Python 3.14 multiprocessing has its processes forked by an interpreter of its own, which cannot import a
-    __main__ that is no file: a pool waits for it without end. In runs the default stays what it was."""
+    """An import hook that makes "fork" the default start method of multiprocessing, as before Python 3.14.
+
+    The newer default starts another interpreter, which must import __main__. This fails in a run, because __main__ is
+    not a file there, and a pool would wait forever.
+    """
 
     def find_spec(self, name, path=None, target=None):
         if name != "multiprocessing.context":
@@ -1320,7 +1364,7 @@ def fork_by_default(context):
 
 
 def preload(config):
-    """What went wrong, or None."""
+    """Imports the modules to preload, and creates an empty __main__. Returns a problem as text, or None."""
     import traceback
     import types
     sys.modules["__main__"] = types.ModuleType("__main__")
@@ -1360,7 +1404,11 @@ import time
 
 
 class Output:
-    """One stream of a run: its start goes to the host at once, its end is kept until the run is over."""
+    """One output stream of a run.
+
+    The first keep/2 bytes are sent to the host while the run executes. The last keep/2 bytes are sent when it ends. The
+    bytes between them are dropped.
+    """
 
     def __init__(self, keep):
         self.head_left = keep // 2
@@ -1386,6 +1434,8 @@ class Output:
 
 
 class Run:
+    """One request of the host to execute code."""
+
     def __init__(self, number, header, body):
         self.number = number
         self.header = header
@@ -1401,24 +1451,24 @@ class Run:
 
 
 class Child:
-    """A process of the nursery's, and what connects us with it."""
+    """A run process: its output streams, its channel, and the requests that it executes."""
 
     def __init__(self, number, name, outputs, link):
         self.number = number
         self.name = name
-        self.outputs = outputs  # descriptors; None after the end of the process
+        self.outputs = outputs  # descriptors of standard output and standard error; None after the stream has ended
         self.link = link
         self.incoming = bytearray()
         self.outgoing = bytearray()
         self.run = None
-        self.between = [bytearray(), bytearray()]  # the output since its last run, of each stream
+        self.between = [bytearray(), bytearray()]  # output of each stream after the last run
         self.queue = collections.deque()
         self.ended = None
         self.problem = None
-        self.linger = None
+        self.linger = None  # after the end of the process: the time until which its output may stay open
         self.killed = False
         self.interrupting = False
-        self.deaf = None
+        self.deaf = None  # the time at which the process is killed unless it reacts before
         self.writing = False
 
 
@@ -1475,7 +1525,7 @@ class Driver:
     def main(self):
         self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # if this succeeds, it succeeds in the nursery too
         prctl(PR_SET_DUMPABLE, 0)
-        give_back()  # the memory in which this program was compiled
+        give_back()  # frees the memory that was needed to compile this program
         if not self.start():
             return 1
         self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
@@ -1518,7 +1568,7 @@ class Driver:
             self.finish_child(child)
 
     def get_ready(self):
-        """For the next run."""
+        """Prepares for the next run: forks its process in advance, and reads the count of out-of-memory kills."""
         self.memory_kills = memory_kills(self.memory_events)
         if self.spare is None:
             self.spare = self.make_child(None)
@@ -1531,14 +1581,17 @@ class Driver:
                 run.outputs[index].head = bytearray()
 
     def stop(self, run, reason):
-        """A context may stop by itself first, and keep what it knows."""
+        """Ends a run. Kills its process, except that the process of a context is only interrupted at first.
+
+        An interrupted run may end by itself within `grace` milliseconds. The context then keeps its variables.
+        """
         child = run.child
         polite = child.name is not None and run.reason is None and run.header["grace"] > 0
         run.reason = run.reason or reason
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
-            child.deaf = run.deadline + LINGER  # for a monitor that does not forward the interrupt
+            child.deaf = run.deadline + LINGER  # kills it if the monitor does not forward the interrupt
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -1553,7 +1606,8 @@ class Driver:
         extra = []
         if descriptors:
             extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-        try:
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(        try:
             self.nursery.sendmsg([json.dumps(what).encode()], extra)
         except OSError:
             self.over = True  # nothing can run without a nursery; the host starts another driver
@@ -1570,8 +1624,7 @@ class Driver:
             size, header_size = struct.unpack_from(">II", self.arrived)
             if len(self.arrived) < 4 + size:
                 break
-)driver_ends";
-inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(            header = json.loads(bytes(self.arrived[8:8 + header_size]))
+            header = json.loads(bytes(self.arrived[8:8 + header_size]))
             body = bytes(self.arrived[8 + header_size:4 + size])
             del self.arrived[:4 + size]
             getattr(self, "do_" + header["op"])(header, body)
@@ -1691,7 +1744,7 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
             self.selector.modify(child.link, events, (self.from_link, child))
 
     def from_output(self, about, events=None):
-        """Takes what one output has, at most so much at a time; True where more may follow at once."""
+        """Reads once from an output stream, at most 256 KiB. Returns True if more may be available at once."""
         child, index = about
         if child.outputs[index] is None:
             return False
@@ -1720,14 +1773,14 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
             self.flush_at = time.monotonic() + 0.1
 
     def drain(self, child):
-        """What its outputs hold now, and no more: whoever writes on is not waited for."""
+        """Reads what the outputs contain now. Reads each at most 16 times, as the process may write without end."""
         for index in (0, 1):
             for _ in range(16):
                 if not self.from_output((child, index)):
                     break
 
     def from_link(self, child, events):
-        """True where it has said something, and may have said more."""
+        """Sends and receives on a channel. Returns True if data has arrived, so that more may follow at once."""
         if events & selectors.EVENT_WRITE:
             self.to_link(child)
         if not events & selectors.EVENT_READ or child.link is None:
@@ -1756,11 +1809,12 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
 
     def close_link(self, child):
         if child.link is not None:
-            self.selector.unregister(child.link)
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(            self.selector.unregister(child.link)
             child.link.close()
             child.link = None
             if child.name is not None and child.ended is None and not child.killed:
-                child.killed = True  # it cannot receive messages any more; it may end by itself soon
+                child.killed = True  # it cannot receive messages any more; it has LINGER seconds to end by itself
                 child.deaf = time.monotonic() + LINGER
 
     def hear(self, child, letter, body):
@@ -1772,8 +1826,7 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
         elif letter == b"d":
             run.displayed += len(body)
             if run.displayed <= MOST_DISPLAYED:
-)driver_ends";
-inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(                if child.ended is None:
+                if child.ended is None:
                     self.drain(child)
                 self.send_heads(run)  # output from before the display must be sent before it
                 if child.incoming[4:5] == b"r":  # the report has arrived too: sent together, they wake the host once
@@ -1799,7 +1852,7 @@ inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(       
         child = self.children.get(news.get("ended", news.get("interrupted")))
         if child is None:
             return
-        if "interrupted" in news:  # the next run waits for this, or the signal would interrupt it
+        if "interrupted" in news:  # the next run starts only now, because the signal would interrupt it
             child.interrupting = False
             if not child.killed:
                 child.deaf = None
@@ -1880,7 +1933,7 @@ inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(       
 
 
 def start():
-    """Standard input and output become the host's alone; nothing that runs ever sees them."""
+    """Moves the two streams of the host to other descriptors, which no run inherits. Then serves the host."""
     host_in = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 10)
     host_out = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 10)
     nothing = os.open(os.devnull, os.O_RDWR)

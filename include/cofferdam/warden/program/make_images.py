@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Builds the warden for each machine and writes it as a header, or says whether the headers are current.
+"""Builds the warden, our helper program inside each sandbox, for each machine, and writes it into a header.
 
-The same compiler package gives the same bytes, wherever the sources lie: Debian 12's g++ 12.2.0 and binutils 2.40.
+The headers contain the bytes that Debian 12's g++ 12.2.0 and binutils 2.40 produce. They do not depend on the folder of
+the sources.
 
-    make_images.py [--check]
-    make_images.py --program MACHINE PATH     builds one as a file
-    make_images.py --extract MACHINE PATH     writes the one in the header as a file; needs no compiler
+    make_images.py                            builds the wardens and writes the headers
+    make_images.py --check                    builds the wardens and checks that the headers are current
+    make_images.py --program MACHINE PATH     builds the warden for one machine, as the file PATH
+    make_images.py --extract MACHINE PATH     writes the warden in the header for one machine to PATH; needs no compiler
 """
 import argparse
 import hashlib
@@ -19,8 +21,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parents[2]
-MOST = 48 * 1024
-# Machine, compiler, and what stands in the preprocessor where it is ours.
+MOST = 48 * 1024  # maximum bytes of a warden
+# The compiler for each machine.
 MACHINES = {
     "x86_64": "x86_64-linux-gnu-g++-12",
     "aarch64": "aarch64-linux-gnu-g++-12",
@@ -38,7 +40,8 @@ FLAGS = """
 def build(machine, output):
     flags = FLAGS.split()
     if machine == "aarch64":
-        # No helpers of libgcc's for atomics, and pages of up to 64 KiB.
+        # Kernels for this machine use pages of up to 64 KiB. Atomic operations must not call functions of libgcc,
+        # because the warden is linked without it.
         flags = [f.replace("max-page-size=4096", "max-page-size=65536") for f in flags if "cf-protection" not in f]
         flags.append("-mno-outline-atomics")
     command = [MACHINES[machine], *flags, f"-ffile-prefix-map={INCLUDE}=.", f"-I{INCLUDE}",
@@ -47,7 +50,8 @@ def build(machine, output):
 
 
 def literal(byte, following):
-    """A byte as it stands in a string literal, before the next one."""
+    """Returns a byte as it is written in a string literal. `following` is the next byte: before a digit, an octal
+    escape needs all three digits."""
     if byte in b'"\\?':
         return "\\" + chr(byte)
     if 32 <= byte < 127:
@@ -96,7 +100,7 @@ inline constexpr std::string_view image_{machine}_sha256 =
 
 
 def stored_in(name):
-    """The program that a header holds."""
+    """Returns the warden that a header contains, or no bytes if the header does not exist."""
     found = re.search(r"format off\n(.*?);\n// clang", name.read_text() if name.exists() else "", re.S)
     text = "".join(line.strip()[1:-1] for line in found[1].split("\n")) if found else ""
     return bytes(int(octal, 8) if octal else ord(other[-1]) for octal, other in
@@ -131,7 +135,7 @@ def main():
                 bad += 1
             if arguments.check:
                 if stored_in(name) != program or name.read_text() != header(machine, program):
-                    print(f"{name.name} is not what these sources give; run ./dev warden")
+                    print(f"{name.name} is not current; run ./dev warden")
                     bad += 1
             else:
                 name.write_text(header(machine, program))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// The reverse proxy of Go's standard library. `go_proxy URL [PAUSE]` prints its port and forwards requests to URL until the
-// end of its standard input. PAUSE (for example `20ms`) delays the end of each request's body. On a busy machine the same
-// delay occurs if another thread runs first.
+// The reverse proxy of Go's standard library, as a program for tests. `go_proxy URL [PAUSE]` prints its port and
+// forwards requests to URL until the end of its standard input. PAUSE (for example `20ms`) delays the end of each
+// request's body. On a busy machine such a delay also occurs by itself, if another thread runs first.
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 	"time"
 )
 
+// lateEnd is the body of a request. It reports its end only after a pause.
 type lateEnd struct {
 	io.ReadCloser
 	left  int64

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Runs Python code for a host that stands at the other end of standard input and output. Python 3.8 or newer, Linux.
+"""Runs Python code for the host, the C++ program at the other end of standard input and output.
 
-Four kinds of processes:
+Needs Python 3.8 or newer, and Linux. Four kinds of processes take part:
 
-* The *driver* talks to the host and holds what runs print. It executes nobody's code and loads nobody's modules.
-* The *nursery*, its one child, has loaded what is to be preloaded, holds no data, and forks.
-* A *monitor*, a child of the nursery for each run, forks that, waits for its end and ends what it leaves behind.
-* A *run*, for one piece of code, or for all that are said to one context. It has three descriptors from the driver:
-  its standard output, its standard error, and a channel that speaks of this run only.
+* The *driver* exchanges frames with the host and collects the output of runs. It executes no code of users, and it
+  imports no modules of users.
+* The *nursery* is the only child of the driver. It has imported the modules to preload, keeps no data of runs, and
+  forks monitors.
+* A *monitor* is a child of the nursery. There is one for each run. It forks the run, waits until the run ends, and
+  kills the processes that the run leaves behind.
+* A *run* executes one piece of code. The run of a context executes all pieces of code for this context. A run has three
+  descriptors from the driver: standard output, standard error, and a channel for messages about this run only.
 
-Run, monitor and nursery adopt what their descendants leave behind. A monitor has one child of its own: any other is a
-stray, and killed. Where somebody kills a monitor, its run dies with it and the rest falls to the nursery, which knows
-its monitors. One run is forked before it is asked for.
+Runs, monitors and the nursery are subreapers: orphaned descendants become their children. The only child that a monitor
+has forked is its run, so it kills all other children after the end of the run. If a process kills a monitor, the kernel
+also kills its run. Other processes of that run then become children of the nursery. The nursery kills them, because
+they are not among its monitors. One run without a context is always forked in advance, to save time.
 
-Frames, both ways between host and driver: length of the rest, length of the header (32 bits, big end first), header
-(a JSON object), body (bytes). On a channel: length, one letter that says what it is, bytes.
+A frame between host and driver, in both directions, consists of the length of the rest, the length of the header (both
+32 bits, big-endian), the header (a JSON object), and the body (bytes). A message on a channel begins with its length
+(32 bits, big-endian). In a message from the run, a letter for the kind of message follows. The rest is a JSON text.
 """
 import os
 
@@ -23,14 +28,15 @@ DRIVER = "cofferdam_driver"  # the file name of this program in tracebacks; its 
 GREETING = b"\ncofferdam python driver 1\n"
 MOST_REPORT = 16 * 1024 * 1024  # maximum bytes of one message from a run: its report, a display or a call
 MOST_DISPLAYED = 64 * 1024 * 1024  # maximum bytes of all displays of a run
-MOST_BETWEEN = 64 * 1024  # maximum bytes that are kept of each output of a context between two runs
-MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes that wait until a run reads them
+MOST_BETWEEN = 64 * 1024  # maximum bytes kept of each output stream of a context between two of its runs
+MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes of messages that wait until a run reads them
 LEFT = 71  # the exit code of a monitor that could not end all processes of its run
-LINGER = 0.5  # seconds for which the output of an ended run may stay open
+LINGER = 0.5  # maximum seconds for which the output of an ended run may stay open
 
 
 def prctl(option, value):
-    """Linux only, and only where there is ctypes; the runner works without, and keeps less in order."""
+    """Calls Linux's prctl. Returns False if this fails, for example without ctypes. Runs then still work, but some
+    processes that they leave behind may not be ended."""
     global libc
     try:
         if libc is None:
@@ -46,7 +52,7 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
 
 def give_back():
-    """Memory that was freed goes back to the kernel: a fork copies what it says of it, an end takes that down."""
+    """Returns freed memory to the kernel. Forks and process ends are then faster."""
     try:
         libc.malloc_trim(0)
     except Exception:  # there is no libc, or it is not the GNU libc
@@ -54,7 +60,7 @@ def give_back():
 
 
 def memory_events():
-    """The file that says how often the kernel has ended something in this container for want of memory; or None."""
+    """Returns the path of the file that counts the out-of-memory kills in this container, or None if there is none."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
         if os.access(path, os.R_OK):
             return path
@@ -62,6 +68,7 @@ def memory_events():
 
 
 def memory_kills(path):
+    """Returns the count in the file that memory_events() has found, or 0 if it cannot be read."""
     try:
         with open(path) as stream:
             for line in stream:
@@ -79,7 +86,7 @@ def write_all(fd, data):
 
 
 def read_exactly(fd, count):
-    """The next bytes; None where they end before."""
+    """Reads the next `count` bytes. Returns None if the stream ends earlier."""
     parts = []
     while count:
         part = os.read(fd, min(count, 1 << 20))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""The process that speaks to the host and collects what runs print."""
+"""The driver process: exchanges frames with the host, and collects the output of runs."""
 import array
 import collections
 import fcntl
@@ -20,7 +20,11 @@ from nursery import Nursery
 
 
 class Output:
-    """One stream of a run: its start goes to the host at once, its end is kept until the run is over."""
+    """One output stream of a run.
+
+    The first keep/2 bytes are sent to the host while the run executes. The last keep/2 bytes are sent when it ends. The
+    bytes between them are dropped.
+    """
 
     def __init__(self, keep):
         self.head_left = keep // 2
@@ -46,6 +50,8 @@ class Output:
 
 
 class Run:
+    """One request of the host to execute code."""
+
     def __init__(self, number, header, body):
         self.number = number
         self.header = header
@@ -61,24 +67,24 @@ class Run:
 
 
 class Child:
-    """A process of the nursery's, and what connects us with it."""
+    """A run process: its output streams, its channel, and the requests that it executes."""
 
     def __init__(self, number, name, outputs, link):
         self.number = number
         self.name = name
-        self.outputs = outputs  # descriptors; None after the end of the process
+        self.outputs = outputs  # descriptors of standard output and standard error; None after the stream has ended
         self.link = link
         self.incoming = bytearray()
         self.outgoing = bytearray()
         self.run = None
-        self.between = [bytearray(), bytearray()]  # the output since its last run, of each stream
+        self.between = [bytearray(), bytearray()]  # output of each stream after the last run
         self.queue = collections.deque()
         self.ended = None
         self.problem = None
-        self.linger = None
+        self.linger = None  # after the end of the process: the time until which its output may stay open
         self.killed = False
         self.interrupting = False
-        self.deaf = None
+        self.deaf = None  # the time at which the process is killed unless it reacts before
         self.writing = False
 
 
@@ -135,7 +141,7 @@ class Driver:
     def main(self):
         self.adopts = prctl(PR_SET_CHILD_SUBREAPER, 1)  # if this succeeds, it succeeds in the nursery too
         prctl(PR_SET_DUMPABLE, 0)
-        give_back()  # the memory in which this program was compiled
+        give_back()  # frees the memory that was needed to compile this program
         if not self.start():
             return 1
         self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
@@ -178,7 +184,7 @@ class Driver:
             self.finish_child(child)
 
     def get_ready(self):
-        """For the next run."""
+        """Prepares for the next run: forks its process in advance, and reads the count of out-of-memory kills."""
         self.memory_kills = memory_kills(self.memory_events)
         if self.spare is None:
             self.spare = self.make_child(None)
@@ -191,14 +197,17 @@ class Driver:
                 run.outputs[index].head = bytearray()
 
     def stop(self, run, reason):
-        """A context may stop by itself first, and keep what it knows."""
+        """Ends a run. Kills its process, except that the process of a context is only interrupted at first.
+
+        An interrupted run may end by itself within `grace` milliseconds. The context then keeps its variables.
+        """
         child = run.child
         polite = child.name is not None and run.reason is None and run.header["grace"] > 0
         run.reason = run.reason or reason
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
-            child.deaf = run.deadline + LINGER  # for a monitor that does not forward the interrupt
+            child.deaf = run.deadline + LINGER  # kills it if the monitor does not forward the interrupt
             self.order({"interrupt": child.number})
         else:
             run.deadline = None
@@ -350,7 +359,7 @@ class Driver:
             self.selector.modify(child.link, events, (self.from_link, child))
 
     def from_output(self, about, events=None):
-        """Takes what one output has, at most so much at a time; True where more may follow at once."""
+        """Reads once from an output stream, at most 256 KiB. Returns True if more may be available at once."""
         child, index = about
         if child.outputs[index] is None:
             return False
@@ -379,14 +388,14 @@ class Driver:
             self.flush_at = time.monotonic() + 0.1
 
     def drain(self, child):
-        """What its outputs hold now, and no more: whoever writes on is not waited for."""
+        """Reads what the outputs contain now. Reads each at most 16 times, as the process may write without end."""
         for index in (0, 1):
             for _ in range(16):
                 if not self.from_output((child, index)):
                     break
 
     def from_link(self, child, events):
-        """True where it has said something, and may have said more."""
+        """Sends and receives on a channel. Returns True if data has arrived, so that more may follow at once."""
         if events & selectors.EVENT_WRITE:
             self.to_link(child)
         if not events & selectors.EVENT_READ or child.link is None:
@@ -419,7 +428,7 @@ class Driver:
             child.link.close()
             child.link = None
             if child.name is not None and child.ended is None and not child.killed:
-                child.killed = True  # it cannot receive messages any more; it may end by itself soon
+                child.killed = True  # it cannot receive messages any more; it has LINGER seconds to end by itself
                 child.deaf = time.monotonic() + LINGER
 
     def hear(self, child, letter, body):
@@ -457,7 +466,7 @@ class Driver:
         child = self.children.get(news.get("ended", news.get("interrupted")))
         if child is None:
             return
-        if "interrupted" in news:  # the next run waits for this, or the signal would interrupt it
+        if "interrupted" in news:  # the next run starts only now, because the signal would interrupt it
             child.interrupting = False
             if not child.killed:
                 child.deaf = None
@@ -538,7 +547,7 @@ class Driver:
 
 
 def start():
-    """Standard input and output become the host's alone; nothing that runs ever sees them."""
+    """Moves the two streams of the host to other descriptors, which no run inherits. Then serves the host."""
     host_in = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 10)
     host_out = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 10)
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""The files that a run has made or changed."""
+"""Finds the files that a run has created or changed."""
 import base64
 import os
 
@@ -10,8 +10,11 @@ LONGEST_SCAN = 0.5  # maximum duration of a scan of the work directory, in secon
 
 
 def scan_files(most):
-    """Path -> what changes with a file, for the regular files beneath the work directory; and whether that is all. It
-    looks at so many things for so long and no more: whatever code has made there, the next run begins."""
+    """Scans the regular files below the work directory. Skips .cofferdam and __pycache__.
+
+    Returns {path: size, times and inode of the file} and whether these are all files. Stops after `most` files, after
+    4 * `most` entries or after LONGEST_SCAN, so that files which code has created cannot delay the next run for long.
+    """
     import time
     found, folders, seen = {}, [b""], 0
     limit = time.monotonic() + LONGEST_SCAN
@@ -42,7 +45,7 @@ def scan_files(most):
 
 
 def changed_files(before, after):
-    """New and changed files, in byte order, as the host reads them; and whether those are all."""
+    """Returns a row for the host for each new or changed file, ordered by path, and whether these are all."""
     rows, room = [], MOST_PATHS
     for path in sorted(after):
         if before.get(path) != after[path]:

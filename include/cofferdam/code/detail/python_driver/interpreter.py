@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""The namespace, channel and output of one run: everything around the code that is executed."""
+"""Executes the code of one run, and manages its namespace, its channel to the driver and its output."""
 import base64
 import json
 import os
@@ -12,14 +12,16 @@ from values import Encoder, clean, decode, is_plain, remember_source, text_of
 
 
 class HostFunctionError(RuntimeError):
-    """A function of the host has failed, or refused."""
+    """The error that is raised if a function of the host fails, or refuses the call."""
 
 
 class Final(BaseException):
-    """Ends the run with a final value. No Exception, so that `except Exception` does not swallow it."""
+    """Ends the run with a final value. Derives from BaseException, so that `except Exception` does not catch it."""
 
 
 class Channel:
+    """The run's end of its connection to the driver. Several threads may use it at once."""
+
     def __init__(self, descriptor):
         import threading
         self.descriptor = descriptor
@@ -30,7 +32,7 @@ class Channel:
         self.waiting = b""
 
     def send(self, letter, what, waits=False):
-        """`waits`: it goes with the next message, which comes soon."""
+        """Sends a message. If `waits` is true, sends it only together with the next message, which must follow soon."""
         if os.getpid() != self.owner:
             return  # a process that the run has forked must not use the channel
         body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
@@ -44,7 +46,7 @@ class Channel:
         write_all(self.descriptor, text)
 
     def receive(self):
-        """The next message of the driver; None at the end."""
+        """Returns the next message from the driver, or None if the channel has ended."""
         size = read_exactly(self.descriptor, 4)
         body = size and read_exactly(self.descriptor, struct.unpack(">I", size)[0])
         return json.loads(body) if body else None
@@ -76,7 +78,10 @@ class Channel:
 
 
 def why_inexact(name, value, kind, why):
-    """What is wrong with an argument, and what to pass instead. `kind`: of the first thing in it that has no form."""
+    """Returns a message with the reason why an argument cannot be sent to the host, and with what to pass instead.
+
+    `kind` is the type of the first value in it without a JSON form. `why` is the reason, or None if that is the type.
+    """
     called = kind.__qualname__
     if kind.__module__ not in ("builtins", "__main__"):
         called = "%s.%s" % (kind.__module__, called)
@@ -102,6 +107,8 @@ def why_inexact(name, value, kind, why):
 
 
 class Silence(Channel):
+    """A channel that sends nothing."""
+
     def write(self, text):
         pass
 
@@ -110,7 +117,8 @@ TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "di
 
 
 def make_function(channel, about):
-    """A function of the host, with the very signature: Python itself checks and names the arguments."""
+    """Returns a Python function that calls a function of the host. Its signature is the same, so Python checks the
+    arguments."""
     names, only_by_name, defaults, kinds = [], [], [], {}
     for one in about["parameters"]:
         if "default" in one:
@@ -145,7 +153,8 @@ WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, 
 
 
 def rich_forms(value, most):
-    """Mime type -> text, or base64 where the type is binary."""
+    """Returns {MIME type: text, or base64 if the type is binary}. Apart from the plain text, all forms together have at
+    most `most` characters."""
     forms = {"text/plain": text_of(value, 65536)}
     if isinstance(value, type) or type(value) in WITHOUT_FORMS:
         return forms
@@ -181,12 +190,13 @@ def rich_forms(value, most):
     return forms
 
 
+# The request of Interpreter.rehearse.
 REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
                 "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
 
 
 class Interpreter:
-    """Executes the pieces of code of one process."""
+    """Executes the pieces of code of one run process, one after the other."""
 
     def __init__(self, channel, is_context):
         self.channel = channel
@@ -291,7 +301,7 @@ class Interpreter:
         self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
 
     def show_figures(self):
-        """What matplotlib has drawn and nobody has shown, as a notebook does."""
+        """Sends the open figures of matplotlib, as a notebook does, and closes them."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None:
             return
@@ -306,7 +316,7 @@ class Interpreter:
         pyplot.close("all")
 
     def evaluate(self, code):
-        """Runs a code object of the user; awaits what is to be awaited at its top level."""
+        """Executes a code object of the user. If its top level contains `await`, executes it in an event loop."""
         result = eval(code, self.main.__dict__)
         if code.co_flags & 0x80:  # CO_COROUTINE
             import asyncio
@@ -317,7 +327,7 @@ class Interpreter:
         return result
 
     def execute(self, source, filename):
-        """The value of the last statement where it is an expression."""
+        """Executes source code. Returns the value of the last statement if that is an expression, else None."""
         import _ast as ast  # the names below come from this module; importing `ast` would cost each fork time
         remember_source(filename, source)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -332,7 +342,7 @@ class Interpreter:
         return None if last is None else self.evaluate(last)
 
     def run(self, request):
-        """Executes one request and reports; the exit code."""
+        """Executes one request and sends its report. Returns the exit code."""
         self.count += 1
         filename = "<code %d>" % self.count if self.is_context else "<code>"
         report = {"ok": False, "exit": 1}
@@ -392,8 +402,11 @@ class Interpreter:
         return report["exit"]
 
     def rehearse(self):
-        """Does what each run does, before there is one. A fork shares its parent's memory until it first writes to it,
-        and Python writes wherever it looks: that takes most of the time of a short run."""
+        """Executes a small piece of code without output, before the first request arrives.
+
+        A fork shares memory pages with its parent, until it first writes to a page and the kernel copies it. Python
+        writes reference counts even where it only reads, so these copies take most of the time of a short run.
+        """
         import linecache
         names = self.main.__dict__
         before = dict(names)
@@ -419,7 +432,7 @@ class Interpreter:
 
 
 def normal_form(name):
-    """As Python reads names in source."""
+    """Returns a name in the normal form (NFKC) in which Python reads names in source code."""
     try:
         import unicodedata
     except ImportError:
@@ -451,7 +464,7 @@ def flush():
 
 
 def describe(failure, filename, quiet=False):
-    """Prints an exception as Python does, unless that is not wanted, and says what it is."""
+    """Prints the traceback of an exception unless `quiet` is true. Returns a description of it for the report."""
     import traceback
     line, step = 0, failure.__traceback__
     while step is not None:

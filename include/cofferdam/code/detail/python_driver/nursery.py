@@ -115,7 +115,7 @@ class Nursery:
         self.pids[number] = pid
 
     def keep(self, number, descriptors, is_context):
-        """The life of a monitor. It ends well only where it has told how its run has ended."""
+        """Runs a monitor from its fork on. Returns its exit code: 0 or LEFT if it has reported the end of its run."""
         os.setsid()
         signal.set_wakeup_fd(-1)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -139,7 +139,7 @@ class Nursery:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         for fd in descriptors:
             os.close(fd)
-        # Executes now, once, what is needed at the end: see Interpreter.rehearse.
+        # Executes once in advance the calls that are needed at the end. Interpreter.rehearse gives the reason.
         json.dumps({"ended": number, "status": 0, "left": False}).encode()
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         signal.pthread_sigmask(signal.SIG_BLOCK, [])
@@ -148,7 +148,7 @@ class Nursery:
             about = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
             if about.si_pid == run:
                 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-                self.kill(run)  # the remaining processes of its group
+                self.kill(run)  # kills the remaining processes of its group
                 _, status = os.waitpid(run, 0)
                 break
             os.waitpid(about.si_pid, 0)
@@ -158,7 +158,10 @@ class Nursery:
 
     @staticmethod
     def kill(pid):
-        """A pid of ours is not given to another process before we have reaped it; its group is its own."""
+        """Kills a process and its process group. The process must be a child that leads its group and is not reaped.
+
+        Until it is reaped, no other process can have its id.
+        """
         for send in (os.kill, os.killpg):
             try:
                 send(pid, signal.SIGKILL)
@@ -166,7 +169,10 @@ class Nursery:
                 pass
 
     def reap(self):
-        """Not all of those that die all the time: others wait meanwhile."""
+        """Reaps ended children, and reports the ends of monitors.
+
+        Reaps at most 256 at once, because children that end without pause would otherwise delay the driver's orders.
+        """
         ended, left, more = [], self.patience is not None, True
         for _ in range(256):
             try:
@@ -195,7 +201,7 @@ class Nursery:
         self.patience = 0 if more else 0.05 if left else None
 
     def end_strays(self, longest=5):
-        """Kills what dead runs have left. True where something could not be ended."""
+        """Kills what ended runs have left behind. Returns True if processes still exist after `longest` seconds."""
         limit = time.monotonic() + longest
         pause = 0.0
         while True:
@@ -227,7 +233,7 @@ class Nursery:
 
     @staticmethod
     def group_of(pid):
-        """0 where there is no such process any more."""
+        """Returns the process group of a process, or 0 if the process does not exist any more."""
         try:
             return os.getpgid(pid)
         except OSError:
@@ -235,6 +241,7 @@ class Nursery:
 
     @staticmethod
     def children():
+        """Returns the ids of this process's children."""
         me = os.getpid()
         try:
             with open("/proc/self/task/%d/children" % me) as stream:
@@ -259,7 +266,7 @@ class Nursery:
 
 
 class HelperFinder:
-    """Imports the modules that the host gave, from memory."""
+    """An import hook for the helper modules, whose sources the host has sent."""
 
     def __init__(self, sources):
         self.sources = sources
@@ -280,8 +287,8 @@ class HelperFinder:
 
 
 def end_of_library():
-    """Where in sys.path the standard library is over: what guests can write stands behind it, so that it stays what it
-    is."""
+    """Returns the index in sys.path behind the standard library. Modules in a folder that is inserted there cannot
+    replace the standard library's modules, even if code may write to that folder."""
     for index, path in enumerate(sys.path):
         if os.path.basename(path) in ("site-packages", "dist-packages"):
             return index
@@ -289,8 +296,11 @@ def end_of_library():
 
 
 class ForkByDefault:
-    """Since Python 3.14 multiprocessing has its processes forked by an interpreter of its own, which cannot import a
-    __main__ that is no file: a pool waits for it without end. In runs the default stays what it was."""
+    """An import hook that makes "fork" the default start method of multiprocessing, as before Python 3.14.
+
+    The newer default starts another interpreter, which must import __main__. This fails in a run, because __main__ is
+    not a file there, and a pool would wait forever.
+    """
 
     def find_spec(self, name, path=None, target=None):
         if name != "multiprocessing.context":
@@ -316,7 +326,7 @@ def fork_by_default(context):
 
 
 def preload(config):
-    """What went wrong, or None."""
+    """Imports the modules to preload, and creates an empty __main__. Returns a problem as text, or None."""
     import traceback
     import types
     sys.modules["__main__"] = types.ModuleType("__main__")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""The process of one run."""
+"""Executes code in the process of one run."""
 import fcntl
 import os
 import signal
@@ -11,7 +11,7 @@ from interpreter import STREAMS, Channel, Interpreter, flush
 
 
 def begin_run(nursery, descriptors, is_context):
-    """The life of a run, from its fork; its exit code."""
+    """Runs the process of a run from its fork on. Returns the exit code."""
     parent = os.getppid()
     os.setsid()
     signal.set_wakeup_fd(-1)
@@ -69,7 +69,7 @@ def begin_run(nursery, descriptors, is_context):
 
 
 def leave():
-    """What Python does at its end."""
+    """Does what Python does before it exits: joins threads, calls atexit functions, and flushes the streams."""
     import atexit
     import threading
     for step in (getattr(threading, "_shutdown", None), getattr(atexit, "_run_exitfuncs", None)):

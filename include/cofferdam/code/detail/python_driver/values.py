@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Python values as JSON, exactly, and back."""
+"""Encodes Python values as JSON without loss, and decodes them."""
 import base64
 import sys
 
 
 def remember_source(filename, text):
+    """Stores source code in linecache, so that tracebacks can show its lines."""
     import linecache
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
 
@@ -17,13 +18,17 @@ class TooLarge(Exception):
 
 
 class Encoder:
-    """A Python value as JSON: what JSON has, as it is (floats as {"$f": text}, which every parser reads exactly); the
-    rest as {"$python": type, ...}. What is neither is its text, and `exact` is false then."""
+    """Encodes Python values as JSON, with at most `max_bytes` bytes in total.
+
+    A value that JSON has is encoded as itself, except for a float: it becomes {"$f": text}, which every parser reads
+    exactly. Other known types become {"$python": type, ...}. For a value that is too large or of an unknown type, only
+    its text is encoded, and `exact` becomes False.
+    """
 
     def __init__(self, max_bytes):
         self.left = max_bytes
         self.exact = True
-        self.first = None  # the first value without a JSON form: its type, and the reason if it is not the type
+        self.first = None  # the first value without a JSON form: its type, and the reason or None
         self.open = set()
 
     def encode(self, value):
@@ -138,8 +143,10 @@ def clean(text):
 
 
 def is_large(value, budget):
-    """Whether writing a collection down would take more steps than that. One that holds another many times, and that
-    again, may never end."""
+    """Returns True if writing a collection as text would take more than `budget` steps.
+
+    A list can contain another list many times, which again contains a list many times. Writing it could take forever.
+    """
     todo = [value]
     while todo:
         one = todo.pop()
@@ -156,7 +163,7 @@ def is_large(value, budget):
 
 
 def short_repr(value, most):
-    """Of so many items of each collection; of any int."""
+    """Returns a short repr: with at most `most` items of each collection (or reprlib's default if that is larger)."""
     import reprlib
 
     class Short(reprlib.Repr):
@@ -175,7 +182,7 @@ def short_repr(value, most):
 
 
 def digits_of(number):
-    """In decimal, or in hexadecimal where that takes long or Python refuses it."""
+    """Returns an int in decimal, or in hexadecimal if decimal would take long or Python refuses it."""
     try:
         return hex(number) if number.bit_length() > 12000 else str(number)
     except ValueError:
@@ -183,7 +190,10 @@ def digits_of(number):
 
 
 def number_of(text):
-    """int(text, 0), with more decimal digits than Python reads: by pieces, in far less than quadratic time."""
+    """Returns int(text, 0), also for more decimal digits than Python accepts.
+
+    Converts pieces of 500 digits and combines them, which takes far less than quadratic time.
+    """
     digits = text[1:] if text[:1] in ("+", "-") else text
     if len(digits) <= 500 or not digits.isascii() or not digits.isdigit():
         return int(text, 0)
@@ -199,7 +209,7 @@ def number_of(text):
 
 
 def text_of(value, most):
-    """repr, in valid UTF-8 and not at any length."""
+    """Returns repr(value) in valid UTF-8, cut to `most` characters. If __repr__ fails, the text says why."""
     try:
         if type(value) is int and value.bit_length() > 12000:
             text = "an int of %d bits" % value.bit_length()
@@ -227,7 +237,8 @@ def text_of(value, most):
 
 
 def decode(value):
-    """The opposite of Encoder. A ValueError where something is no tagged value and says that it is one."""
+    """Returns the Python value for JSON from the host, in which {"$python": type, ...} stands for a value that JSON
+    lacks. Raises ValueError if such an object is not valid."""
     try:
         return decoded(value)
     except (ArithmeticError, LookupError, TypeError, ValueError) as failure:
