@@ -43,3 +43,4 @@
 #include <cofferdam/net/impl/proxy.ipp>
 #include <cofferdam/net/impl/tls_listener.ipp>
 #include <cofferdam/serve/impl/mcp_server.ipp>
+#include <cofferdam/serve/mcp/impl/call.ipp>

@@ -38368,6 +38368,146 @@ class prompt_message {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp
 
+// ---- cofferdam/serve/mcp/call.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp {
+
+namespace detail {
+class request;
+}  // namespace detail
+
+/// The severity of a message for the client's log, from the least to the most severe.
+enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
+
+/// An exception with which a handler answers the request by a JSON-RPC error. For mistakes that a model can correct,
+/// return `answer::failed` instead: clients show it to the model.
+class failure : public std::exception {
+ public:
+  /// \param code     -32602 for wrong parameters. Codes of your own must be outside of -32768 to -32000.
+  /// \param message  one sentence for the client.
+  /// \param data     more facts for the client; null means none.
+  failure(int code, std::string message, boost::json::value data = nullptr)
+      : code_(code), message_(std::move(message)), data_(std::move(data)) {}
+
+  /// Makes the failure of a request that needs a capability which the client has not declared:
+  /// `missing_capability("sampling")`.
+  static failure missing_capability(std::string_view name);
+
+  const char* what() const noexcept override { return message_.c_str(); }
+  int code() const noexcept { return code_; }
+  const boost::json::value& data() const noexcept { return data_; }
+
+ private:
+  int code_;
+  std::string message_;
+  boost::json::value data_;
+};
+
+/// A request that the handler of a tool, a resource or a prompt works on. The handler can also send messages to the
+/// client through it.
+/// \par Lifetime  owned by the server, valid until the handler's coroutine has ended. It can be neither copied nor
+///                moved.
+/// \par Threads   the server's executor.
+class call {
+ public:
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+  /// Returns the name of the tool or the prompt, or the URI of the resource.
+  const std::string& name() const noexcept { return name_; }
+  /// Returns the arguments. For a tool they have been checked against its `tools::definition`, and nulls that the
+  /// definition does not allow have been removed. For a prompt, only the required arguments have been checked to be
+  /// present. For a resource they are the values of the template's variables.
+  const boost::json::object& arguments() const noexcept { return arguments_; }
+
+  /// Returns the client's protocol version, such as "2025-11-25".
+  const std::string& version() const noexcept;
+  /// Returns true if the client belongs to the modern era: protocol version 2026-07-28 or newer.
+  bool is_modern() const noexcept;
+  /// Returns true if the client has declared a capability, such as "sampling" or "elicitation".
+  bool client_can(std::string_view what) const;
+  /// Returns all capabilities that the client has declared, as unchecked JSON.
+  const boost::json::object& client_capabilities() const noexcept;
+
+  /// Reports the progress of the work. Sends nothing if the client has not requested progress, or if `now` has not
+  /// grown since the last report.
+  /// \param now    the work that is done, in any unit.
+  /// \param total  the whole work in the same unit, if known.
+  /// \param words  a text for people; may be empty.
+  void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {});
+  /// Sends a message to the client's log. Sends nothing if the client has not requested messages of this severity.
+  /// \param logger  the name of the part of the program; an empty name is left out.
+  void log(log_severity how, boost::json::value data, std::string_view logger = {});
+
+  /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
+  /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
+  /// \return        the `result` of the response.
+  /// \throws failure if the client has not declared the capability, or if the client belongs to the modern era
+  ///     (2026-07-28). The handler for such a client returns `answer::input_required` instead.
+  /// \throws error{exec_errc::io_error} if the client responds with an error.
+  awaitable<boost::json::object> ask(std::string method, boost::json::object params);
+
+  /// Returns the client's responses to `answer::input_required`, by the names of the requests; empty in the first call.
+  const boost::json::object& input_responses() const noexcept { return responses_; }
+  /// Returns the `state` that the handler passed to `answer::input_required`; empty in the first call.
+  const std::string& request_state() const noexcept { return state_; }
+
+  /// Requests more input from a client that has requested a prompt. The handler of a prompt returns messages, so it
+  /// passes the result of `answer::input_required` to this function. That result is sent instead of the messages.
+  void require_input(answer input_request) { wanted_ = std::move(input_request); }
+  /// For the library: returns the request of `require_input`, if it was called.
+  const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
+
+  /// Closes the client's connection. The client reconnects to get the answer. It has an effect only over HTTP in the
+  /// legacy era (protocol versions up to 2025-11-25).
+  void interrupt_connection();
+
+  /// For the library's own tools: returns the internal request.
+  const std::shared_ptr<detail::request>& inside() const noexcept { return request_; }
+
+  /// For the library, like the two functions below.
+  call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
+      : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
+  boost::json::object& own_arguments() noexcept { return arguments_; }
+  void resume(boost::json::object responses, std::string state) {
+    responses_ = std::move(responses);
+    state_ = std::move(state);
+  }
+
+ private:
+  std::shared_ptr<detail::request> request_;
+  std::string name_;
+  boost::json::object arguments_;
+  boost::json::object responses_;
+  std::string state_;
+  std::optional<answer> wanted_;
+};
+
+using tool_handler = std::function<awaitable<answer>(call&)>;
+/// The handler of a resource. It returns one `content::resource`.
+using resource_handler = std::function<awaitable<content>(call&)>;
+/// The handler of a prompt. It returns the messages of the prompt.
+using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call&)>;
+/// The handler of completions. The call's `arguments()` has `ref`, `argument` and `context` as the client has sent
+/// them. The handler returns possible values of the argument.
+using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp
+
+
 // ---- cofferdam/serve/mcp/detail/json_rpc.hpp ----
 
 
@@ -38642,382 +38782,6 @@ class line_reader {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
-
-// ---- cofferdam/serve/mcp/detail/protocol.hpp ----
-
-
-#include <array>
-#include <optional>
-#include <string_view>
-
-// Defines the versions of MCP, and the names that the protocol uses. MCP, "Versioning".
-
-namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
-
-inline constexpr std::array<std::string_view, 4> legacy_versions{"2025-11-25", "2025-06-18", "2025-03-26",
-                                                                 "2024-11-05"};
-inline constexpr std::string_view latest_legacy = "2025-11-25";
-inline constexpr std::string_view modern_version = "2026-07-28";
-
-/// Returns the version for the answer to a client that begins with a handshake, as in versions up to 2025-11-25, and
-/// requests the version `requested`.
-inline std::string_view negotiate(std::string_view requested) noexcept {
-  for (const std::string_view known : legacy_versions)
-    if (known == requested) return known;
-  // This draft preceded the first version. Some clients still request it.
-  return requested == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
-}
-inline bool is_legacy(std::string_view version) noexcept {
-  return version == "2024-10-07" || negotiate(version) == version;
-}
-
-inline constexpr std::string_view meta_version = "io.modelcontextprotocol/protocolVersion";
-inline constexpr std::string_view meta_capabilities = "io.modelcontextprotocol/clientCapabilities";
-inline constexpr std::string_view meta_log_level = "io.modelcontextprotocol/logLevel";
-inline constexpr std::string_view meta_server = "io.modelcontextprotocol/serverInfo";
-inline constexpr std::string_view meta_subscription = "io.modelcontextprotocol/subscriptionId";
-
-/// The log levels, from the least to the most severe. The index of a level is its number.
-inline constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
-                                                            "error", "critical", "alert",  "emergency"};
-inline std::optional<int> log_level(std::string_view name) noexcept {
-  for (std::size_t i = 0; i < log_levels.size(); ++i)
-    if (log_levels[i] == name) return static_cast<int>(i);
-  return std::nullopt;
-}
-/// The number above all log levels: no message is sent.
-inline constexpr int silent = 8;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
-
-// ---- cofferdam/serve/mcp/detail/request.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
-
-using cofferdam::detail::async_event;
-using tasks = cofferdam::detail::joined_tasks;
-
-/// The kind of a reply, which determines the HTTP status.
-enum class reply_kind {
-  answered,       ///< the method returned a result or an error
-  refused,        ///< the request is invalid, exceeds a limit or needs a missing capability
-  unknown_method  ///< the method does not exist
-};
-
-class reply {
- public:
-  explicit reply(std::string message, reply_kind its_kind = reply_kind::answered)
-      : text(std::move(message)), kind(its_kind) {}
-  std::string text;
-  reply_kind kind;
-};
-
-/// A destination for messages to the client: either the messages of one request, or those that belong to no request.
-class outlet {
- public:
-  outlet() = default;
-  outlet(const outlet&) = delete;
-  outlet& operator=(const outlet&) = delete;
-  virtual ~outlet() = default;
-  /// Sends a message.
-  /// \param droppable  true if the message may be dropped when the client reads too slowly.
-  virtual void send(std::string message, bool droppable) = 0;
-  /// Ends the request.
-  /// \param last  the answer; no value if the request was cancelled.
-  virtual void finish(std::optional<reply> last) = 0;
-  /// Closes the connection, so that the client reconnects to get the rest. Does nothing if the client cannot reconnect,
-  /// as over standard input and output.
-  virtual void interrupt() {}
-};
-
-/// The requests that the server has sent to a client of the legacy era (versions up to 2025-11-25) and that wait for a
-/// response.
-class asked_table {
- public:
-  class question {
-   public:
-    explicit question(const asio::any_io_executor& executor) : answered(executor) {}
-    async_event answered;
-    std::optional<boost::json::object> whole;
-  };
-
-  /// Passes a response to the request that waits for it. Ignores a response to an unknown request.
-  void take(const rpc_message& response) {
-    const boost::json::string* const id = response.id.if_string();
-    if (id == nullptr) return;
-    const auto found = open_.find(std::string(view_of(*id)));
-    if (found == open_.end() || found->second->whole) return;
-    found->second->whole = response.whole;
-    found->second->answered.notify();
-  }
-
-  /// Sends a request to the client, and waits for the response.
-  /// \return the `result` of the response.
-  /// \throws error{exec_errc::io_error} if the client responds with an error.
-  static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
-                                            asio::any_io_executor executor, std::string method,
-                                            boost::json::object params) {
-    const std::string id = "s-" + std::to_string(++self->last_);
-    const auto mine = std::make_shared<question>(executor);
-    self->open_[id] = mine;
-    const closing at_end(*self, id);
-    out->send(rpc_request(id, method, params), false);
-    while (!mine->whole) co_await mine->answered.wait();
-    if (const boost::json::object* const result = object_at(*mine->whole, "result")) co_return *result;
-    std::string why = "no reason";
-    if (const boost::json::object* const failure = object_at(*mine->whole, "error"))
-      why = std::string(if_text_at(*failure, "message").value_or(why));
-    throw error(exec_errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
-  }
-
- private:
-  class closing {
-   public:
-    closing(asked_table& of, const std::string& id) : of_(of), id_(id) {}
-    closing(const closing&) = delete;
-    closing& operator=(const closing&) = delete;
-    ~closing() { of_.open_.erase(id_); }
-
-   private:
-    asked_table& of_;
-    const std::string& id_;
-  };
-
-  std::map<std::string, std::shared_ptr<question>> open_;
-  std::uint64_t last_ = 0;
-};
-
-class workspace;
-
-/// A client's request that is being answered.
-class request {
- public:
-  explicit request(rpc_message read) : message(std::move(read)), id(message.id_text()) {}
-
-  rpc_message message;
-  std::string id;  // the id as JSON text
-  bool modern = false;
-  std::string version;
-  boost::json::object capabilities;   // declared by the client
-  int level = silent;                 // the lowest severity that is sent to the client's log
-  boost::json::value progress_token;  // null if the client wants no progress
-  std::shared_ptr<outlet> out;
-  std::shared_ptr<asked_table> asked;
-  std::shared_ptr<workspace> place;
-  asio::any_io_executor executor;
-  asio::cancellation_signal cancel;
-  bool cancelled = false;
-  bool ended = false;
-
-  bool at_least(std::string_view minimum) const { return version >= minimum; }
-  bool wants_log(int severity) const { return severity >= level && !ended; }
-  bool wants_progress() const { return !progress_token.is_null() && !ended; }
-
-  void log(int severity, std::string_view logger, boost::json::value data) const {
-    if (!wants_log(severity)) return;
-    boost::json::object params;
-    params["level"] = boost::json::string(json_view(log_levels.at(static_cast<std::size_t>(severity))));
-    if (!logger.empty()) params["logger"] = boost::json::string(json_view(logger));
-    params["data"] = std::move(data);
-    out->send(rpc_notification("notifications/message", params), true);
-  }
-
-  void progress(double now, std::optional<double> total, std::string_view words) {
-    if (!wants_progress() || (last_progress_ && now <= *last_progress_)) return;
-    last_progress_ = now;
-    boost::json::object params;
-    params["progressToken"] = progress_token;
-    params["progress"] = number(now);
-    if (total) params["total"] = number(*total);
-    if (!words.empty() && at_least("2025-03-26")) {
-      std::string good;
-      cofferdam::detail::append_repaired_utf8(good, words);
-      params["message"] = boost::json::string(json_view(good));
-    }
-    out->send(rpc_notification("notifications/progress", params), true);
-  }
-
- private:
-  static boost::json::value number(double value) {
-    if (value == static_cast<double>(static_cast<std::int64_t>(value))) return static_cast<std::int64_t>(value);
-    return value;
-  }
-
-  std::optional<double> last_progress_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
-
-// ---- cofferdam/serve/mcp/call.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <exception>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::mcp {
-
-/// The severity of a message for the client's log, from the least to the most severe.
-enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
-
-/// An exception with which a handler answers the request by a JSON-RPC error. For mistakes that a model can correct,
-/// return `answer::failed` instead: clients show it to the model.
-class failure : public std::exception {
- public:
-  /// \param code     -32602 for wrong parameters. Codes of your own must be outside of -32768 to -32000.
-  /// \param message  one sentence for the client.
-  /// \param data     more facts for the client; null means none.
-  failure(int code, std::string message, boost::json::value data = nullptr)
-      : code_(code), message_(std::move(message)), data_(std::move(data)) {}
-
-  /// Makes the failure of a request that needs a capability which the client has not declared:
-  /// `missing_capability("sampling")`.
-  static failure missing_capability(std::string_view name) {
-    boost::json::object required;
-    required[detail::json_view(name)] = boost::json::object();
-    boost::json::object data;
-    data["requiredCapabilities"] = std::move(required);
-    return {detail::missing_capability, "This request needs the client capability '" + std::string(name) + "'",
-            std::move(data)};
-  }
-
-  const char* what() const noexcept override { return message_.c_str(); }
-  int code() const noexcept { return code_; }
-  const boost::json::value& data() const noexcept { return data_; }
-
- private:
-  int code_;
-  std::string message_;
-  boost::json::value data_;
-};
-
-/// A request that the handler of a tool, a resource or a prompt works on. The handler can also send messages to the
-/// client through it.
-/// \par Lifetime  owned by the server, valid until the handler's coroutine has ended. It can be neither copied nor
-///                moved.
-/// \par Threads   the server's executor.
-class call {
- public:
-  call(const call&) = delete;
-  call& operator=(const call&) = delete;
-
-  /// Returns the name of the tool or the prompt, or the URI of the resource.
-  const std::string& name() const noexcept { return name_; }
-  /// Returns the arguments. For a tool they have been checked against its `tools::definition`, and nulls that the
-  /// definition does not allow have been removed. For a prompt, only the required arguments have been checked to be
-  /// present. For a resource they are the values of the template's variables.
-  const boost::json::object& arguments() const noexcept { return arguments_; }
-
-  /// Returns the client's protocol version, such as "2025-11-25".
-  const std::string& version() const noexcept { return request_->version; }
-  /// Returns true if the client belongs to the modern era: protocol version 2026-07-28 or newer.
-  bool is_modern() const noexcept { return request_->modern; }
-  /// Returns true if the client has declared a capability, such as "sampling" or "elicitation".
-  bool client_can(std::string_view what) const { return request_->capabilities.contains(detail::json_view(what)); }
-  /// Returns all capabilities that the client has declared, as unchecked JSON.
-  const boost::json::object& client_capabilities() const noexcept { return request_->capabilities; }
-
-  /// Reports the progress of the work. Sends nothing if the client has not requested progress, or if `now` has not
-  /// grown since the last report.
-  /// \param now    the work that is done, in any unit.
-  /// \param total  the whole work in the same unit, if known.
-  /// \param words  a text for people; may be empty.
-  void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {}) {
-    request_->progress(now, total, words);
-  }
-  /// Sends a message to the client's log. Sends nothing if the client has not requested messages of this severity.
-  /// \param logger  the name of the part of the program; an empty name is left out.
-  void log(log_severity how, boost::json::value data, std::string_view logger = {}) {
-    request_->log(static_cast<int>(how), logger, std::move(data));
-  }
-
-  /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
-  /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
-  /// \return        the `result` of the response.
-  /// \throws failure if the client has not declared the capability, or if the client belongs to the modern era
-  ///     (2026-07-28). The handler for such a client returns `answer::input_required` instead.
-  /// \throws error{exec_errc::io_error} if the client responds with an error.
-  awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
-    const std::string capability = method.substr(0, method.find('/'));
-    if (!client_can(capability)) throw failure::missing_capability(capability);
-    if (is_modern())
-      throw failure(
-          detail::internal_error,
-          "A client of version 2026-07-28 or newer cannot be sent requests; return answer::input_required instead");
-    return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
-                                    std::move(params));
-  }
-
-  /// Returns the client's responses to `answer::input_required`, by the names of the requests; empty in the first call.
-  const boost::json::object& input_responses() const noexcept { return responses_; }
-  /// Returns the `state` that the handler passed to `answer::input_required`; empty in the first call.
-  const std::string& request_state() const noexcept { return state_; }
-
-  /// Requests more input from a client that has requested a prompt. The handler of a prompt returns messages, so it
-  /// passes the result of `answer::input_required` to this function. That result is sent instead of the messages.
-  void require_input(answer input_request) { wanted_ = std::move(input_request); }
-  /// For the library: returns the request of `require_input`, if it was called.
-  const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
-
-  /// Closes the client's connection. The client reconnects to get the answer. It has an effect only over HTTP in the
-  /// legacy era (protocol versions up to 2025-11-25).
-  void interrupt_connection() { request_->out->interrupt(); }
-
-  /// For the library's own tools: returns the internal request.
-  const std::shared_ptr<detail::request>& inside() const noexcept { return request_; }
-
-  /// For the library, like the two functions below.
-  call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
-      : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
-  boost::json::object& own_arguments() noexcept { return arguments_; }
-  void resume(boost::json::object responses, std::string state) {
-    responses_ = std::move(responses);
-    state_ = std::move(state);
-  }
-
- private:
-  std::shared_ptr<detail::request> request_;
-  std::string name_;
-  boost::json::object arguments_;
-  boost::json::object responses_;
-  std::string state_;
-  std::optional<answer> wanted_;
-};
-
-using tool_handler = std::function<awaitable<answer>(call&)>;
-/// The handler of a resource. It returns one `content::resource`.
-using resource_handler = std::function<awaitable<content>(call&)>;
-/// The handler of a prompt. It returns the messages of the prompt.
-using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call&)>;
-/// The handler of completions. The call's `arguments()` has `ref`, `argument` and `context` as the client has sent
-/// them. The handler returns possible values of the argument.
-using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::mcp
 
 // ---- cofferdam/serve/mcp/definitions.hpp ----
 
@@ -39444,6 +39208,10 @@ class server_options {
 #include <string>
 #include <type_traits>
 #include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+class http_server;
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
@@ -72364,6 +72132,282 @@ COFFERDAM_DECL any_provider make_provider(std::string_view name) {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/serve/mcp/detail/protocol.hpp ----
+
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+// Defines the versions of MCP, and the names that the protocol uses. MCP, "Versioning".
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+inline constexpr std::array<std::string_view, 4> legacy_versions{"2025-11-25", "2025-06-18", "2025-03-26",
+                                                                 "2024-11-05"};
+inline constexpr std::string_view latest_legacy = "2025-11-25";
+inline constexpr std::string_view modern_version = "2026-07-28";
+
+/// Returns the version for the answer to a client that begins with a handshake, as in versions up to 2025-11-25, and
+/// requests the version `requested`.
+inline std::string_view negotiate(std::string_view requested) noexcept {
+  for (const std::string_view known : legacy_versions)
+    if (known == requested) return known;
+  // This draft preceded the first version. Some clients still request it.
+  return requested == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
+}
+inline bool is_legacy(std::string_view version) noexcept {
+  return version == "2024-10-07" || negotiate(version) == version;
+}
+
+inline constexpr std::string_view meta_version = "io.modelcontextprotocol/protocolVersion";
+inline constexpr std::string_view meta_capabilities = "io.modelcontextprotocol/clientCapabilities";
+inline constexpr std::string_view meta_log_level = "io.modelcontextprotocol/logLevel";
+inline constexpr std::string_view meta_server = "io.modelcontextprotocol/serverInfo";
+inline constexpr std::string_view meta_subscription = "io.modelcontextprotocol/subscriptionId";
+
+/// The log levels, from the least to the most severe. The index of a level is its number.
+inline constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
+                                                            "error", "critical", "alert",  "emergency"};
+inline std::optional<int> log_level(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < log_levels.size(); ++i)
+    if (log_levels[i] == name) return static_cast<int>(i);
+  return std::nullopt;
+}
+/// The number above all log levels: no message is sent.
+inline constexpr int silent = 8;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/request.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+using cofferdam::detail::async_event;
+using tasks = cofferdam::detail::joined_tasks;
+
+/// The kind of a reply, which determines the HTTP status.
+enum class reply_kind {
+  answered,       ///< the method returned a result or an error
+  refused,        ///< the request is invalid, exceeds a limit or needs a missing capability
+  unknown_method  ///< the method does not exist
+};
+
+class reply {
+ public:
+  explicit reply(std::string message, reply_kind its_kind = reply_kind::answered)
+      : text(std::move(message)), kind(its_kind) {}
+  std::string text;
+  reply_kind kind;
+};
+
+/// A destination for messages to the client: either the messages of one request, or those that belong to no request.
+class outlet {
+ public:
+  outlet() = default;
+  outlet(const outlet&) = delete;
+  outlet& operator=(const outlet&) = delete;
+  virtual ~outlet() = default;
+  /// Sends a message.
+  /// \param droppable  true if the message may be dropped when the client reads too slowly.
+  virtual void send(std::string message, bool droppable) = 0;
+  /// Ends the request.
+  /// \param last  the answer; no value if the request was cancelled.
+  virtual void finish(std::optional<reply> last) = 0;
+  /// Closes the connection, so that the client reconnects to get the rest. Does nothing if the client cannot reconnect,
+  /// as over standard input and output.
+  virtual void interrupt() {}
+};
+
+/// The requests that the server has sent to a client of the legacy era (versions up to 2025-11-25) and that wait for a
+/// response.
+class asked_table {
+ public:
+  class question {
+   public:
+    explicit question(const asio::any_io_executor& executor) : answered(executor) {}
+    async_event answered;
+    std::optional<boost::json::object> whole;
+  };
+
+  /// Passes a response to the request that waits for it. Ignores a response to an unknown request.
+  void take(const rpc_message& response) {
+    const boost::json::string* const id = response.id.if_string();
+    if (id == nullptr) return;
+    const auto found = open_.find(std::string(view_of(*id)));
+    if (found == open_.end() || found->second->whole) return;
+    found->second->whole = response.whole;
+    found->second->answered.notify();
+  }
+
+  /// Sends a request to the client, and waits for the response.
+  /// \return the `result` of the response.
+  /// \throws error{exec_errc::io_error} if the client responds with an error.
+  static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
+                                            asio::any_io_executor executor, std::string method,
+                                            boost::json::object params) {
+    const std::string id = "s-" + std::to_string(++self->last_);
+    const auto mine = std::make_shared<question>(executor);
+    self->open_[id] = mine;
+    const closing at_end(*self, id);
+    out->send(rpc_request(id, method, params), false);
+    while (!mine->whole) co_await mine->answered.wait();
+    if (const boost::json::object* const result = object_at(*mine->whole, "result")) co_return *result;
+    std::string why = "no reason";
+    if (const boost::json::object* const failure = object_at(*mine->whole, "error"))
+      why = std::string(if_text_at(*failure, "message").value_or(why));
+    throw error(exec_errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
+  }
+
+ private:
+  class closing {
+   public:
+    closing(asked_table& of, const std::string& id) : of_(of), id_(id) {}
+    closing(const closing&) = delete;
+    closing& operator=(const closing&) = delete;
+    ~closing() { of_.open_.erase(id_); }
+
+   private:
+    asked_table& of_;
+    const std::string& id_;
+  };
+
+  std::map<std::string, std::shared_ptr<question>> open_;
+  std::uint64_t last_ = 0;
+};
+
+class workspace;
+
+/// A client's request that is being answered.
+class request {
+ public:
+  explicit request(rpc_message read) : message(std::move(read)), id(message.id_text()) {}
+
+  rpc_message message;
+  std::string id;  // the id as JSON text
+  bool modern = false;
+  std::string version;
+  boost::json::object capabilities;   // declared by the client
+  int level = silent;                 // the lowest severity that is sent to the client's log
+  boost::json::value progress_token;  // null if the client wants no progress
+  std::shared_ptr<outlet> out;
+  std::shared_ptr<asked_table> asked;
+  std::shared_ptr<workspace> place;
+  asio::any_io_executor executor;
+  asio::cancellation_signal cancel;
+  bool cancelled = false;
+  bool ended = false;
+
+  bool at_least(std::string_view minimum) const { return version >= minimum; }
+  bool wants_log(int severity) const { return severity >= level && !ended; }
+  bool wants_progress() const { return !progress_token.is_null() && !ended; }
+
+  void log(int severity, std::string_view logger, boost::json::value data) const {
+    if (!wants_log(severity)) return;
+    boost::json::object params;
+    params["level"] = boost::json::string(json_view(log_levels.at(static_cast<std::size_t>(severity))));
+    if (!logger.empty()) params["logger"] = boost::json::string(json_view(logger));
+    params["data"] = std::move(data);
+    out->send(rpc_notification("notifications/message", params), true);
+  }
+
+  void progress(double now, std::optional<double> total, std::string_view words) {
+    if (!wants_progress() || (last_progress_ && now <= *last_progress_)) return;
+    last_progress_ = now;
+    boost::json::object params;
+    params["progressToken"] = progress_token;
+    params["progress"] = number(now);
+    if (total) params["total"] = number(*total);
+    if (!words.empty() && at_least("2025-03-26")) {
+      std::string good;
+      cofferdam::detail::append_repaired_utf8(good, words);
+      params["message"] = boost::json::string(json_view(good));
+    }
+    out->send(rpc_notification("notifications/progress", params), true);
+  }
+
+ private:
+  static boost::json::value number(double value) {
+    if (value == static_cast<double>(static_cast<std::int64_t>(value))) return static_cast<std::int64_t>(value);
+    return value;
+  }
+
+  std::optional<double> last_progress_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
+// ---- cofferdam/serve/mcp/impl/call.ipp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp {
+
+COFFERDAM_DECL failure failure::missing_capability(std::string_view name) {
+  boost::json::object required;
+  required[detail::json_view(name)] = boost::json::object();
+  boost::json::object data;
+  data["requiredCapabilities"] = std::move(required);
+  return {detail::missing_capability, "This request needs the client capability '" + std::string(name) + "'",
+          std::move(data)};
+}
+
+COFFERDAM_DECL const std::string& call::version() const noexcept { return request_->version; }
+
+COFFERDAM_DECL bool call::is_modern() const noexcept { return request_->modern; }
+
+COFFERDAM_DECL bool call::client_can(std::string_view what) const {
+  return request_->capabilities.contains(detail::json_view(what));
+}
+
+COFFERDAM_DECL const boost::json::object& call::client_capabilities() const noexcept { return request_->capabilities; }
+
+COFFERDAM_DECL void call::progress(double now, std::optional<double> total, std::string_view words) {
+  request_->progress(now, total, words);
+}
+
+COFFERDAM_DECL void call::log(log_severity how, boost::json::value data, std::string_view logger) {
+  request_->log(static_cast<int>(how), logger, std::move(data));
+}
+
+COFFERDAM_DECL awaitable<boost::json::object> call::ask(std::string method, boost::json::object params) {
+  const std::string capability = method.substr(0, method.find('/'));
+  if (!client_can(capability)) throw failure::missing_capability(capability);
+  if (is_modern())
+    throw failure(
+        detail::internal_error,
+        "A client of version 2026-07-28 or newer cannot be sent requests; return answer::input_required instead");
+  return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
+                                  std::move(params));
+}
+
+COFFERDAM_DECL void call::interrupt_connection() { request_->out->interrupt(); }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp
 
 // ---- cofferdam/serve/mcp/detail/background.hpp ----
 
