@@ -42,4 +42,7 @@
 #include <cofferdam/net/impl/listener.ipp>
 #include <cofferdam/net/impl/proxy.ipp>
 #include <cofferdam/net/impl/tls_listener.ipp>
+#include <cofferdam/serve/e2b_gateway/impl/code_interpreter.ipp>
+#include <cofferdam/serve/impl/e2b_gateway.ipp>
 #include <cofferdam/serve/impl/mcp_server.ipp>
+#include <cofferdam/serve/mcp/impl/call.ipp>

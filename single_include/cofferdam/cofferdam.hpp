@@ -31187,6 +31187,152 @@ inline warning_handler set_warning_handler(warning_handler handler) noexcept {
 // The headers for a program that runs commands in the sandboxes of the E2B service, or code in its code interpreter.
 
 
+// ---- cofferdam/net/detail/listening.hpp ----
+
+
+#include <cstdint>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The interface of the sockets behind a `listener`.
+class listening {
+ public:
+  listening() = default;
+  listening(const listening&) = delete;
+  listening& operator=(const listening&) = delete;
+  virtual ~listening() = default;
+
+  virtual awaitable<byte_stream> accept() = 0;
+  virtual void close() noexcept = 0;
+  const std::string& name() const noexcept { return name_; }
+  std::uint16_t port() const noexcept { return port_; }
+  bool is_loopback() const noexcept { return loopback_; }
+
+ protected:
+  std::string name_;
+  std::uint16_t port_ = 0;
+  bool loopback_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/listener.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// A listening socket that accepts connections, the counterpart of `connector`. `tcp_listener`, `unix_listener` and
+/// `tls_listener` (net/tls_listener.hpp) make listeners. A listener listens from its construction on.
+/// \par Lifetime  the destructor closes the listener without waiting. Destroy the listener before the executor's
+///                context.
+/// \par Threads   use the listener only on the executor for which it was made.
+class listener {
+ public:
+  using implementation = detail::listening;
+
+  /// Constructs an object without a listener. Every operation except `close` throws
+  /// `error{exec_errc::invalid_argument}`.
+  listener() = default;
+  explicit listener(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
+
+  /// Returns the address for error messages, for example `127.0.0.1:8080` or `the socket "/run/x.sock"`.
+  const std::string& name() const { return get().name(); }
+  /// Returns the TCP port, also if the system has chosen it; 0 for a Unix socket.
+  std::uint16_t port() const { return get().port(); }
+  /// Returns true if this is a TCP listener on a loopback address, which only this machine can reach.
+  bool is_loopback() const { return get().is_loopback(); }
+
+  /// Waits for the next connection. At most one call at a time. With TLS, the handshake takes place in the first read
+  /// of the returned stream.
+  /// \throws error{exec_errc::io_error} with the system's error code. The listener stays open, unless `close` was
+  ///     called.
+  /// \par Cancellation  terminal: throws error{exec_errc::cancelled}.
+  awaitable<byte_stream> accept() { return get().accept(); }
+
+  /// Accepts no more connections, and removes the file of a Unix socket. Accepted streams stay open.
+  void close() noexcept {
+    if (open_) open_->close();
+  }
+
+ private:
+  implementation& get() const {
+    if (!open_)
+      throw error(exec_errc::invalid_argument,
+                  "listener: not open (default-constructed or moved from); call listen() first");
+    return *open_;
+  }
+
+  std::unique_ptr<implementation> open_;
+};
+
+/// Listens for TCP connections. Accepted streams have TCP_NODELAY.
+/// \param address  an IPv4 or IPv6 address of this machine without brackets, for example `127.0.0.1` or `::1`.
+///                 `0.0.0.0` and `::` accept connections from the network.
+/// \param port     0 chooses any free port, which `port()` returns.
+/// \throws         error{exec_errc::invalid_argument} if `address` is not an IP address; error{exec_errc::io_error}
+///                 whose `cause()` is the system's error code: EADDRINUSE, EACCES, EADDRNOTAVAIL, ...
+listener tcp_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port);
+
+/// Listens on a Unix stream socket with mode 0600, to which only the same user can connect. Replaces a socket file
+/// whose server does not run any more. `close` and the destructor remove the file, unless another file has taken its
+/// place.
+/// \param path  absolute, at most 107 bytes, without NUL. The parent directory must exist.
+/// \throws      error{exec_errc::invalid_argument} for an invalid path; error{exec_errc::already_exists} if another
+///              server listens there, or if the file is not a socket; error{exec_errc::permission_denied} if other
+///              users could connect; error{exec_errc::io_error} with the system's error code.
+listener unix_listener(const asio::any_io_executor& executor, const std::string& path);
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+
+// ---- cofferdam/serve/e2b_gateway/detail/opened.hpp ----
+
+
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The environment that a provider has opened for a sandbox.
+class opened_environment {
+ public:
+  opened_environment() = default;
+  template <code_exec_environment E>
+  explicit opened_environment(E environment) {
+    if constexpr (requires { std::string(environment.workspace()); }) workspace_ = std::string(environment.workspace());
+    environment_ = any_environment(std::move(environment));
+  }
+
+  any_environment& environment() noexcept { return environment_; }
+  const any_environment& environment() const noexcept { return environment_; }
+  /// Returns the workspace's path inside commands; empty if the environment does not report it.
+  const std::string& workspace() const noexcept { return workspace_; }
+
+ private:
+  any_environment environment_;
+  std::string workspace_;
+};
+
+using environment_opener = std::function<awaitable<opened_environment>()>;
+
+template <code_exec_provider Provider>
+awaitable<opened_environment> open_environment(Provider provider) {
+  environment_of<Provider> environment = co_await provider.open();
+  co_return opened_environment(std::move(environment));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
 // ---- cofferdam/net/http_reply.hpp ----
 
 
@@ -31564,1547 +31710,6 @@ class http_server_settings {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/net/detail/listening.hpp ----
-
-
-#include <cstdint>
-#include <string>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The interface of the sockets behind a `listener`.
-class listening {
- public:
-  listening() = default;
-  listening(const listening&) = delete;
-  listening& operator=(const listening&) = delete;
-  virtual ~listening() = default;
-
-  virtual awaitable<byte_stream> accept() = 0;
-  virtual void close() noexcept = 0;
-  const std::string& name() const noexcept { return name_; }
-  std::uint16_t port() const noexcept { return port_; }
-  bool is_loopback() const noexcept { return loopback_; }
-
- protected:
-  std::string name_;
-  std::uint16_t port_ = 0;
-  bool loopback_ = false;
-  bool closed_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/listener.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// A listening socket that accepts connections, the counterpart of `connector`. `tcp_listener`, `unix_listener` and
-/// `tls_listener` (net/tls_listener.hpp) make listeners. A listener listens from its construction on.
-/// \par Lifetime  the destructor closes the listener without waiting. Destroy the listener before the executor's
-///                context.
-/// \par Threads   use the listener only on the executor for which it was made.
-class listener {
- public:
-  using implementation = detail::listening;
-
-  /// Constructs an object without a listener. Every operation except `close` throws
-  /// `error{exec_errc::invalid_argument}`.
-  listener() = default;
-  explicit listener(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
-
-  /// Returns the address for error messages, for example `127.0.0.1:8080` or `the socket "/run/x.sock"`.
-  const std::string& name() const { return get().name(); }
-  /// Returns the TCP port, also if the system has chosen it; 0 for a Unix socket.
-  std::uint16_t port() const { return get().port(); }
-  /// Returns true if this is a TCP listener on a loopback address, which only this machine can reach.
-  bool is_loopback() const { return get().is_loopback(); }
-
-  /// Waits for the next connection. At most one call at a time. With TLS, the handshake takes place in the first read
-  /// of the returned stream.
-  /// \throws error{exec_errc::io_error} with the system's error code. The listener stays open, unless `close` was
-  ///     called.
-  /// \par Cancellation  terminal: throws error{exec_errc::cancelled}.
-  awaitable<byte_stream> accept() { return get().accept(); }
-
-  /// Accepts no more connections, and removes the file of a Unix socket. Accepted streams stay open.
-  void close() noexcept {
-    if (open_) open_->close();
-  }
-
- private:
-  implementation& get() const {
-    if (!open_)
-      throw error(exec_errc::invalid_argument,
-                  "listener: not open (default-constructed or moved from); call listen() first");
-    return *open_;
-  }
-
-  std::unique_ptr<implementation> open_;
-};
-
-/// Listens for TCP connections. Accepted streams have TCP_NODELAY.
-/// \param address  an IPv4 or IPv6 address of this machine without brackets, for example `127.0.0.1` or `::1`.
-///                 `0.0.0.0` and `::` accept connections from the network.
-/// \param port     0 chooses any free port, which `port()` returns.
-/// \throws         error{exec_errc::invalid_argument} if `address` is not an IP address; error{exec_errc::io_error}
-///                 whose `cause()` is the system's error code: EADDRINUSE, EACCES, EADDRNOTAVAIL, ...
-listener tcp_listener(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port);
-
-/// Listens on a Unix stream socket with mode 0600, to which only the same user can connect. Replaces a socket file
-/// whose server does not run any more. `close` and the destructor remove the file, unless another file has taken its
-/// place.
-/// \param path  absolute, at most 107 bytes, without NUL. The parent directory must exist.
-/// \throws      error{exec_errc::invalid_argument} for an invalid path; error{exec_errc::already_exists} if another
-///              server listens there, or if the file is not a socket; error{exec_errc::permission_denied} if other
-///              users could connect; error{exec_errc::io_error} with the system's error code.
-listener unix_listener(const asio::any_io_executor& executor, const std::string& path);
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-
-// ---- cofferdam/detail/net/http_server.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-class http_server_core;
-
-/// An HTTP server for clients of HTTP/1.1 and HTTP/1.0, with one or more listeners. It runs one coroutine, the handler,
-/// for each request.
-///
-/// The requests of one connection are handled one at a time and in order, even if they arrive together. Connections are
-/// independent of each other. The server checks framing, target, `Host` and `Origin` before a handler gets the request.
-/// The server itself sends these replies, each with one line of text:
-/// - 400: not HTTP, an ambiguous length, or an invalid `Host`.
-/// - 403: an `Origin` that is not allowed. 421: a `Host` that is not allowed. Both prevent DNS rebinding.
-/// - 408: a time limit. 413, 414, 431: a size limit.
-/// - 411: an HTTP/1.0 request whose body has no length. 417: an unknown `Expect`.
-/// - 500: the handler has thrown, or has ended without a reply. 503: the handler was stopped by `request_timeout`.
-/// - 501: `CONNECT`, or a transfer coding other than chunked. 505: another version of HTTP.
-///
-/// The server closes the connection after each of these replies. The only exception is a 500 after which the rest of
-/// the request could be discarded.
-///
-///     http_server server(executor, [](http_call& call) -> awaitable<void> {
-///       co_await call.reply(http_reply(200).content("text/plain", "hello"));
-///     });
-///     server.listen(tcp_listener(executor, "127.0.0.1", 8080));
-///     co_await server.run();
-///
-/// \par Errors    exceptions from handlers are passed to `http_server_settings::on_error`, not to `run`.
-/// \par Lifetime  the destructor closes everything without waiting. Handlers that are still running are destroyed with
-///                the executor's context, which the server must not outlive. Prefer `stop`. The handler may be a lambda
-///                with captures: the server keeps it until the last call has ended.
-/// \par Threads   one executor (a strand, if the context has several threads), on which handlers run, too.
-/// \par Cost      for each connection: two coroutines, a buffer of 32 KiB, and four timers.
-/// \par Source    RFC 9110, RFC 9112.
-class http_server {
- public:
-  /// The function that is called for each request. The request is finished when the coroutine ends. `call` is valid
-  /// until then.
-  using handler = std::function<awaitable<void>(http_call& call)>;
-
-  /// \param each  the handler, called for each request.
-  /// \throws error{exec_errc::invalid_argument} if the handler is empty, or if the settings have an invalid host or
-  ///     origin.
-  http_server(asio::any_io_executor executor, handler each, http_server_settings settings = http_server_settings());
-  http_server(const http_server&) = delete;
-  http_server& operator=(const http_server&) = delete;
-  ~http_server();
-
-  /// Adds a listener. Call this before `run`.
-  http_server& listen(listener where);
-
-  /// Serves requests until `stop` is called and all connections have ended. May be called once.
-  /// \throws error{exec_errc::invalid_argument} if there is no listener, or if `run` was called before;
-  ///     error{exec_errc::io_error} if a listener has failed permanently. All connections have ended before the error
-  ///     is thrown.
-  /// \par Cancellation  terminal: stops the server at once, cancels the handlers, and waits for their ends; throws
-  ///                    error{exec_errc::cancelled}.
-  awaitable<void> run();
-
-  /// Stops the server. It accepts no more connections, closes idle connections, gives running handlers `stop_timeout`
-  /// to finish, and then cancels them. Completes when all connections have ended. May be called again, but not from a
-  /// handler, because the call would wait for that handler.
-  /// \par Cancellation  terminal: cancels the handlers at once, and waits for their ends; throws
-  ///                    error{exec_errc::cancelled}.
-  awaitable<void> stop();
-
-  /// Returns the number of open connections.
-  std::size_t connections() const noexcept;
-
- private:
-  std::shared_ptr<detail::http_server_core> core_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-
-// ---- cofferdam/detail/core/async_semaphore.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <chrono>
-#include <cstddef>
-#include <list>
-#include <optional>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A semaphore for coroutines on one executor. Waiting coroutines receive permits in the order of their requests. The
-/// semaphore must outlive the coroutines that wait for it.
-class async_semaphore {
- public:
-  async_semaphore(asio::any_io_executor executor, std::size_t permits)
-      : executor_(std::move(executor)), available_(permits) {}
-  async_semaphore(const async_semaphore&) = delete;
-  async_semaphore& operator=(const async_semaphore&) = delete;
-
-  std::size_t available() const noexcept { return available_; }
-
-  /// Takes permits without waiting. Returns false and takes nothing if other coroutines wait, or if too few permits are
-  /// available.
-  bool try_acquire(std::size_t permits) noexcept {
-    if (!waiting_.empty() || available_ < permits) return false;
-    available_ -= permits;
-    return true;
-  }
-
-  /// Waits until enough permits are available, and takes them.
-  /// \param permits  the number of permits. If it exceeds the total number of permits, the wait never ends.
-  /// \param doing    the name of the operation, for the error message.
-  /// \throws error{exec_errc::cancelled} if the coroutine was cancelled; it then has taken no permit. After `fail()`,
-  ///     the error that was given to `fail()`.
-  template <class = void>
-  awaitable<void> acquire(std::size_t permits, const char* doing) {
-    if (failure_) throw *failure_;
-    if (try_acquire(permits)) co_return;
-    place mine(*this, permits);
-    while (!mine.granted()) {
-      const wait_result result = co_await mine.changed().wait();
-      if (failure_) throw *failure_;
-      if (result == wait_result::cancelled)
-        throw error(exec_errc::cancelled, std::string(doing) + ": cancelled while waiting for its turn");
-    }
-    mine.keep();
-  }
-
-  void release(std::size_t permits) noexcept {
-    available_ += permits;
-    serve();
-  }
-
-  /// Makes every current and every later call of acquire() throw this error.
-  void fail(const error& reason) {
-    failure_ = reason;
-    for (waiter& each : waiting_) each.changed.notify();
-  }
-
- private:
-  struct waiter {
-    waiter(const asio::any_io_executor& executor, std::size_t permit_count)
-        : changed(executor), permits(permit_count) {}
-    async_event changed;
-    std::size_t permits;
-    bool granted = false;
-  };
-
-  /// An entry in the queue of waiting coroutines. The destructor removes it, and returns permits that were granted,
-  /// unless `keep` was called.
-  class place {
-   public:
-    place(async_semaphore& of, std::size_t permits)
-        : of_(of), at_(of.waiting_.emplace(of.waiting_.end(), of.executor_, permits)) {}
-    place(const place&) = delete;
-    place& operator=(const place&) = delete;
-    ~place() {
-      const bool returns = at_->granted && !kept_;
-      const std::size_t permits = at_->permits;
-      of_.waiting_.erase(at_);
-      if (returns) of_.available_ += permits;
-      of_.serve();
-    }
-    bool granted() const noexcept { return at_->granted; }
-    async_event& changed() noexcept { return at_->changed; }
-    void keep() noexcept { kept_ = true; }
-
-   private:
-    async_semaphore& of_;
-    std::list<waiter>::iterator at_;
-    bool kept_ = false;
-  };
-
-  void serve() noexcept {
-    for (waiter& each : waiting_) {
-      if (each.granted) continue;
-      if (available_ < each.permits) return;
-      available_ -= each.permits;
-      each.granted = true;
-      each.changed.notify();
-    }
-  }
-
-  asio::any_io_executor executor_;
-  std::size_t available_;
-  std::list<waiter> waiting_;
-  std::optional<error> failure_;
-};
-
-/// Permits that were taken from a semaphore. The destructor returns them to the semaphore.
-class held_permits {
- public:
-  held_permits() = default;
-  held_permits(async_semaphore& from, std::size_t permits) noexcept : from_(&from), permits_(permits) {}
-  held_permits(held_permits&& other) noexcept : from_(std::exchange(other.from_, nullptr)), permits_(other.permits_) {}
-  held_permits& operator=(held_permits&& other) noexcept {
-    if (this != &other) {
-      release();
-      from_ = std::exchange(other.from_, nullptr);
-      permits_ = other.permits_;
-    }
-    return *this;
-  }
-  ~held_permits() { release(); }
-
-  void release() noexcept {
-    if (async_semaphore* from = std::exchange(from_, nullptr)) from->release(permits_);
-  }
-
- private:
-  async_semaphore* from_ = nullptr;
-  std::size_t permits_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/serve/detail/tasks.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/error.hpp>
-
-#include <chrono>
-#include <cstddef>
-#include <exception>
-#include <list>
-#include <memory>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Selects the failure that a server reports at its end. The failure of closing is reported if there was no earlier
-/// failure, or if the earlier failure was only a cancellation. Otherwise the earlier failure is reported.
-inline std::exception_ptr failure_to_report(std::exception_ptr before, std::exception_ptr of_closing) {
-  if (!before || !of_closing) return before ? before : of_closing;
-  try {
-    std::rethrow_exception(before);
-  } catch (const error& failure) {
-    return failure.code() == exec_errc::cancelled ? of_closing : before;
-  } catch (const std::system_error& failure) {
-    return failure.code() == asio::error::operation_aborted ? of_closing : before;
-  } catch (...) {
-    return before;
-  }
-}
-
-/// Coroutines that run in the background until they end or are cancelled; `join` waits for them. Objects of this class
-/// are owned by shared pointers, because they may outlive the coroutine that has started the tasks.
-class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
- public:
-  explicit joined_tasks(asio::any_io_executor executor) : executor_(std::move(executor)), ended_(executor_) {}
-
-  /// Starts a coroutine in the background.
-  /// \param work  a coroutine that keeps the objects it uses alive.
-  void spawn(awaitable<void> work) {
-    std::erase_if(tasks_, [](const std::shared_ptr<task>& entry) { return entry->ended; });
-    const auto mine = std::make_shared<task>();
-    tasks_.push_back(mine);
-    ++running_;
-    auto done = [self = shared_from_this(), mine](const std::exception_ptr& failure) {
-      mine->ended = true;
-      --self->running_;
-      if (failure && !self->cancelled_ && !self->failure_) self->failure_ = failure;
-      self->ended_.notify();
-    };
-    asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(mine->cancel.slot(), std::move(done)));
-  }
-
-  /// Cancels all tasks (terminal), and ignores their exceptions from now on.
-  void cancel() {
-    cancelled_ = true;
-    const std::list<std::shared_ptr<task>> snapshot = tasks_;
-    for (const std::shared_ptr<task>& entry : snapshot)
-      if (!entry->ended) entry->cancel.emit(asio::cancellation_type::terminal);
-  }
-
-  /// Waits until all tasks have ended, at most for the time `limit`.
-  static awaitable<void> wait(std::shared_ptr<joined_tasks> self, std::chrono::milliseconds limit) {
-    const auto until = async_event::clock::now() + limit;
-    while (self->running_ != 0 && async_event::clock::now() < until) co_await self->ended_.wait(until);
-  }
-
-  /// Waits until all tasks have ended. Rethrows the first exception that a task threw before `cancel` was called. Must
-  /// not be cancelled.
-  static awaitable<void> join(std::shared_ptr<joined_tasks> self) {
-    while (self->running_ != 0) co_await self->ended_.wait();
-    self->tasks_.clear();
-    if (const std::exception_ptr failure = std::exchange(self->failure_, nullptr)) std::rethrow_exception(failure);
-  }
-
- private:
-  struct task {
-    asio::cancellation_signal cancel;
-    bool ended = false;
-  };
-  asio::any_io_executor executor_;
-  async_event ended_;
-  std::list<std::shared_ptr<task>> tasks_;
-  std::size_t running_ = 0;
-  std::exception_ptr failure_;
-  bool cancelled_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/paths.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/string.hpp>
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// Replaces invalid UTF-8, so that the text is valid in JSON. File names and output from a sandbox may have any bytes.
-inline boost::json::string valid_json_text(std::string_view raw) {
-  std::string text;
-  cofferdam::detail::append_repaired_utf8(text, raw);
-  return boost::json::string(text.data(), text.size());
-}
-
-/// A translation between the paths of clients and paths in the workspace. Clients use absolute paths, or paths relative
-/// to their home. The translation is lexical: it looks up no file.
-class guest_paths {
- public:
-  /// \param home       the path that clients use for the workspace.
-  /// \param workspace  the workspace's path inside commands, which is accepted like `home`; empty if it is not known.
-  guest_paths(std::string home, std::string workspace) : home_(std::move(home)), workspace_(std::move(workspace)) {}
-
-  /// Converts the path of a client to a path in the workspace.
-  /// \param  path  `~`, `~/x`, a path relative to the home, or an absolute path. `..` is resolved as text. An empty
-  ///         path is the home.
-  /// \return       a path relative to the workspace, in the form of `workspace_path_or_root`; "." for the home itself.
-  /// \throws       error{exec_errc::outside_workspace} for a path outside of the home;
-  ///               error{exec_errc::invalid_argument} for an invalid path or another user's home.
-  std::string inside(std::string_view path) const {
-    std::string_view rest = path;
-    if (rest.starts_with('~')) {
-      rest.remove_prefix(1);
-      if (!rest.empty() && rest.front() != '/')
-        throw error(exec_errc::invalid_argument,
-                    "path " + cofferdam::detail::shown_path(path) +
-                        ": home directories of other users are not supported; use an absolute path");
-      while (rest.starts_with('/')) rest.remove_prefix(1);
-    }
-    std::string absolute;
-    for (const std::string& root : {home_, workspace_}) {
-      if (root.empty()) continue;
-      absolute = clean(rest.starts_with('/') ? std::string(rest) : root + "/" + std::string(rest));
-      if (absolute == root) return ".";
-      if (absolute.size() > root.size() + 1 && absolute.starts_with(root) && absolute[root.size()] == '/')
-        return workspace_path_or_root(std::string_view(absolute).substr(root.size() + 1));
-    }
-    throw error(exec_errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside " + home_ +
-                                                  "; a sandbox of this gateway contains only this directory");
-  }
-
-  /// Converts a path in the workspace to the path that clients use.
-  std::string outside(std::string_view path) const {
-    if (path.empty() || path == ".") return home_;
-    return home_ + "/" + std::string(path);
-  }
-  const std::string& home() const noexcept { return home_; }
-  const std::string& workspace() const noexcept { return workspace_; }
-
-  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox.
-  /// \param path  the path of the file in the workspace.
-  /// \par Source  envd's filesystem.proto.
-  boost::json::object describe(const directory_entry& found, std::string_view path) const {
-    const std::string whole = outside(path);
-    boost::json::object object;
-    object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
-    char kind = '?';
-    if (found.type() == file_type::regular) {
-      object["type"] = "FILE_TYPE_FILE";
-      kind = '-';
-    } else if (found.type() == file_type::directory) {
-      object["type"] = "FILE_TYPE_DIRECTORY";
-      kind = 'd';
-    } else if (found.type() == file_type::symlink) {
-      object["type"] = "FILE_TYPE_SYMLINK";
-      kind = 'L';
-    }
-    object["path"] = valid_json_text(whole);
-    if (found.size() != 0) object["size"] = std::to_string(found.size());
-    if (found.mode() != 0) object["mode"] = found.mode();
-    std::string permissions(1, kind);
-    for (unsigned bit = 0; bit < 9; ++bit)
-      permissions += (found.mode() >> (8 - bit) & 1U) != 0 ? "rwxrwxrwx"[bit] : '-';
-    object["permissions"] = permissions;
-    object["owner"] = "user";
-    object["group"] = "user";
-    return object;
-  }
-
- private:
-  static std::string clean(std::string_view absolute) {
-    std::vector<std::string_view> parts;
-    for (const std::string_view part : cofferdam::detail::path_components(absolute)) {
-      if (part != "..") {
-        parts.push_back(part);
-      } else if (!parts.empty()) {
-        parts.pop_back();
-      }
-    }
-    std::string result;
-    for (const std::string_view part : parts) {
-      result += '/';
-      result += part;
-    }
-    return result.empty() ? "/" : result;
-  }
-
-  std::string home_;
-  std::string workspace_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/answers.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
-
-#include <exception>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// An exception that ends the handling of a REST request. `dispatcher` converts it to a reply.
-class http_refusal : public std::exception {
- public:
-  http_refusal(int status, std::string message) : message_(std::move(message)), status_(status) {}
-  const char* what() const noexcept override { return message_.c_str(); }
-  int status() const noexcept { return status_; }
-
- private:
-  std::string message_;
-  int status_;
-};
-
-/// An exception that ends the handling of a Connect call (Connect is an RPC protocol). `dispatcher` converts it to a
-/// reply.
-class rpc_failure : public std::exception {
- public:
-  rpc_failure(cofferdam::detail::connect_code code, std::string message) : failure_(code, std::move(message)) {}
-  const char* what() const noexcept override { return failure_.message().c_str(); }
-  const cofferdam::detail::connect_failure& failure() const noexcept { return failure_; }
-
- private:
-  cofferdam::detail::connect_failure failure_;
-};
-
-inline http_reply json_reply(int status, const boost::json::value& value) {
-  http_reply reply(status);
-  reply.content("application/json; charset=utf-8", boost::json::serialize(value));
-  return reply;
-}
-inline http_reply error_reply(int status, std::string_view message) {
-  boost::json::object object;
-  object["code"] = status;
-  object["message"] = valid_json_text(message);
-  return json_reply(status, object);
-}
-inline http_reply text_reply(int status, std::string_view text) {
-  http_reply reply(status);
-  reply.content("text/plain; charset=utf-8", text);
-  return reply;
-}
-
-/// Returns the Connect code for an error of this library.
-inline cofferdam::detail::connect_code connect_code_of(const error& failure) noexcept {
-  switch (static_cast<exec_errc>(failure.code().value())) {
-    case exec_errc::not_found: return cofferdam::detail::connect_code::not_found;
-    case exec_errc::already_exists:
-    case exec_errc::collision: return cofferdam::detail::connect_code::already_exists;
-    case exec_errc::outside_workspace:
-    case exec_errc::permission_denied: return cofferdam::detail::connect_code::permission_denied;
-    case exec_errc::invalid_argument:
-    case exec_errc::not_a_file:
-    case exec_errc::not_a_directory: return cofferdam::detail::connect_code::invalid_argument;
-    case exec_errc::not_empty: return cofferdam::detail::connect_code::failed_precondition;
-    case exec_errc::too_large: return cofferdam::detail::connect_code::resource_exhausted;
-    case exec_errc::unsupported: return cofferdam::detail::connect_code::unimplemented;
-    case exec_errc::environment_closed:
-    case exec_errc::provider_lost:
-    case exec_errc::unavailable:
-    case exec_errc::provider_failed: return cofferdam::detail::connect_code::unavailable;
-    case exec_errc::cancelled: return cofferdam::detail::connect_code::canceled;
-    case exec_errc::deadlock:
-    case exec_errc::io_error: break;
-  }
-  return cofferdam::detail::connect_code::internal;
-}
-
-/// Returns true if the request failed because of the client's connection. The HTTP server handles such a failure
-/// itself.
-inline bool is_connection_failure(const error& failure) noexcept {
-  return failure.code() == exec_errc::cancelled ||
-         (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());
-}
-
-inline cofferdam::detail::connect_failure as_connect_failure(const error& failure) {
-  std::string message;
-  cofferdam::detail::append_repaired_utf8(message, failure.what());
-  return {connect_code_of(failure), std::move(message)};
-}
-
-/// Returns the text for a signal that has ended a process. It is the text of Go's standard library, because E2B's
-/// daemon is written in Go.
-inline std::string signal_words(int number) {
-  switch (number) {
-    case 1: return "signal: hangup";
-    case 2: return "signal: interrupt";
-    case 3: return "signal: quit";
-    case 4: return "signal: illegal instruction";
-    case 5: return "signal: trace/breakpoint trap";
-    case 6: return "signal: aborted";
-    case 7: return "signal: bus error";
-    case 8: return "signal: floating point exception";
-    case 9: return "signal: killed";
-    case 10: return "signal: user defined signal 1";
-    case 11: return "signal: segmentation fault";
-    case 12: return "signal: user defined signal 2";
-    case 13: return "signal: broken pipe";
-    case 14: return "signal: alarm clock";
-    case 15: return "signal: terminated";
-    default: return "signal: signal " + std::to_string(number);
-  }
-}
-
-/// Returns the exit code that a shell would report for a command that could not be started: 127 if there is no such
-/// program, otherwise 126.
-inline int refused_code(const command_result& result) noexcept {
-  return result.kind() == error_kind::execution_error && result.cause() == std::errc::no_such_file_or_directory ? 127
-                                                                                                                : 126;
-}
-
-/// Makes the message `EndEvent`, which describes the end of a process.
-/// \par Source  process.proto of envd (E2B's daemon in a sandbox).
-inline boost::json::object end_event(const command_result& result) {
-  boost::json::object end;
-  const bool has_exited = result.exit_code() >= 0;
-  const bool was_killed = result.term_signal() != 0 || (!has_exited && result.kind() == error_kind::timeout);
-  if (was_killed) {
-    end["exitCode"] = -1;
-    end["status"] = signal_words(result.term_signal() != 0 ? result.term_signal() : 9);
-  } else {
-    const int code = has_exited ? result.exit_code() : refused_code(result);
-    if (code != 0) end["exitCode"] = code;
-    end["exited"] = true;
-    end["status"] = "exit status " + std::to_string(code);
-  }
-  if (!result.reason().empty()) {
-    end["error"] = valid_json_text(result.reason());
-  } else if (!result.ok()) {
-    end["error"] = end["status"];
-  }
-  return end;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/detail/request_body.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/experimental/parallel_group.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <exception>
-#include <map>
-#include <memory>
-#include <string_view>
-#include <utility>
-
-// Reads the bodies of a server's requests, within a memory limit that all requests share and within a time limit.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Awaits the reading of a request's body, up to a time limit.
-/// \return true if the body was read; false if the reading was stopped at the time limit.
-/// \throws the exceptions of `reading`.
-inline awaitable<bool> arrived_in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
-                                       awaitable<void> reading) {
-  asio::steady_timer limit(executor, time);
-  auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(reading), detail::deferred),
-                                                      limit.async_wait(detail::deferred));
-  auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-  const std::exception_ptr failure = std::get<1>(result);
-  const bool is_late = std::get<0>(result)[0] != 0 && !std::get<2>(result);
-  if (failure && is_late) co_return false;
-  if (failure) std::rethrow_exception(failure);
-  co_return true;
-}
-
-/// Memory that one request has taken, both from the memory of all requests and from the part of its owner (such as an
-/// API key). The destructor returns it.
-class shared_units {
- public:
-  shared_units(std::shared_ptr<async_semaphore> part, held_permits of_owner, held_permits of_all) noexcept
-      : part_(std::move(part)), of_owner_(std::move(of_owner)), of_all_(std::move(of_all)) {}
-
- private:
-  std::shared_ptr<async_semaphore> part_;  // declared first, so that it outlives the permits below
-  held_permits of_owner_;
-  held_permits of_all_;
-};
-
-/// The memory that the requests of a server share. An owner, such as an API key, may use only a part of it, and waits
-/// for more in its own queue. So large requests of one owner do not delay other owners.
-template <class Owner>
-class request_memory {
- public:
-  /// \param limit          the memory of all requests together, in bytes.
-  /// \param request_limit  the maximum for one request, in bytes.
-  /// \param shares         the number of equal parts. An owner may use one part, but always enough for one request.
-  request_memory(const asio::any_io_executor& executor, std::size_t limit, std::size_t request_limit,
-                 std::size_t shares = 4)
-      : executor_(executor),
-        all_(executor, std::max(limit, request_limit)),
-        part_(std::max(limit / shares, request_limit)) {}
-
-  /// Waits until the memory is available in the owner's part and in the whole, and takes it.
-  /// \param units  bytes; at most `request_limit`.
-  awaitable<std::unique_ptr<shared_units>> take(Owner owner, std::size_t units) {
-    const std::shared_ptr<async_semaphore> part = part_of(owner);
-    co_await part->acquire(units, "read a request");
-    held_permits of_owner(*part, units);
-    co_await all_.acquire(units, "read a request");
-    co_return std::make_unique<shared_units>(part, std::move(of_owner), held_permits(all_, units));
-  }
-
- private:
-  std::shared_ptr<async_semaphore> part_of(const Owner& owner) {
-    std::erase_if(parts_, [](const auto& entry) { return entry.second.expired(); });
-    std::shared_ptr<async_semaphore> part = parts_[owner].lock();
-    if (!part) part = std::make_shared<async_semaphore>(executor_, part_);
-    parts_[owner] = part;
-    return part;
-  }
-
-  asio::any_io_executor executor_;
-  async_semaphore all_;
-  std::size_t part_;
-  std::map<Owner, std::weak_ptr<async_semaphore>> parts_;  // has only owners that use memory or wait for it
-};
-
-/// A request's body, and the memory that it has taken from the common memory.
-class request_body {
- public:
-  /// A body up to this size, in bytes, takes no common memory: the buffers of its connection are as large anyway.
-  static constexpr std::size_t small = std::size_t{16} * 1024;
-
-  std::string_view text() const noexcept { return as_text(content_); }
-  /// Returns true while `read` waits for memory.
-  bool is_waiting() const noexcept { return is_waiting_; }
-  /// Releases the text after it was parsed. The taken memory is kept, because the parsed values need it.
-  void drop_text() noexcept { bytes().swap(content_); }
-
-  /// Reads the body. Takes memory only after more than a small body has arrived; a `Content-Length` alone takes none.
-  /// \param units         the memory to take, in bytes.
-  /// \param memory, call  kept by the caller, like `into`, until this completes.
-  template <class Owner>
-  static awaitable<void> read(request_memory<Owner>& memory, Owner owner, std::size_t units, http_call& call,
-                              request_body& into) {
-    std::array<std::byte, small> piece;
-    for (;;) {
-      const std::size_t count = co_await call.read_some(piece);
-      if (count == 0) break;
-      if (!into.room_ && into.content_.size() + count > small) {
-        into.is_waiting_ = true;
-        into.room_ = co_await memory.take(owner, units);
-        into.is_waiting_ = false;
-        into.content_.reserve(units);
-      }
-      into.content_.insert(into.content_.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
-    }
-  }
-
- private:
-  std::unique_ptr<shared_units> room_;
-  bytes content_;
-  bool is_waiting_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/arrival.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <chrono>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-using memory_budget = cofferdam::detail::request_memory<cofferdam::detail::sha256_digest>;
-
-/// Awaits the reading of a request's body, up to a time limit.
-/// \throws http_refusal 408 if the time limit is exceeded; the exceptions of `reading`.
-inline awaitable<void> in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
-                               awaitable<void> reading) {
-  const bool is_in_time = co_await cofferdam::detail::arrived_in_time(std::move(executor), time, std::move(reading));
-  if (!is_in_time) throw http_refusal(408, "The request did not arrive within the time limit");
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/opened.hpp ----
-
-
-#include <functional>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// The environment that a provider has opened for a sandbox.
-class opened_environment {
- public:
-  opened_environment() = default;
-  template <code_exec_environment E>
-  explicit opened_environment(E environment) {
-    if constexpr (requires { std::string(environment.workspace()); }) workspace_ = std::string(environment.workspace());
-    environment_ = any_environment(std::move(environment));
-  }
-
-  any_environment& environment() noexcept { return environment_; }
-  const any_environment& environment() const noexcept { return environment_; }
-  /// Returns the workspace's path inside commands; empty if the environment does not report it.
-  const std::string& workspace() const noexcept { return workspace_; }
-
- private:
-  any_environment environment_;
-  std::string workspace_;
-};
-
-using environment_opener = std::function<awaitable<opened_environment>()>;
-
-template <code_exec_provider Provider>
-awaitable<opened_environment> open_environment(Provider provider) {
-  environment_of<Provider> environment = co_await provider.open();
-  co_return opened_environment(std::move(environment));
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/routing.hpp ----
-
-
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// Decodes percent-encoding, and `+` as a space. Invalid sequences stay unchanged.
-inline std::string form_decode(std::string_view text) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-  };
-  std::string plain;
-  plain.reserve(text.size());
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool is_coded =
-        text[at] == '%' && at + 2 < text.size() && digit(text[at + 1]) >= 0 && digit(text[at + 2]) >= 0;
-    if (is_coded) {
-      plain += static_cast<char>(digit(text[at + 1]) * 16 + digit(text[at + 2]));
-      at += 2;
-    } else {
-      plain += text[at] == '+' ? ' ' : text[at];
-    }
-  }
-  return plain;
-}
-
-/// The parameters in the query of a URL, which follows the `?`. They are decoded once.
-class query_fields {
- public:
-  explicit query_fields(std::string_view text) {
-    while (!text.empty()) {
-      const std::string_view pair = text.substr(0, text.find('&'));
-      text.remove_prefix(std::min(text.size(), pair.size() + 1));
-      const std::size_t equals = std::min(pair.find('='), pair.size());
-      if (pair.empty()) continue;
-      all_.emplace_back(form_decode(pair.substr(0, equals)),
-                        form_decode(pair.substr(std::min(pair.size(), equals + 1))));
-    }
-  }
-
-  /// Returns the first value of a parameter; no value if the parameter is absent.
-  std::optional<std::string_view> find(std::string_view name) const noexcept {
-    for (const auto& [key, value] : all_)
-      if (key == name) return value;
-    return std::nullopt;
-  }
-  /// Returns the first value of a parameter; an empty text if the parameter is absent.
-  std::string_view value(std::string_view name) const noexcept { return find(name).value_or(std::string_view()); }
-  const std::vector<std::pair<std::string, std::string>>& all() const noexcept { return all_; }
-
- private:
-  std::vector<std::pair<std::string, std::string>> all_;
-};
-
-template <class Number>
-std::optional<Number> number_from(std::string_view text) noexcept {
-  Number value{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
-/// The destination of a request, or the reason why it has none.
-class request_route {
- public:
-  enum class target {
-    api,          ///< the control plane
-    sandbox,      ///< port `port()` of the sandbox `id()`
-    signed_file,  ///< a signed URL that names no sandbox; the signature identifies the sandbox
-    wrong_host,   ///< an unknown host name: status 421
-    one_header,   ///< only one of the two routing headers was sent
-    bad_host,     ///< the host name contains no sandbox id
-    bad_id,       ///< the sandbox id is invalid
-    bad_port,     ///< the port is invalid
-  };
-  explicit request_route(target where) noexcept : where_(where) {}
-  request_route(std::string id, std::uint16_t port) : id_(std::move(id)), port_(port) {}
-  target where() const noexcept { return where_; }
-  const std::string& id() const noexcept { return id_; }
-  std::uint16_t port() const noexcept { return port_; }
-
- private:
-  target where_ = target::sandbox;
-  std::string id_;
-  std::uint16_t port_ = 0;
-};
-
-/// A router that determines the destination of a request from its `Host` field, its target, and E2B's two routing
-/// headers, which have the id and the port of a sandbox.
-/// \par Source  E2B's client proxy.
-class request_router {
- public:
-  /// \param domain  the domain name of the gateway.
-  /// \param names   further host names of the gateway, without ports. They serve the API and, for requests with the
-  ///                routing headers, sandboxes.
-  request_router(std::string domain, std::vector<std::string> names)
-      : domain_(std::move(domain)), names_(std::move(names)) {
-    for (std::string& name : names_) name = lower(name);
-  }
-
-  request_route find(const http_request_head& head) const {
-    using target = request_route::target;
-    const std::string host = name_of(head.fields.find("Host").value_or(std::string_view()));
-    const bool is_local = host == "localhost" || is_address(host);
-    const bool is_named = std::find(names_.begin(), names_.end(), host) != names_.end();
-    const std::string below = below_domain(host);
-    if (!is_local && !is_named && host != domain_ && below.empty()) return request_route(target::wrong_host);
-    const auto id = head.fields.find("E2b-Sandbox-Id");
-    const auto port = head.fields.find("E2b-Sandbox-Port");
-    if (is_local || is_named || host == domain_ || below == "sandbox" || below == "api") {
-      if (!id && !port) {
-        if (below == "sandbox") return request_route(target::one_header);
-        return request_route(is_signed_file(head.target) ? target::signed_file : target::api);
-      }
-      if (below == "api") return request_route(target::api);
-      if (!id || !port) return request_route(target::one_header);
-      return sandbox(*id, *port);
-    }
-    const std::string_view label = std::string_view(below).substr(0, below.find('.'));
-    const std::size_t dash = label.find('-');
-    if (dash == std::string_view::npos) return request_route(target::bad_host);
-    const std::string_view rest = label.substr(dash + 1);
-    return sandbox(rest.substr(0, rest.find('-')), label.substr(0, dash));
-  }
-
- private:
-  static std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) c = cofferdam::detail::lowered(c);
-    return result;
-  }
-  /// Returns the host without its port.
-  static std::string name_of(std::string_view host) {
-    if (host.starts_with('[')) return lower(host.substr(0, host.find(']') + 1));
-    return lower(host.substr(0, host.find(':')));
-  }
-  /// Returns true if the host is an IP address and not a name. An address is always accepted, because an attack by DNS
-  /// rebinding needs a name.
-  static bool is_address(std::string_view host) noexcept {
-    if (host.starts_with('[')) return host.ends_with(']');
-    std::size_t dots = 0;
-    for (const char c : host) {
-      if (c == '.') ++dots;
-      if (c != '.' && (c < '0' || c > '9')) return false;
-    }
-    return dots == 3;
-  }
-  std::string below_domain(std::string_view host) const {
-    if (host.size() <= domain_.size() + 1 || !host.ends_with(domain_)) return {};
-    host.remove_suffix(domain_.size());
-    if (!host.ends_with('.')) return {};
-    host.remove_suffix(1);
-    return std::string(host);
-  }
-  static bool is_signed_file(std::string_view whole) {
-    const std::size_t mark = whole.find('?');
-    if (whole.substr(0, mark) != "/files" || mark == std::string_view::npos) return false;
-    return query_fields(whole.substr(mark + 1)).find("signature").has_value();
-  }
-  static request_route sandbox(std::string_view id, std::string_view port) {
-    const bool is_id = !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    });
-    if (!is_id) return request_route(request_route::target::bad_id);
-    const std::optional<std::uint16_t> number = number_from<std::uint16_t>(port);
-    if (!number || *number == 0) return request_route(request_route::target::bad_port);
-    return request_route(std::string(id), *number);
-  }
-
-  std::string domain_;
-  std::vector<std::string> names_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/secrets.hpp ----
-
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// Returns a new random id for a sandbox. Clients and proxies accept only lower-case letters and digits in an id.
-inline std::string sandbox_id_text() { return "i" + cofferdam::detail::random_name(20); }
-
-/// Returns the value of `signature` in a signed URL for a file.
-/// \param expiration  the value of `signature_expiration` in the URL; empty if there is none.
-/// \par Source  E2B's SDKs, signature.
-inline std::string url_signature(std::string_view path, std::string_view operation, std::string_view user,
-                                 std::string_view token, std::string_view expiration) {
-  std::string raw(path);
-  for (const std::string_view part : {operation, user, token}) {
-    raw += ':';
-    raw += part;
-  }
-  if (!expiration.empty()) {
-    raw += ':';
-    raw += expiration;
-  }
-  const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(raw);
-  std::string text =
-      cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
-  while (!text.empty() && text.back() == '=') text.pop_back();
-  return "v1_" + text;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/file_metadata.hpp ----
-
-
-#include <boost/json/object.hpp>
-
-#include <cstddef>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// The metadata that clients have set for files, by `X-Metadata-KEY` header fields. envd, E2B's daemon in a sandbox,
-/// stores it in attributes of the files. The gateway stores it by path, so it follows moves and removals by clients,
-/// but not by commands.
-/// \par Source  envd's API, envd.yaml.
-class metadata_store {
- public:
-  using values = std::map<std::string, std::string>;
-
-  /// Returns the metadata in the header fields of an upload.
-  /// \throws http_refusal 400 for fields that envd does not accept.
-  static values of(const http_fields& fields) {
-    constexpr std::string_view prefix = "X-Metadata-";
-    constexpr std::size_t max_key = 246;
-    constexpr std::size_t max_total = 4096;
-    values result;
-    std::size_t size = 0;
-    for (const http_field& field : fields) {
-      const std::string_view name = field.name();
-      if (name.size() < prefix.size() || !cofferdam::detail::same_ignoring_case(name.substr(0, prefix.size()), prefix))
-        continue;
-      std::string key(name.substr(prefix.size()));
-      for (char& c : key) c = cofferdam::detail::lowered(c);
-      if (key.empty() || key.size() > max_key)
-        throw http_refusal(400, "file metadata: a key must have 1 to " + std::to_string(max_key) + " characters");
-      for (const char c : field.value())
-        if (c < ' ' || c > '~') throw http_refusal(400, "file metadata: a value must be printable US-ASCII");
-      size += key.size() + field.value().size();
-      result.insert_or_assign(std::move(key), std::string(field.value()));
-    }
-    if (size > max_total)
-      throw http_refusal(400, "file metadata: more than " + std::to_string(max_total) + " bytes of keys and values");
-    return result;
-  }
-
-  /// Replaces the metadata of a file.
-  /// \throws http_refusal 507 if the sandbox has too much metadata already.
-  void assign(const std::string& path, const values& metadata) {
-    forget(path);
-    if (metadata.empty()) return;
-    const std::size_t size = size_of(path, metadata);
-    if (size > max_bytes - bytes_)
-      throw http_refusal(507, "file metadata: the sandbox already has the maximum of 4 MiB");
-    bytes_ += size;
-    files_.emplace(path, metadata);
-  }
-  /// Removes the metadata of a path that was removed, and of everything below it.
-  void removed(const std::string& path) {
-    forget(path);
-    for (auto at = files_.lower_bound(path + "/"); at != files_.end() && at->first.starts_with(path + "/");) {
-      bytes_ -= size_of(at->first, at->second);
-      at = files_.erase(at);
-    }
-  }
-  /// Moves the metadata of a path, and of everything below it, to another path.
-  void moved(const std::string& from, const std::string& to) {
-    std::map<std::string, values> taken;
-    const auto take = [&](auto at) {
-      bytes_ -= size_of(at->first, at->second);
-      taken.emplace(to + at->first.substr(from.size()), std::move(at->second));
-      return files_.erase(at);
-    };
-    if (const auto found = files_.find(from); found != files_.end()) take(found);
-    for (auto at = files_.lower_bound(from + "/"); at != files_.end() && at->first.starts_with(from + "/");)
-      at = take(at);
-    removed(to);
-    for (auto& [path, metadata] : taken) {
-      bytes_ += size_of(path, metadata);
-      files_.insert_or_assign(path, std::move(metadata));
-    }
-  }
-
-  /// Adds the member `metadata` to the description of a file, if the file has metadata.
-  void describe(boost::json::object& file, const std::string& path) const {
-    const auto found = files_.find(path);
-    if (found == files_.end()) return;
-    boost::json::object object;
-    for (const auto& [key, value] : found->second) object[boost::json::string_view(key.data(), key.size())] = value;
-    file["metadata"] = std::move(object);
-  }
-
- private:
-  static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
-
-  static std::size_t size_of(const std::string& path, const values& metadata) noexcept {
-    std::size_t size = path.size() + 128;
-    for (const auto& [key, value] : metadata) size += key.size() + value.size() + 128;
-    return size;
-  }
-  void forget(const std::string& path) noexcept {
-    const auto found = files_.find(path);
-    if (found == files_.end()) return;
-    bytes_ -= size_of(found->first, found->second);
-    files_.erase(found);
-  }
-
-  std::map<std::string, values> files_;
-  std::size_t bytes_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/served_process.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <exception>
-#include <list>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-using steady_clock = std::chrono::steady_clock;
-/// A message in its encoded form. All receivers share it, so that it is encoded only once.
-using encoded_message = std::shared_ptr<const std::string>;
-
-/// A process of a sandbox, and the listeners that receive its output. The coroutine `pump` reads the output, and waits
-/// until each listener has room for it. So the slowest listener slows the process down, and memory is bounded. If there
-/// is no listener, the output is discarded.
-class served_process : public std::enable_shared_from_this<served_process> {
- public:
-  /// The maximum number of messages that wait for one listener. Each message has one piece of output.
-  static constexpr std::size_t max_pending = 2;
-
-  /// A receiver of the process's output, from the constructor to the destructor.
-  class listener {
-   public:
-    listener(std::shared_ptr<served_process> process, const asio::any_io_executor& executor)
-        : process_(std::move(process)), arrived_(executor) {
-      process_->listeners_.push_back(this);
-    }
-    listener(const listener&) = delete;
-    listener& operator=(const listener&) = delete;
-    ~listener() {
-      process_->listeners_.remove(this);
-      process_->room_.notify();
-    }
-
-    /// Waits for a message, for the end of the process, or until the time `due`.
-    awaitable<void> wait(steady_clock::time_point due) {
-      if (!pending_.empty() || process_->over_) co_return;
-      co_await arrived_.wait(due);
-    }
-    /// Returns the next message, and removes it from the queue; null if there is none now.
-    encoded_message take() {
-      if (pending_.empty()) return nullptr;
-      encoded_message first = std::move(pending_.front());
-      pending_.pop_front();
-      process_->room_.notify();
-      return first;
-    }
-
-   private:
-    friend class served_process;
-    void give(encoded_message message) {
-      pending_.push_back(std::move(message));
-      wake();
-    }
-    void wake() noexcept { arrived_.notify(); }
-    std::shared_ptr<served_process> process_;
-    cofferdam::detail::async_event arrived_;
-    std::deque<encoded_message> pending_;
-  };
-
-  served_process(const asio::any_io_executor& executor, process running, std::uint32_t pid, boost::json::object config,
-                 std::string tag, bool has_terminal, bool has_input)
-      : running_(std::move(running)),
-        room_(executor),
-        input_turn_(executor, 1),
-        signal_turn_(executor, 1),
-        ended_(executor),
-        config_(std::move(config)),
-        tag_(std::move(tag)),
-        pid_(pid),
-        has_terminal_(has_terminal),
-        has_input_(has_input) {}
-
-  std::uint32_t pid() const noexcept { return pid_; }
-  const std::string& tag() const noexcept { return tag_; }
-  const boost::json::object& config() const noexcept { return config_; }
-  /// Releases the parts of the request that are not needed after the end of the process.
-  void forget_request() noexcept {
-    config_ = boost::json::object();
-    tag_ = std::string();
-  }
-  bool has_terminal() const noexcept { return has_terminal_; }
-  bool has_input() const noexcept { return has_input_; }
-  std::size_t listeners() const noexcept { return listeners_.size(); }
-  bool over() const noexcept { return over_; }
-  /// Returns true if `kill_at` has killed the process.
-  bool timed_out() const noexcept { return timed_out_; }
-  /// Returns the message with the end event; null if the process still runs, or was lost with its environment.
-  const encoded_message& end() const noexcept { return end_; }
-
-  std::string start_message() const {
-    boost::json::object start;
-    start["pid"] = pid_;
-    return event_message("start", std::move(start));
-  }
-  static std::string event_message(std::string_view kind, boost::json::object value) {
-    boost::json::object event;
-    event[cofferdam::detail::json_view(kind)] = std::move(value);
-    boost::json::object message;
-    message["event"] = std::move(event);
-    return cofferdam::detail::connect_message(boost::json::serialize(message));
-  }
-
-  /// Delivers the output to the listeners until the process has ended. Throws only if it is cancelled.
-  static awaitable<void> pump(std::shared_ptr<served_process> self) {
-    const ending at_end(*self);
-    try {
-      for (;;) {
-        const output_chunk piece = co_await self->running_.read();
-        if (piece.end()) break;
-        self->give(piece);
-        while (self->is_full()) co_await self->room_.wait();
-      }
-      const command_result result = co_await self->running_.wait();
-      const bool never_ran = result.exit_code() < 0 && result.term_signal() == 0 && !result.reason().empty() &&
-                             result.kind() != error_kind::timeout;
-      if (never_ran) self->give(output_chunk(output_stream::err, to_bytes(refusal_text(result))));
-      self->end_ = std::make_shared<const std::string>(event_message("end", end_event(result)));
-    } catch (const error& failure) {
-      // The process was lost with its environment. There is no end event, so `process_service` aborts the listeners'
-      // streams.
-      if (failure.code() == exec_errc::cancelled) throw;
-    }
-  }
-
-  /// Kills the process at the time `due`, even if it has listeners.
-  static awaitable<void> kill_at(std::shared_ptr<served_process> self, steady_clock::time_point due) {
-    if (self->over_) co_return;
-    co_await self->ended_.wait(due);
-    if (self->over_ || steady_clock::now() < due) co_return;
-    self->timed_out_ = true;
-    try {
-      co_await signal(self, SIGKILL);
-    } catch (const error& failure) {
-      if (failure.code() == exec_errc::cancelled) throw;  // other failures mean that the process is gone
-    }
-  }
-
-  static awaitable<void> signal(std::shared_ptr<served_process> self, int number) {
-    co_await self->signal_turn_.acquire(1, "signal");
-    const cofferdam::detail::held_permits turn(self->signal_turn_, 1);
-    co_await self->running_.signal(number);
-  }
-  static awaitable<void> resize(std::shared_ptr<served_process> self, std::uint16_t rows, std::uint16_t columns) {
-    co_await self->signal_turn_.acquire(1, "resize");
-    const cofferdam::detail::held_permits turn(self->signal_turn_, 1);
-    co_await self->running_.resize(rows, columns);
-  }
-  static awaitable<void> write(std::shared_ptr<served_process> self, bytes data) {
-    co_await self->input_turn_.acquire(1, "write");
-    const cofferdam::detail::held_permits turn(self->input_turn_, 1);
-    const bytes_view view(data);
-    co_await self->running_.write_input(view);
-  }
-  static awaitable<void> close_input(std::shared_ptr<served_process> self) {
-    co_await self->input_turn_.acquire(1, "close input");
-    const cofferdam::detail::held_permits turn(self->input_turn_, 1);
-    co_await self->running_.close_input();
-    self->has_input_ = false;
-  }
-
- private:
-  /// A scope object that marks the process as ended in its destructor, however `pump` ends.
-  class ending {
-   public:
-    explicit ending(served_process& of) noexcept : of_(of) {}
-    ending(const ending&) = delete;
-    ending& operator=(const ending&) = delete;
-    ~ending() {
-      of_.over_ = true;
-      of_.ended_.notify();
-      for (listener* const subscriber : of_.listeners_) subscriber->wake();
-    }
-
-   private:
-    served_process& of_;
-  };
-
-  static std::string refusal_text(const command_result& result) {
-    std::string text = result.reason();
-    if (!result.advice().empty()) text += "\n" + result.advice();
-    return text + "\n";
-  }
-
-  void give(const output_chunk& piece) {
-    if (listeners_.empty()) return;
-    std::string_view kind = piece.stream() == output_stream::err ? "stderr" : "stdout";
-    if (has_terminal_) kind = "pty";
-    // The JSON is built by hand, because all output passes here and must be fast. Base64 needs no escaping.
-    std::string payload = R"({"event":{"data":{")";
-    payload += kind;
-    payload += R"(":")";
-    payload += cofferdam::detail::base64_encode(piece.data());
-    payload += R"("}}})";
-    const auto message = std::make_shared<const std::string>(cofferdam::detail::connect_message(payload));
-    for (listener* const subscriber : listeners_) subscriber->give(message);
-  }
-  bool is_full() const noexcept {
-    return std::any_of(listeners_.begin(), listeners_.end(),
-                       [](const listener* subscriber) { return subscriber->pending_.size() >= max_pending; });
-  }
-
-  process running_;
-  cofferdam::detail::async_event room_;
-  cofferdam::detail::async_semaphore input_turn_;
-  cofferdam::detail::async_semaphore signal_turn_;
-  cofferdam::detail::async_event ended_;
-  std::list<listener*> listeners_;
-  boost::json::object config_;
-  std::string tag_;
-  encoded_message end_;
-  std::uint32_t pid_;
-  bool has_terminal_;
-  bool has_input_;
-  bool over_ = false;
-  bool timed_out_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/watch.hpp ----
-
-
-#include <cstddef>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// A change in a watched directory.
-class file_event {
- public:
-  file_event(const char* type, std::string name, const directory_entry* now)
-      : type_(type), name_(std::move(name)), has_entry_(now != nullptr) {
-    if (now != nullptr) now_ = *now;
-  }
-  const char* type() const noexcept { return type_; }
-  /// Returns the path of the changed entry, relative to the watched directory.
-  const std::string& name() const noexcept { return name_; }
-  /// Returns the entry after the change; null if it was removed.
-  const directory_entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
-
- private:
-  const char* type_;
-  std::string name_;
-  directory_entry now_;
-  bool has_entry_;
-};
-
-/// A watched directory. Its changes are found by comparing two listings. A moved file counts as removed and created. If
-/// a file was rewritten and its size and mode are the same as before, the change is not detected.
-class directory_watch {
- public:
-  directory_watch(std::string path, bool is_recursive, bool with_entries)
-      : path_(std::move(path)), is_recursive_(is_recursive), with_entries_(with_entries) {}
-
-  /// Returns the path of the directory in the workspace.
-  const std::string& path() const noexcept { return path_; }
-  bool is_recursive() const noexcept { return is_recursive_; }
-  bool with_entries() const noexcept { return with_entries_; }
-
-  /// Compares a listing with the listing of the previous call.
-  /// \param listed  the entries that exist now, at most as deep as the directory is watched.
-  /// \return        the changes since the previous call; nothing at the first call.
-  std::vector<file_event> look(const std::vector<directory_entry>& listed) {
-    std::map<std::string, directory_entry, std::less<>> now;
-    for (const directory_entry& entry : listed) now.emplace(entry.path(), entry);
-    std::vector<file_event> events;
-    if (has_looked_) {
-      for (const auto& [name, old] : known_)
-        if (!now.contains(name)) events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
-      for (const auto& [name, entry] : now) compare(name, entry, events);
-    }
-    known_ = std::move(now);
-    has_looked_ = true;
-    return events;
-  }
-
- private:
-  void compare(const std::string& name, const directory_entry& entry, std::vector<file_event>& events) const {
-    const auto old = known_.find(name);
-    if (old == known_.end()) {
-      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
-      if (entry.is_regular()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
-    } else if (old->second.type() != entry.type()) {
-      events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
-      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
-    } else {
-      if (old->second.size() != entry.size()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
-      if (old->second.mode() != entry.mode()) events.emplace_back("EVENT_TYPE_CHMOD", name, &entry);
-    }
-  }
-
-  std::string path_;
-  bool is_recursive_;
-  bool with_entries_;
-  bool has_looked_ = false;
-  std::map<std::string, directory_entry, std::less<>> known_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
 // ---- cofferdam/serve/e2b_gateway/options.hpp ----
 
 
@@ -33381,3728 +31986,24 @@ class options {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
 
-// ---- cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/experimental/parallel_group.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <exception>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-using string_pairs = std::vector<std::pair<std::string, std::string>>;
-
-/// The settings of a sandbox, which the client has requested or the gateway has assigned.
-struct sandbox_settings {
-  std::string id;
-  std::string template_name;
-  cofferdam::detail::sha256_digest owner{};
-  std::optional<std::string> token;  ///< the access token; absent if the sandbox is not secured
-  std::optional<std::string>
-      traffic_token;  ///< the token for the further ports; present if the sandbox is secured and has such ports
-  string_pairs metadata;
-  string_pairs variables;
-  bool pauses_at_end = false;
-  std::uint64_t number = 0;  ///< counts the sandboxes in the order of their creation
-};
-
-/// One slot in the limit of all keys, and one slot in the share of one key. The destructor returns both.
-class owner_slots {
- public:
-  owner_slots(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
-              std::shared_ptr<cofferdam::detail::async_semaphore> part, cofferdam::detail::held_permits of_owner,
-              cofferdam::detail::held_permits of_all) noexcept
-      : all_(std::move(total_slots)),
-        part_(std::move(part)),
-        of_owner_(std::move(of_owner)),
-        of_all_(std::move(of_all)) {}
-
- private:
-  std::shared_ptr<cofferdam::detail::async_semaphore>
-      all_;  // declared first, so that both semaphores outlive the permits
-  std::shared_ptr<cofferdam::detail::async_semaphore> part_;
-  cofferdam::detail::held_permits of_owner_;
-  cofferdam::detail::held_permits of_all_;
-};
-
-/// A sandbox: an environment, its processes, watchers and services, and its lifetime.
-class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
- public:
-  enum class state { running, paused, ended };
-
-  served_sandbox(asio::any_io_executor executor, const e2b_gateway::options& options, sandbox_settings settings,
-                 opened_environment opened, std::unique_ptr<owner_slots> slots)
-      : executor_(executor),
-        options_(options),
-        settings_(std::move(settings)),
-        opened_(std::move(opened)),
-        slots_(std::move(slots)),
-        paths_(options.home(), opened_.workspace().empty() ? options.workspace() : opened_.workspace()),
-        tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
-        changed_(executor),
-        turn_(executor, 1),
-        listings_(executor, 2),
-        looks_(executor, 1),
-        sweep_(executor) {}
-
-  const sandbox_settings& settings() const noexcept { return settings_; }
-  const e2b_gateway::options& options() const noexcept { return options_; }
-  const asio::any_io_executor& executor() const noexcept { return executor_; }
-  any_environment& environment() noexcept { return opened_.environment(); }
-  const guest_paths& paths() const noexcept { return paths_; }
-  metadata_store& metadata() noexcept { return metadata_; }
-  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox, with its metadata.
-  /// \param path  the path of the file in the workspace.
-  boost::json::object describe(const directory_entry& found, const std::string& path) const {
-    boost::json::object object = paths_.describe(found, path);
-    metadata_.describe(object, path);
-    return object;
-  }
-  cofferdam::detail::joined_tasks& tasks() noexcept { return *tasks_; }
-  state now() const noexcept { return state_; }
-  bool can_pause() const noexcept { return opened_.environment().can_suspend(); }
-  std::chrono::system_clock::time_point started() const noexcept { return started_; }
-  std::chrono::system_clock::time_point ends() const noexcept { return ends_shown_; }
-  std::chrono::milliseconds rest() const noexcept {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(ends_ - steady_clock::now());
-  }
-
-  /// Sets the remaining lifetime, counted from now.
-  void live(std::chrono::milliseconds time) {
-    ends_ = steady_clock::now() + time;
-    ends_shown_ = std::chrono::system_clock::now() + time;
-    wake();
-  }
-
-  /// Waits for the end of the lifetime, which cannot be reached while the sandbox is paused.
-  /// \return false if the sandbox was ended before.
-  static awaitable<bool> until_end(std::shared_ptr<served_sandbox> self) {
-    while (self->state_ != state::ended) {
-      const bool counts = self->state_ == state::running;
-      if (counts && steady_clock::now() >= self->ends_) co_return true;
-      const steady_clock::time_point due = counts ? self->ends_ : cofferdam::detail::async_event::never;
-      co_await self->changed_.wait(due);
-    }
-    co_return false;
-  }
-
-  /// Pauses the environment, after earlier calls of `pause` and `resume`. The clients' streams stay open, but send
-  /// nothing.
-  /// \return false if the sandbox is not running.
-  static awaitable<bool> pause(std::shared_ptr<served_sandbox> self) {
-    co_await self->turn_.acquire(1, "pause");
-    const cofferdam::detail::held_permits turn(self->turn_, 1);
-    if (self->state_ != state::running) co_return false;
-    co_await self->environment().pause();
-    if (self->state_ == state::running) self->state_ = state::paused;
-    self->ends_shown_ = std::chrono::system_clock::now();
-    self->wake();
-    co_return true;
-  }
-  /// Resumes the environment, after earlier calls of `pause` and `resume`.
-  /// \param life  the remaining lifetime afterwards.
-  /// \return      false if the sandbox is not paused.
-  static awaitable<bool> resume(std::shared_ptr<served_sandbox> self, std::chrono::milliseconds life) {
-    co_await self->turn_.acquire(1, "resume");
-    const cofferdam::detail::held_permits turn(self->turn_, 1);
-    if (self->state_ != state::paused) co_return false;
-    co_await self->environment().resume();
-    if (self->state_ == state::paused) self->state_ = state::running;
-    self->live(life);
-    co_return true;
-  }
-
-  // ---- the processes of the sandbox ----
-  const std::map<std::uint32_t, std::shared_ptr<served_process>>& processes() const noexcept { return processes_; }
-  /// Returns a number for a new process. The numbers are not process ids of the system, and are larger than the maximum
-  /// of Linux. So a command that uses such a number with `kill` cannot hit another process.
-  std::uint32_t next_pid() noexcept { return next_pid_++; }
-  void add(const std::shared_ptr<served_process>& served) {
-    forget_old();
-    processes_.emplace(served->pid(), served);
-    tasks_->spawn(pump(shared_from_this(), served));
-  }
-  /// Returns the running process with this number; null if there is none.
-  std::shared_ptr<served_process> find_process(std::uint32_t pid) const {
-    const auto found = processes_.find(pid);
-    return found == processes_.end() ? nullptr : found->second;
-  }
-  /// The time for which listeners that connect late still receive the end of a process.
-  std::chrono::milliseconds ended_time{30'000};
-  /// Returns the process with this number if it has ended less than `ended_time` ago; otherwise null.
-  std::shared_ptr<served_process> find_ended(std::uint32_t pid) {
-    forget_old();
-    for (const auto& [when, served] : ended_)
-      if (served->pid() == pid) return served;
-    return nullptr;
-  }
-  std::shared_ptr<served_process> find_process(std::string_view tag) const {
-    for (const auto& [pid, served] : processes_)
-      if (!served->tag().empty() && served->tag() == tag) return served;
-    return nullptr;
-  }
-  /// The number of processes that are being started.
-  std::size_t starting = 0;
-  /// False after the environment has refused to keep background processes.
-  bool keeps_background = true;
-
-  std::map<std::string, std::shared_ptr<directory_watch>, std::less<>>& watchers() noexcept { return watchers_; }
-  /// The number of bytes of input that processes have not read yet.
-  std::size_t waiting_input = 0;
-  /// Returns the semaphore for long replies. A long reply holds a permit until it is sent. So a client that does not
-  /// read delays only its own sandbox.
-  cofferdam::detail::async_semaphore& listings() noexcept { return listings_; }
-  /// Returns the semaphore for reading a whole directory tree for a watch. No permit is held while a client is awaited.
-  cofferdam::detail::async_semaphore& looks() noexcept { return looks_; }
-
-  /// The number of streams that watch directories.
-  std::size_t watching = 0;
-
-  // ---- services on other ports ----
-  /// Passes a request to the service on a port.
-  /// \return false if the port has no service.
-  static awaitable<bool> serve(std::shared_ptr<served_sandbox> self, std::uint16_t port, http_call& call) {
-    const auto factory = self->options_.ports().find(port);
-    if (factory == self->options_.ports().end() || self->state_ != state::running) co_return false;
-    std::unique_ptr<e2b_gateway::port_service>& service = self->services_[port];
-    if (!service) {
-      e2b_gateway::sandbox_facts facts(self->settings_.id, self->settings_.template_name, self->paths_.home());
-      facts.workspace(self->paths_.workspace()).variables(self->settings_.variables);
-      service = factory->second(self->environment(), facts);
-    }
-    const counted mine(*self);
-    auto served = asio::experimental::make_parallel_group(
-        asio::co_spawn(self->executor_, service->serve(call), cofferdam::detail::deferred),
-        asio::co_spawn(self->executor_, ended(self), cofferdam::detail::deferred));
-    const auto result = co_await served.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-    if (self->state_ == state::ended && !call.replied())
-      throw error(exec_errc::environment_closed, "the sandbox has ended");
-    if (const std::exception_ptr& failure = std::get<1>(result)) std::rethrow_exception(failure);
-    co_return true;
-  }
-
-  /// Closes the services, then the environment, and then everything else of the sandbox. Call it once, and do not
-  /// cancel it.
-  /// \throws the exceptions of closing the services and the environment.
-  static awaitable<void> close(std::shared_ptr<served_sandbox> self) {
-    self->end();
-    const auto services = std::make_shared<cofferdam::detail::joined_tasks>(self->executor_);
-    services->spawn(close_services(self, services));
-    co_await cofferdam::detail::joined_tasks::wait(services, patience);
-    services->cancel();
-    // A service that ignores the cancellation may wait for the guest, for example in a paused environment. It ends only
-    // when the environment is closed. So the wait is limited here too, and continues below.
-    co_await cofferdam::detail::joined_tasks::wait(services, patience);
-    std::exception_ptr failure;
-    try {
-      co_await self->environment().close();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    try {
-      co_await cofferdam::detail::joined_tasks::join(services);
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-    while (self->serving_ != 0) co_await self->changed_.wait();
-    self->services_.clear();
-    self->tasks_->cancel();
-    try {
-      co_await cofferdam::detail::joined_tasks::join(self->tasks_);
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-    self->watchers_.clear();
-    self->processes_.clear();
-    self->ended_.clear();
-    self->slots_.reset();
-    self->is_closed_ = true;
-    self->changed_.notify();
-    if (failure) std::rethrow_exception(failure);
-  }
-  /// Marks the sandbox as ended, and wakes all coroutines that wait for a change.
-  void end() noexcept {
-    state_ = state::ended;
-    wake();
-  }
-  static awaitable<void> until_closed(std::shared_ptr<served_sandbox> self) {
-    while (!self->is_closed_) co_await self->changed_.wait();
-  }
-
- private:
-  class counted {
-   public:
-    explicit counted(served_sandbox& of) noexcept : of_(of) { ++of_.serving_; }
-    counted(const counted&) = delete;
-    counted& operator=(const counted&) = delete;
-    ~counted() {
-      --of_.serving_;
-      of_.changed_.notify();
-    }
-
-   private:
-    served_sandbox& of_;
-  };
-
-  // The time that the services have to end before they are cancelled, and again before the environment is closed.
-  static constexpr std::chrono::milliseconds patience{1000};
-
-  /// Waits until no request is served, and then closes all services at the same time, each in a task of `closing`.
-  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self,
-                                        std::shared_ptr<cofferdam::detail::joined_tasks> closing) {
-    while (self->serving_ != 0) {
-      const cofferdam::detail::wait_result result = co_await self->changed_.wait();
-      if (result == cofferdam::detail::wait_result::cancelled) co_return;
-    }
-    for (const auto& [port, service] : self->services_)
-      if (service) closing->spawn(service->close());
-  }
-
-  static awaitable<void> ended(std::shared_ptr<served_sandbox> self) {
-    while (self->state_ != state::ended) co_await self->changed_.wait();
-    throw error(exec_errc::environment_closed, "the sandbox has ended");
-  }
-  static awaitable<void> pump(std::shared_ptr<served_sandbox> self, std::shared_ptr<served_process> served) {
-    co_await served_process::pump(served);
-    self->processes_.erase(served->pid());
-    served->forget_request();
-    if (!served->end() || self->state_ == state::ended) co_return;
-    self->ended_.emplace_back(steady_clock::now(), served);
-    self->forget_old();
-    if (!std::exchange(self->is_sweeping_, true)) self->tasks_->spawn(sweep(self));
-  }
-  /// Forgets ended processes after `ended_time`, even if no request arrives.
-  static awaitable<void> sweep(std::shared_ptr<served_sandbox> self) {
-    while (!self->ended_.empty()) {
-      co_await self->sweep_.wait(self->ended_.front().first + self->ended_time);
-      self->forget_old();
-    }
-    self->is_sweeping_ = false;
-  }
-  void forget_old() {
-    constexpr std::size_t max_ended = 256;
-    const steady_clock::time_point old = steady_clock::now() - ended_time;
-    while (!ended_.empty() && (ended_.front().first <= old || ended_.size() > max_ended)) ended_.pop_front();
-  }
-  void wake() noexcept { changed_.notify(); }
-
-  asio::any_io_executor executor_;
-  const e2b_gateway::options& options_;
-  sandbox_settings settings_;
-  opened_environment opened_;
-  std::unique_ptr<owner_slots> slots_;
-  guest_paths paths_;
-  metadata_store metadata_;
-  std::shared_ptr<cofferdam::detail::joined_tasks> tasks_;
-  cofferdam::detail::async_event changed_;
-  cofferdam::detail::async_semaphore turn_;
-  cofferdam::detail::async_semaphore listings_;
-  cofferdam::detail::async_semaphore looks_;
-  cofferdam::detail::async_event sweep_;
-  std::map<std::uint32_t, std::shared_ptr<served_process>> processes_;
-  std::deque<std::pair<steady_clock::time_point, std::shared_ptr<served_process>>> ended_;
-  std::map<std::string, std::shared_ptr<directory_watch>, std::less<>> watchers_;
-  std::map<std::uint16_t, std::unique_ptr<e2b_gateway::port_service>> services_;
-  std::size_t serving_ = 0;
-  std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
-  std::chrono::system_clock::time_point ends_shown_ = started_;
-  steady_clock::time_point ends_ = steady_clock::time_point::max();
-  std::uint32_t next_pid_ = std::uint32_t{1} << 30U;
-  state state_ = state::running;
-  bool is_sweeping_ = false;
-  bool is_closed_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/core.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <openssl/crypto.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// The state that all handlers of a gateway share: the sandboxes, the API keys and the limits.
-class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
- public:
-  using sandbox_pointer = std::shared_ptr<served_sandbox>;
-
-  sandbox_registry(asio::any_io_executor executor, environment_opener opener, e2b_gateway::options options)
-      : executor_(executor),
-        opener_(std::move(opener)),
-        options_(std::move(options)),
-        router_(options_.domain(), hosts_of(options_)),
-        slots_(std::make_shared<cofferdam::detail::async_semaphore>(executor, options_.sandboxes())),
-        memory_(executor, options_.memory(), options_.message()),
-        watches_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
-        closings_(std::make_shared<cofferdam::detail::joined_tasks>(executor)) {
-    for (const std::string& key : options_.api_keys()) keys_.push_back(cofferdam::detail::sha256_of(key));
-  }
-
-  const asio::any_io_executor& executor() const noexcept { return executor_; }
-  const e2b_gateway::options& options() const noexcept { return options_; }
-  const request_router& router() const noexcept { return router_; }
-  const std::map<std::string, sandbox_pointer>& sandboxes() const noexcept { return sandboxes_; }
-
-  /// Returns the owner of an API request, which is the digest of its API key. Each key has its own sandboxes.
-  /// \throws http_refusal 401 for an unknown key.
-  cofferdam::detail::sha256_digest owner_of(const http_call& call) const {
-    const std::string_view key = call.field("X-API-KEY").value_or(std::string_view());
-    const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(key);
-    bool is_known = keys_.empty() && !key.empty();
-    for (const cofferdam::detail::sha256_digest& key_digest : keys_)
-      if (CRYPTO_memcmp(key_digest.data(), digest.data(), key_digest.size()) == 0) is_known = true;
-    if (!is_known)
-      throw http_refusal(401,
-                         "Invalid API key, please visit https://e2b.dev/docs/api-key for more information.\n"
-                         "Cannot get the team for the given API key");
-    return digest;
-  }
-
-  /// Returns a sandbox of this owner.
-  /// \param name  the id of the sandbox. In an old form, a dash and a client's id follow.
-  /// \throws http_refusal 404 if the owner has no such sandbox.
-  sandbox_pointer find(std::string_view name, const cofferdam::detail::sha256_digest& owner) const {
-    const std::string id(name.substr(0, name.find('-')));
-    const auto found = sandboxes_.find(id);
-    if (found == sandboxes_.end() || found->second->settings().owner != owner)
-      throw http_refusal(404, "Sandbox \"" + id + "\" doesn't exist or you don't have access to it");
-    return found->second;
-  }
-  /// Returns the running sandbox with this id for a request to the data plane (the API inside a sandbox); null if there
-  /// is none.
-  sandbox_pointer running(const std::string& id) const {
-    const auto found = sandboxes_.find(id);
-    if (found == sandboxes_.end() || found->second->now() != served_sandbox::state::running) return nullptr;
-    return found->second;
-  }
-
-  /// Opens an environment for a new sandbox.
-  /// \throws http_refusal if the limit is reached, or if the gateway is being stopped; the exceptions of the provider.
-  static awaitable<sandbox_pointer> create(std::shared_ptr<sandbox_registry> self, sandbox_settings settings,
-                                           std::chrono::seconds life) {
-    const std::size_t max_sandboxes = self->options_.sandboxes();
-    if (self->is_over_) throw http_refusal(503, "The gateway is being stopped");
-    // Each key has a share of the limit, so that no key can use the share of another key.
-    const std::size_t share = std::max<std::size_t>(max_sandboxes / std::max<std::size_t>(self->keys_.size(), 1), 1);
-    const std::shared_ptr<cofferdam::detail::async_semaphore> part = self->share_of(settings.owner, share);
-    if (!part->try_acquire(1)) throw too_many(share);
-    cofferdam::detail::held_permits of_owner(*part, 1);
-    if (!self->slots_->try_acquire(1)) throw too_many(max_sandboxes);
-    auto slots = std::make_unique<owner_slots>(self->slots_, part, std::move(of_owner),
-                                               cofferdam::detail::held_permits(*self->slots_, 1));
-    opened_environment opened = co_await self->opener_();
-    settings.id = sandbox_id_text();
-    settings.number = ++self->made_;
-    const bool cannot_pause = settings.pauses_at_end && !opened.environment().can_suspend();
-    auto sandbox = std::make_shared<served_sandbox>(self->executor_, self->options_, std::move(settings),
-                                                    std::move(opened), std::move(slots));
-    if (self->is_over_ || cannot_pause) {
-      self->close(sandbox);
-      if (cannot_pause)
-        throw http_refusal(400, "autoPause: the backend of this gateway cannot be paused; leave it out");
-      throw http_refusal(503, "The gateway is being stopped");
-    }
-    sandbox->live(life);
-    self->sandboxes_.emplace(sandbox->settings().id, sandbox);
-    self->watches_->spawn(watch_over(self, sandbox));
-    co_return sandbox;
-  }
-
-  /// Ends a sandbox. Requests do not find it any more. Its resources are closed in the background;
-  /// `served_sandbox::until_closed` waits for that.
-  void close(const sandbox_pointer& sandbox) {
-    sandbox->end();
-    sandboxes_.erase(sandbox->settings().id);
-    closings_->spawn(served_sandbox::close(sandbox));
-  }
-
-  /// Ends all sandboxes and waits until they are closed. No sandbox can be created afterwards. Must not be cancelled.
-  static awaitable<void> close_all(std::shared_ptr<sandbox_registry> self) {
-    self->is_over_ = true;
-    while (!self->sandboxes_.empty()) {
-      const sandbox_pointer first = self->sandboxes_.begin()->second;
-      self->close(first);
-    }
-    self->watches_->cancel();
-    co_await cofferdam::detail::joined_tasks::join(self->watches_);
-    co_await cofferdam::detail::joined_tasks::join(self->closings_);
-  }
-
-  /// Reads the body of a request into memory, within the limits of size, memory and time.
-  /// \param owner  the digest of the API key whose share of the memory is used.
-  /// \throws http_refusal 408 or 503 after the time limit; the exceptions of `http_call::read_some`.
-  static awaitable<cofferdam::detail::request_body> read_body(std::shared_ptr<sandbox_registry> self, http_call& call,
-                                                              cofferdam::detail::sha256_digest owner) {
-    const std::size_t max_bytes = self->options_.message();
-    call.body_limit(max_bytes);
-    std::size_t units = max_bytes;
-    if (const auto length = call.field("Content-Length"))
-      units = std::min(max_bytes, number_from<std::size_t>(*length).value_or(max_bytes));
-    cofferdam::detail::request_body body;
-    try {
-      co_await in_time(self->executor_, self->options_.message_timeout(),
-                       cofferdam::detail::request_body::read(self->memory_, owner, units, call, body));
-    } catch (const http_refusal&) {
-      if (!body.is_waiting()) throw;
-      throw http_refusal(503, "The gateway has no memory for another request; try again later");
-    }
-    co_return body;
-  }
-
- private:
-  static std::vector<std::string> hosts_of(const e2b_gateway::options& options) {
-    std::vector<std::string> names;
-    if (const auto& hosts = options.server().allowed_hosts()) {
-      for (std::string host : *hosts) {
-        if (!host.starts_with('[')) host = host.substr(0, host.find(':'));
-        names.push_back(std::move(host));
-      }
-    }
-    return names;
-  }
-
-  static http_refusal too_many(std::size_t limit) {
-    return {429, "you have reached the maximum number of concurrent E2B sandboxes (" + std::to_string(limit) +
-                     "). If you need more, raise the gateway's limit"};
-  }
-
-  std::shared_ptr<cofferdam::detail::async_semaphore> share_of(const cofferdam::detail::sha256_digest& owner,
-                                                               std::size_t permits) {
-    std::erase_if(shares_, [](const auto& entry) { return entry.second.expired(); });
-    std::shared_ptr<cofferdam::detail::async_semaphore> share = shares_[owner].lock();
-    if (!share) share = std::make_shared<cofferdam::detail::async_semaphore>(executor_, permits);
-    shares_[owner] = share;
-    return share;
-  }
-
-  /// Pauses or ends the sandbox at the end of its lifetime.
-  static awaitable<void> watch_over(std::shared_ptr<sandbox_registry> self, sandbox_pointer sandbox) {
-    for (;;) {
-      const bool is_due = co_await served_sandbox::until_end(sandbox);
-      if (!is_due) co_return;
-      bool is_paused = false;
-      if (sandbox->settings().pauses_at_end) {
-        try {
-          is_paused = co_await served_sandbox::pause(sandbox);
-        } catch (const error& failure) {
-          if (failure.code() == exec_errc::cancelled) throw;
-        }
-      }
-      if (sandbox->now() == served_sandbox::state::ended) co_return;
-      if (!is_paused && sandbox->now() == served_sandbox::state::running) {
-        self->close(sandbox);
-        co_return;
-      }
-    }
-  }
-
-  asio::any_io_executor executor_;
-  environment_opener opener_;
-  e2b_gateway::options options_;
-  request_router router_;
-  std::shared_ptr<cofferdam::detail::async_semaphore>
-      slots_;  // shared, because a sandbox returns its slot and may outlive this object
-  std::map<cofferdam::detail::sha256_digest, std::weak_ptr<cofferdam::detail::async_semaphore>>
-      shares_;  // one semaphore for each owner that has sandboxes
-  memory_budget memory_;
-  std::shared_ptr<cofferdam::detail::joined_tasks> watches_;
-  std::shared_ptr<cofferdam::detail::joined_tasks> closings_;
-  std::vector<cofferdam::detail::sha256_digest> keys_;
-  std::map<std::string, sandbox_pointer> sandboxes_;
-  std::uint64_t made_ = 0;
-  bool is_over_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/detail/secrets.hpp ----
-
-
-#include <openssl/crypto.h>
-
-#include <string_view>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Returns true if two secrets are equal. The time of the comparison does not depend on the position of a difference,
-/// so it reveals nothing about the secret.
-inline bool same_secret(std::string_view a, std::string_view b) {
-  const sha256_digest digest_a = sha256_of(a);
-  const sha256_digest digest_b = sha256_of(b);
-  return CRYPTO_memcmp(digest_a.data(), digest_b.data(), digest_a.size()) == 0;
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/api_objects.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <ctime>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-// Converts the objects of the control plane (the API that manages sandboxes) to and from JSON.
-// \par Source  E2B's API, openapi.yml.
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-inline constexpr std::string_view envd_version = "0.6.13";
-inline constexpr std::string_view client_id = "6532622b";
-
-/// Formats a time as RFC 3339 defines it, in UTC and with nine digits after the second.
-inline std::string timestamp(std::chrono::system_clock::time_point when) {
-  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
-  const auto seconds = std::time_t{since / 1'000'000'000};
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::string fraction = std::to_string(since % 1'000'000'000);
-  fraction.insert(0, 9 - std::min<std::size_t>(9, fraction.size()), '0');
-  return std::string(text, size) + "." + fraction + "Z";
-}
-
-/// Parses the JSON object in a request's body. An empty body counts as `{}`.
-/// \throws http_refusal 400 if the body is not a JSON object.
-inline boost::json::object json_object_of(std::string_view text) {
-  if (text.empty()) return {};
-  std::error_code broken;
-  const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
-  if (broken) throw http_refusal(400, "validation error: request body has an error: failed to decode request body");
-  if (!value.is_object()) throw http_refusal(400, "validation error: request body has an error: it is not an object");
-  return value.get_object();
-}
-
-/// A reader for the members of a request's JSON object. It throws http_refusal 400 for a member of a wrong type.
-class api_fields {
- public:
-  explicit api_fields(const boost::json::object& object) noexcept : object_(object) {}
-
-  /// Returns a member; null if it is absent or has the JSON value null.
-  const boost::json::value* find(std::string_view name) const noexcept {
-    const boost::json::value* const found = object_.if_contains(cofferdam::detail::json_view(name));
-    return found == nullptr || found->is_null() ? nullptr : found;
-  }
-  std::optional<std::string> text(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return std::nullopt;
-    if (!found->is_string()) throw wrong(name, "a string");
-    return std::string(found->get_string().data(), found->get_string().size());
-  }
-  std::optional<bool> boolean(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return std::nullopt;
-    if (!found->is_bool()) throw wrong(name, "a boolean");
-    return found->get_bool();
-  }
-  std::optional<std::int64_t> number(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return std::nullopt;
-    if (!found->is_int64()) throw wrong(name, "an integer");
-    return found->get_int64();
-  }
-  string_pairs strings(std::string_view name) const {
-    string_pairs pairs;
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return pairs;
-    if (!found->is_object()) throw wrong(name, "an object of strings");
-    for (const auto& [key, value] : found->get_object()) {
-      if (!value.is_string()) throw wrong(name, "an object of strings");
-      pairs.emplace_back(std::string(key.data(), key.size()),
-                         std::string(value.get_string().data(), value.get_string().size()));
-    }
-    return pairs;
-  }
-  /// Returns true if the member exists and is not null, `false`, or an empty object or list.
-  bool has_value(std::string_view name) const noexcept {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return false;
-    if (found->is_bool()) return found->get_bool();
-    if (found->is_object()) return !found->get_object().empty();
-    return !found->is_array() || !found->get_array().empty();
-  }
-
- private:
-  static http_refusal wrong(std::string_view name, std::string_view what) {
-    return {400, "validation error: request body has an error: doesn't match schema: \"" + std::string(name) +
-                     "\" must be " + std::string(what)};
-  }
-  const boost::json::object& object_;
-};
-
-inline boost::json::object strings_object(const string_pairs& strings) {
-  boost::json::object object;
-  for (const auto& [key, value] : strings) object[valid_json_text(key)] = valid_json_text(value);
-  return object;
-}
-
-/// Makes the object `Sandbox`, the answer to create and connect.
-inline boost::json::object sandbox_object(const served_sandbox& sandbox) {
-  const sandbox_settings& settings = sandbox.settings();
-  boost::json::object object;
-  object["sandboxID"] = settings.id;
-  object["templateID"] = settings.template_name;
-  object["alias"] = settings.template_name;
-  object["clientID"] = cofferdam::detail::json_view(client_id);
-  object["envdVersion"] = cofferdam::detail::json_view(envd_version);
-  if (settings.token) object["envdAccessToken"] = *settings.token;
-  object["domain"] = nullptr;
-  if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
-  object["trafficAccessToken"] = nullptr;
-  if (settings.traffic_token) object["trafficAccessToken"] = *settings.traffic_token;
-  return object;
-}
-
-/// Makes the object `ListedSandbox`, an entry in the list of sandboxes.
-inline boost::json::object listed_object(const served_sandbox& sandbox) {
-  const sandbox_settings& settings = sandbox.settings();
-  boost::json::object object;
-  object["sandboxID"] = settings.id;
-  object["templateID"] = settings.template_name;
-  object["alias"] = settings.template_name;
-  object["clientID"] = cofferdam::detail::json_view(client_id);
-  object["envdVersion"] = cofferdam::detail::json_view(envd_version);
-  object["startedAt"] = timestamp(sandbox.started());
-  object["endAt"] = timestamp(sandbox.ends());
-  object["state"] = sandbox.now() == served_sandbox::state::paused ? "paused" : "running";
-  // Clients require these members, but the real values of the environment are not known here.
-  object["cpuCount"] = 1;
-  object["memoryMB"] = 512;
-  object["diskSizeMB"] = 512;
-  object["metadata"] = strings_object(settings.metadata);
-  return object;
-}
-
-/// Makes the object `SandboxDetail`, the answer to a request for one sandbox.
-inline boost::json::object detail_object(const served_sandbox& sandbox) {
-  boost::json::object object = listed_object(sandbox);
-  const sandbox_settings& settings = sandbox.settings();
-  if (settings.token) object["envdAccessToken"] = *settings.token;
-  object["domain"] = nullptr;
-  if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
-  object["allowInternetAccess"] = sandbox.options().has_internet();
-  boost::json::object lifecycle;
-  lifecycle["autoResume"] = false;
-  lifecycle["onTimeout"] = settings.pauses_at_end ? "pause" : "kill";
-  object["lifecycle"] = std::move(lifecycle);
-  return object;
-}
-
-/// Decodes the `metadata` filter of a query. Clients percent-encode it three times. The decoding of the query has
-/// undone the outermost encoding; this function undoes the other two.
-inline string_pairs metadata_filter(std::string_view text) {
-  string_pairs filter;
-  const query_fields pairs(text);
-  for (const auto& [key, value] : pairs.all()) filter.emplace_back(form_decode(key), form_decode(value));
-  return filter;
-}
-
-/// The filter, the order and the page that a request for the list of sandboxes has selected.
-class list_filter {
- public:
-  explicit list_filter(const query_fields& query, bool is_old) {
-    metadata_ = metadata_filter(query.value("metadata"));
-    if (const auto state = query.find("state"); state && !is_old) {
-      running_ = has(*state, "running");
-      paused_ = has(*state, "paused");
-    }
-    if (is_old) {
-      paused_ = false;
-      limit_ = SIZE_MAX;
-      return;
-    }
-    if (const auto limit = query.find("limit")) {
-      const auto number = number_from<std::size_t>(*limit);
-      if (!number || *number < 1 || *number > 100)
-        throw http_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
-      limit_ = *number;
-    }
-    if (const auto token = query.find("nextToken"); token && !token->empty()) {
-      const auto number = number_from<std::uint64_t>(*token);
-      if (!number) throw http_refusal(400, "Invalid next token");
-      behind_ = *number;
-    }
-    is_ascending_ = query.value("order") == "asc";
-    template_ = std::string(query.value("template"));
-  }
-
-  bool takes(const served_sandbox& sandbox) const {
-    const bool is_paused = sandbox.now() == served_sandbox::state::paused;
-    if (sandbox.now() == served_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
-    if (!template_.empty() && template_ != sandbox.settings().template_name) return false;
-    const string_pairs& has = sandbox.settings().metadata;
-    return std::all_of(metadata_.begin(), metadata_.end(),
-                       [&](const auto& pair) { return std::find(has.begin(), has.end(), pair) != has.end(); });
-  }
-  /// Returns true if the sandbox comes after the previous page.
-  bool is_behind(const served_sandbox& sandbox) const noexcept {
-    if (!behind_) return true;
-    return is_ascending_ ? sandbox.settings().number > *behind_ : sandbox.settings().number < *behind_;
-  }
-  std::size_t limit() const noexcept { return limit_; }
-  bool is_ascending() const noexcept { return is_ascending_; }
-
- private:
-  static bool has(std::string_view list, std::string_view word) {
-    while (!list.empty()) {
-      const std::string_view item = list.substr(0, list.find(','));
-      if (item == word) return true;
-      list.remove_prefix(std::min(list.size(), item.size() + 1));
-    }
-    return false;
-  }
-  string_pairs metadata_;
-  std::string template_;
-  std::size_t limit_ = 100;
-  std::optional<std::uint64_t> behind_;
-  bool running_ = true;
-  bool paused_ = true;
-  bool is_ascending_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/control_plane.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// A request to the control plane, which manages sandboxes. \par Source  E2B's API, openapi.yml.
-class control_plane {
- public:
-  control_plane(std::shared_ptr<sandbox_registry> core, http_call& call) : core_(std::move(core)), call_(call) {}
-
-  /// Handles the request and returns the reply.
-  /// \throws http_refusal, and the exceptions of the environments. In these cases no reply was sent.
-  static awaitable<http_reply> answer(control_plane self) {
-    const std::string_view method = self.call_.method();
-    if (self.call_.path() == "/health") {
-      if (method != "GET") throw wrong_method();
-      co_return text_reply(200, "Health check successful");
-    }
-    self.owner_ = self.core_->owner_of(self.call_);
-    std::vector<std::string> parts;
-    for (const std::string_view part : cofferdam::detail::path_components(self.call_.path()))
-      parts.push_back(form_decode(part));
-    const bool is_v2 = !parts.empty() && parts.front() == "v2";
-    if (is_v2) parts.erase(parts.begin());
-    if (parts.empty() || parts.front() != "sandboxes" || parts.size() > 3) throw unknown();
-    if (parts.size() == 1) {
-      if (method == "POST") {
-        http_reply created = co_await self.create(is_v2);
-        co_return created;
-      }
-      if (method != "GET") throw wrong_method();
-      co_return self.list(!is_v2);
-    }
-    if (parts.size() == 2 && parts[1] == "metrics" && !is_v2) {
-      if (method != "GET") throw wrong_method();
-      co_return self.all_metrics();
-    }
-    const sandbox_registry::sandbox_pointer sandbox = self.core_->find(parts[1], self.owner_);
-    if (parts.size() == 2) {
-      if (is_v2) throw unknown();
-      if (method == "GET") co_return json_reply(200, detail_object(*sandbox));
-      if (method != "DELETE") throw wrong_method();
-      self.core_->close(sandbox);
-      co_await served_sandbox::until_closed(sandbox);
-      co_return http_reply(204);
-    }
-    http_reply done = co_await self.act(sandbox, parts[2], is_v2);
-    co_return done;
-  }
-
- private:
-  static http_refusal unknown() { return {404, "validation error: no matching operation was found"}; }
-  static http_refusal wrong_method() { return {400, "validation error: method not allowed"}; }
-
-  awaitable<boost::json::object> read() {
-    const cofferdam::detail::request_body body = co_await sandbox_registry::read_body(core_, call_, owner_);
-    boost::json::object object = json_object_of(body.text());
-    co_return object;
-  }
-
-  std::chrono::seconds checked_life(std::int64_t seconds) const {
-    if (seconds <= 0) throw http_refusal(400, "Timeout must be greater than 0");
-    const std::chrono::seconds max_lifetime = core_->options().max_lifetime();
-    if (seconds > max_lifetime.count())
-      throw http_refusal(400,
-                         "Timeout cannot be greater than " + std::to_string(max_lifetime.count() / 3600) + " hours");
-    return std::chrono::seconds(seconds);
-  }
-
-  awaitable<http_reply> create(bool is_v2) {
-    const boost::json::object object = co_await read();
-    const api_fields fields(object);
-    sandbox_settings settings;
-    const std::optional<std::string> asked = fields.text("templateID");
-    if (!asked)
-      throw http_refusal(
-          400, "validation error: request body has an error: doesn't match schema: property \"templateID\" is missing");
-    settings.template_name = template_of(*asked);
-    const std::int64_t usual = is_v2 ? 300 : 15;
-    const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(usual));
-    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = cofferdam::detail::random_token();
-    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = cofferdam::detail::random_token();
-    settings.metadata = fields.strings("metadata");
-    settings.variables = fields.strings("envVars");
-    for (const auto& [name, value] : settings.variables) static_cast<void>(command().variable(name, value));
-    check_size("metadata", settings.metadata);
-    check_size("envVars", settings.variables);
-    settings.pauses_at_end = fields.boolean("autoPause").value_or(false);
-    settings.owner = owner_;
-    refuse_what_is_not_here(fields);
-    const sandbox_registry::sandbox_pointer sandbox =
-        co_await sandbox_registry::create(core_, std::move(settings), life);
-    co_return json_reply(201, sandbox_object(*sandbox));
-  }
-
-  std::string template_of(std::string name) const {
-    for (char& c : name) c = cofferdam::detail::lowered(c);
-    const std::string plain = name.substr(0, name.find(':'));
-    const std::vector<std::string>& known = core_->options().templates();
-    const bool is_known = std::any_of(known.begin(), known.end(),
-                                      [&](const std::string& pattern) { return pattern == "*" || pattern == plain; });
-    const bool is_name = !plain.empty() && plain.size() <= 128 &&
-                         std::all_of(plain.begin(), plain.end(), [](char c) { return c > ' ' && c < 0x7F; });
-    if (!is_known || !is_name) throw http_refusal(404, "template '" + one_line(name.substr(0, 128)) + "' not found");
-    return plain;
-  }
-
-  /// Refuses strings (metadata or environment variables) of more than 64 KiB in total, because every list of sandboxes
-  /// and every command repeats them.
-  static void check_size(std::string_view name, const string_pairs& strings) {
-    constexpr std::size_t max_bytes = std::size_t{64} * 1024;
-    std::size_t size = 0;
-    for (const auto& [key, value] : strings) size += key.size() + value.size();
-    if (size > max_bytes) throw http_refusal(400, std::string(name) + ": more than 64 KiB");
-  }
-
-  /// Refuses options that are not supported. Otherwise a client would rely on isolation that does not exist.
-  void refuse_what_is_not_here(const api_fields& fields) const {
-    const bool internet = fields.boolean("allow_internet_access").value_or(true);
-    if (!internet && core_->options().has_internet())
-      throw http_refusal(400,
-                         "allow_internet_access: this gateway cannot remove the network of a sandbox; use a backend "
-                         "without network, and declare it in the gateway's options");
-    if (const boost::json::value* const resume = fields.find("autoResume"))
-      if (resume->is_object() && api_fields(resume->get_object()).boolean("enabled").value_or(false))
-        throw http_refusal(400, "autoResume: not supported by this gateway");
-    for (const std::string_view name : {"network", "volumeMounts", "mcp", "iam"})
-      if (fields.has_value(name))
-        throw http_refusal(400, std::string(name) + ": not supported by this gateway; leave it out");
-  }
-
-  http_reply list(bool is_old) const {
-    const list_filter filter{query_fields(call_.query()), is_old};
-    std::vector<const served_sandbox*> matching;
-    std::size_t running = 0;
-    for (const auto& [id, sandbox] : core_->sandboxes()) {
-      if (sandbox->settings().owner != owner_ || !filter.takes(*sandbox)) continue;
-      if (sandbox->now() == served_sandbox::state::running) ++running;
-      if (filter.is_behind(*sandbox)) matching.push_back(sandbox.get());
-    }
-    std::sort(matching.begin(), matching.end(), [&](const served_sandbox* a, const served_sandbox* b) {
-      if (filter.is_ascending()) return a->settings().number < b->settings().number;
-      return a->settings().number > b->settings().number;
-    });
-    boost::json::array listed;
-    for (std::size_t i = 0; i < matching.size() && i < filter.limit(); ++i)
-      listed.push_back(listed_object(*matching[i]));
-    http_reply reply = json_reply(200, listed);
-    if (matching.size() > filter.limit())
-      reply.field("X-Next-Token", std::to_string(matching[filter.limit() - 1]->settings().number));
-    if (!is_old) reply.field("X-Total-Running", std::to_string(running));
-    return reply;
-  }
-
-  http_reply all_metrics() const {
-    // The gateway does not know the resource usage of an environment, so the answer has no values for any id.
-    boost::json::object answer;
-    answer["sandboxes"] = boost::json::object();
-    return json_reply(200, answer);
-  }
-
-  awaitable<http_reply> act(sandbox_registry::sandbox_pointer sandbox, std::string what, bool is_v2) {
-    const std::string& method = call_.method();
-    const bool is_get = what == "metrics" || what == "logs";
-    const bool is_known = is_get || what == "connect" || what == "resume" || what == "pause" || what == "timeout" ||
-                          what == "refreshes" || what == "network" || what == "snapshots" || what == "fork";
-    if (!is_known || (is_v2 && what != "connect" && what != "logs")) throw unknown();
-    const std::string_view due = is_get ? "GET" : what == "network" ? "PUT" : "POST";
-    if (method != due) throw wrong_method();
-    if (what == "metrics") co_return json_reply(200, boost::json::array());
-    if (what == "logs") co_return logs();
-    if (what == "network" || what == "snapshots" || what == "fork")
-      throw http_refusal(501, what + ": not supported by this gateway");
-    const boost::json::object object = co_await read();
-    const api_fields fields(object);
-    if (what == "timeout") {
-      const std::int64_t seconds = fields.number("timeout").value_or(-1);
-      if (seconds < 0) throw http_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
-      if (sandbox->now() != served_sandbox::state::running)
-        throw http_refusal(409, "Sandbox \"" + sandbox->settings().id + "\" is not running");
-      const std::chrono::seconds longest = core_->options().max_lifetime();
-      sandbox->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
-      co_return http_reply(204);
-    }
-    if (what == "refreshes") {
-      const std::int64_t seconds = fields.number("duration").value_or(0);
-      if (seconds < 0 || seconds > 3600)
-        throw http_refusal(400, "validation error: \"duration\" must be an integer from 0 to 3600");
-      prolong(*sandbox, std::chrono::seconds(std::max<std::int64_t>(15, seconds)));
-      co_return http_reply(204);
-    }
-    if (what == "pause") {
-      if (!sandbox->can_pause())
-        throw http_refusal(501, "Error pausing sandbox - the backend of this gateway cannot be paused");
-      const bool done = co_await served_sandbox::pause(sandbox);
-      if (!done)
-        throw http_refusal(409, "Error pausing sandbox - sandbox '" + sandbox->settings().id + "' is already paused");
-      co_return http_reply(204);
-    }
-    const std::optional<std::int64_t> asked = fields.number("timeout");
-    if (what == "connect" && !is_v2 && !asked)
-      throw http_refusal(
-          400, "validation error: request body has an error: doesn't match schema: property \"timeout\" is missing");
-    const std::int64_t usual = what == "resume" ? 15 : 300;
-    const std::chrono::seconds life = checked_life(asked.value_or(usual));
-    const bool resumed = co_await served_sandbox::resume(sandbox, life);
-    if (sandbox->now() == served_sandbox::state::ended) sandbox = core_->find(sandbox->settings().id, owner_);
-    if (what == "resume" && !resumed)
-      throw http_refusal(409, "Sandbox " + sandbox->settings().id + " is already running");
-    if (!resumed) prolong(*sandbox, life);
-    int status = 200;
-    if (resumed) status = 201;
-    co_return json_reply(status, sandbox_object(*sandbox));
-  }
-
-  static void prolong(served_sandbox& sandbox, std::chrono::seconds life) {
-    if (sandbox.rest() < life) sandbox.live(life);
-  }
-
-  static http_reply logs() {
-    boost::json::object answer;
-    answer["logs"] = boost::json::array();
-    answer["logEntries"] = boost::json::array();
-    return json_reply(200, answer);
-  }
-
-  std::shared_ptr<sandbox_registry> core_;
-  http_call& call_;
-  cofferdam::detail::sha256_digest owner_{};
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/put_upload.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-// Writes uploads into a sandbox as envd, E2B's daemon in a sandbox, does. An existing file keeps its mode, its owner
-// and its hard links. For a symbolic link, the target is written. Only a program inside the sandbox can do that, so a
-// shell in the sandbox writes such a file. A new file is written completely or not at all, and so is every file if
-// there is no shell.
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// A file source that has only one file: the current file of the source `of`, which may have several files.
-class single_file_source final : public file_source {
- public:
-  single_file_source(file_source& of, file_header header) : of_(of), header_(std::move(header)) {}
-  awaitable<std::optional<file_header>> next() override {
-    if (std::exchange(is_given_, true)) co_return std::nullopt;
-    co_return header_;
-  }
-  awaitable<bytes> read(std::size_t max_bytes) override { return of_.read(max_bytes); }
-
- private:
-  file_source& of_;
-  file_header header_;
-  bool is_given_ = false;
-};
-
-/// The functions that write the files of an upload.
-class in_place_writer {
- public:
-  /// Writes all files of a source.
-  /// \param environment, source  kept by the caller until the awaitable completes.
-  static awaitable<transfer_result> all(any_environment& environment, file_source& source) {
-    return cofferdam::detail::put_each(
-        source, [&environment, &source](const file_header& header) { return put_one(environment, source, header); });
-  }
-
- private:
-  static constexpr int is_outside = 42;
-  static constexpr int is_no_file = 43;
-  static constexpr int is_denied = 45;
-
-  // The shell script that writes its input to a file. It prints "go" when the file is open and empty.
-  static constexpr std::string_view script = R"sh([ -d "$1" ] && exit 43
-r=$(pwd -P) && t=$(readlink -f "$1") || exit 42
-case $t in "${r%/}"/*) ;; *) exit 42 ;; esac
-[ -e "$1" ] && [ ! -f "$1" ] && exit 43
-[ -e "$1" ] && [ ! -w "$1" ] && exit 45
-exec 3>"$1" || exit 45
-echo go
-exec cat >&3)sh";
-
-  static awaitable<transferred_file> put_one(any_environment& environment, file_source& source,
-                                             const file_header& header) {
-    const std::string path = header.destination();
-    std::optional<directory_entry> found;
-    try {
-      const directory_entry entry = co_await environment.files().stat(path);
-      found = entry;
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::not_found) throw;
-    }
-    const bool is_link = found && found->type() == file_type::symlink;
-    if (found && (is_link || found->type() == file_type::regular) && environment.can_start()) {
-      std::optional<transferred_file> written = co_await write_in_place(environment, source, path);
-      if (written) co_return std::move(*written);
-    }
-    if (is_link)
-      throw error(exec_errc::permission_denied,
-                  "write " + cofferdam::detail::shown_path(path) +
-                      ": it is a symbolic link, and the backend of this gateway has no shell to write to its target");
-    unsigned mode = header.mode();
-    if (found) mode = found->mode();
-    file_header whole(path, path, file_type::regular, header.size(), mode);
-    transferred_file done = co_await put_whole(environment, source, std::move(whole));
-    co_return done;
-  }
-
-  static awaitable<transferred_file> put_whole(any_environment& environment, file_source& source, file_header header) {
-    single_file_source single_file(source, std::move(header));
-    transfer_result report = co_await environment.files().put_files(single_file);
-    if (!report.ok()) throw error(report.failed().front().reason());
-    co_return report.files().front();
-  }
-
-  /// Writes a file with a shell in the sandbox.
-  /// \return no value if no shell could be started, or if a layer (middleware of the provider) has refused it. Then
-  ///     nothing has been read or written.
-  static awaitable<std::optional<transferred_file>> write_in_place(any_environment& environment, file_source& source,
-                                                                   std::string path) {
-    command writer = argv("/bin/sh", "-c", std::string(script), "sh", "./" + path);
-    writer.open_input().timeout(no_timeout).keep_output(4096);
-    process running = co_await environment.start(std::move(writer));
-    bool is_open = false;
-    for (;;) {
-      const output_chunk piece = co_await running.read();
-      if (piece.data().empty()) break;
-      is_open = piece.stream() == output_stream::out && as_text(piece.data()).starts_with("go");
-      if (is_open) break;
-    }
-    std::uint64_t size = 0;
-    if (is_open) size = co_await copy(source, running);
-    const command_result result = co_await running.wait();
-    if (!is_open && result.kind() != error_kind::none) co_return std::nullopt;
-    if (!result.ok()) throw failure_of(result, path);
-    co_return transferred_file(path, path, size);
-  }
-
-  /// Copies the current file of the source to the shell's input, and returns the number of bytes. Stops without an
-  /// error if the shell has ended, because its result has the reason.
-  static awaitable<std::uint64_t> copy(file_source& source, process& running) {
-    std::uint64_t size = 0;
-    for (;;) {
-      const bytes piece = co_await source.read(cofferdam::detail::file_piece);
-      if (piece.empty()) break;
-      const bytes_view view(piece);
-      size += view.size();
-      try {
-        co_await running.write_input(view);
-      } catch (const error& failure) {
-        if (failure.code() != exec_errc::io_error) throw;
-        break;
-      }
-    }
-    co_await running.close_input();
-    co_return size;
-  }
-
-  static error failure_of(const command_result& result, std::string_view path) {
-    const std::string what = "write " + cofferdam::detail::shown_path(path) + ": ";
-    const std::string told = one_line(result.err().text());
-    if (result.exit_code() == is_outside)
-      return {exec_errc::outside_workspace, what + "it is a link that leads out of the home directory"};
-    if (result.exit_code() == is_no_file) return {exec_errc::not_a_file, what + "not a regular file"};
-    if (told.find("No space left") != std::string::npos || told.find("quota exceeded") != std::string::npos)
-      return {exec_errc::io_error, what + told, std::make_error_code(std::errc::no_space_on_device)};
-    if (result.exit_code() == is_denied || told.find("ermission denied") != std::string::npos)
-      return {exec_errc::permission_denied, what + "permission denied"};
-    return {exec_errc::io_error, what + (told.empty() ? result.reason() : told)};
-  }
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/detail/net/gzip_decoder.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-constexpr std::array<std::uint32_t, 256> make_crc32_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t n = 0; n < 256; ++n) {
-    std::uint32_t c = n;
-    for (int bit = 0; bit < 8; ++bit) c = (c & 1U) != 0 ? 0xEDB88320U ^ (c >> 1U) : c >> 1U;
-    table[n] = c;
-  }
-  return table;
-}
-inline constexpr std::array<std::uint32_t, 256> crc32_table = make_crc32_table();
-
-/// The CRC-32 of gzip (polynomial 0xEDB88320), computed piece by piece.
-/// \par Source  RFC 1952, section 8.
-class crc32 {
- public:
-  void add(bytes_view data) noexcept {
-    for (const std::byte octet : data)
-      state_ = crc32_table[(state_ ^ std::to_integer<std::uint32_t>(octet)) & 0xFFU] ^ (state_ >> 8U);
-  }
-  std::uint32_t value() const noexcept { return state_ ^ 0xFFFFFFFFU; }
-
- private:
-  std::uint32_t state_ = 0xFFFFFFFFU;
-};
-
-/// A canonical Huffman code with at most 288 symbols.
-/// \par Source  RFC 1951, section 3.2.2.
-class huffman_code {
- public:
-  static constexpr unsigned longest = 15;
-  static constexpr int incomplete = -1;  // more bits are needed
-  static constexpr int invalid = -2;     // no symbol has this code
-
-  /// Builds the code.
-  /// \param lengths  the length of each symbol's code in bits; 0 means that the symbol is not used.
-  /// \return false if the lengths do not form a complete code. Two incomplete codes are valid, too: a single code of
-  ///     one bit, and no codes at all.
-  bool assign(std::span<const std::uint8_t> lengths) noexcept {
-    counts_.fill(0);
-    for (const std::uint8_t length : lengths) ++counts_[length];
-    const unsigned used = static_cast<unsigned>(lengths.size()) - counts_[0];
-    counts_[0] = 0;
-    int left = 1;
-    for (unsigned length = 1; length <= longest; ++length) {
-      left = left * 2 - counts_[length];
-      if (left < 0) return false;
-    }
-    std::array<std::uint16_t, longest + 2> offsets{};
-    for (unsigned length = 1; length <= longest; ++length)
-      offsets[length + 1] = static_cast<std::uint16_t>(offsets[length] + counts_[length]);
-    for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol)
-      if (lengths[symbol] != 0) symbols_[offsets[lengths[symbol]]++] = static_cast<std::uint16_t>(symbol);
-    fill_table();
-    return left == 0 || used == 0 || (used == 1 && counts_[1] == 1);
-  }
-
-  /// Finds the symbol whose code is at the beginning of `bits`.
-  /// \param bits   the next bits of the stream, lowest bit first.
-  /// \param size   the number of available bits.
-  /// \param taken  receives the length of the code in bits.
-  /// \return the symbol, `incomplete` or `invalid`.
-  int decode(std::uint64_t bits, unsigned size, unsigned& taken) const noexcept {
-    const table_row quick = table_[bits & (table_size - 1)];
-    if (quick.length != 0 && quick.length <= size) {
-      taken = quick.length;
-      return quick.symbol;
-    }
-    int code = 0;
-    int first = 0;
-    int index = 0;
-    for (unsigned length = 1; length <= longest; ++length) {
-      if (length > size) return incomplete;
-      code |= static_cast<int>(bits & 1U);
-      bits >>= 1U;
-      const int count = counts_[length];
-      if (code - count < first) {
-        taken = length;
-        return symbols_[static_cast<std::size_t>(index + (code - first))];
-      }
-      index += count;
-      first = (first + count) * 2;
-      code *= 2;
-    }
-    return invalid;
-  }
-
- private:
-  static constexpr unsigned table_bits = 9;
-  static constexpr std::size_t table_size = std::size_t{1} << table_bits;
-  struct table_row {
-    std::uint16_t symbol = 0;
-    std::uint8_t length = 0;  // 0 means that the code has more than `table_bits` bits
-  };
-
-  void fill_table() noexcept {
-    table_.fill(table_row());
-    unsigned code = 0;
-    std::size_t index = 0;
-    for (unsigned length = 1; length <= table_bits; ++length, code <<= 1U) {
-      for (unsigned i = 0; i < counts_[length]; ++i, ++code, ++index) {
-        std::size_t reversed = 0;  // the stream has the first bit of a code in the lowest position
-        for (unsigned bit = 0; bit < length; ++bit) reversed |= std::size_t{(code >> bit) & 1U} << (length - 1 - bit);
-        for (std::size_t at = reversed; at < table_size; at += std::size_t{1} << length)
-          table_[at] = table_row{symbols_[index], static_cast<std::uint8_t>(length)};
-      }
-    }
-  }
-
-  std::array<std::uint16_t, longest + 1> counts_{};
-  std::array<std::uint16_t, 288> symbols_{};
-  std::array<table_row, table_size> table_{};
-};
-
-/// A decoder for gzip. It does no I/O: the input is pieces of the compressed stream, cut anywhere, and the output is
-/// pieces of the content.
-///
-///     decoder.feed(piece);
-///     while (decoder.next() == gzip_decoder::event::output) use(decoder.output());
-///
-/// If the stream has several members one after another, their contents are concatenated, as RFC 1952 requires.
-/// Checksums and lengths are verified. The decoder needs 64 KiB and a few tables, whatever the input is. Each piece of
-/// output has at most 32 KiB.
-/// \par Source  RFC 1952 (gzip), RFC 1951 (DEFLATE).
-class gzip_decoder {
- public:
-  enum class event {
-    need_input,  ///< the input is used up: feed the next piece, or check `is_complete` at the end of the stream
-    output,      ///< `output()` has the next piece of the content
-  };
-
-  /// \param max_bytes  the maximum size of the content in bytes. It protects against a small stream with a very large
-  ///                   content.
-  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), max_bytes_(max_bytes) {}
-
-  /// Sets the next piece of the compressed stream.
-  /// \param piece  kept by the caller until `next` returns `need_input`.
-  void feed(bytes_view piece) noexcept { input_ = piece; }
-
-  /// Decodes input until the next piece of output is complete, or more input is needed.
-  /// \throws error{exec_errc::too_large} if the content is longer than `max_bytes`; error{exec_errc::io_error} with
-  ///     `net_errc::malformed` if the input is not gzip. The decoder is unusable after that.
-  event next() {
-    for (;;) {
-      // The trailer's checksum covers all output, and `take_output` computes it. All output must therefore be returned
-      // before the trailer is read.
-      bool is_due = is_piece_full() || state_ == state::trailer;
-      if (flushed_ == written_ || !is_due) {
-        if (step()) continue;
-        is_due = flushed_ != written_;
-        if (!is_due) return event::need_input;
-      }
-      take_output();
-      return event::output;
-    }
-  }
-
-  /// Returns the piece of content that the last call of `next` has produced. The view is valid until the next call of
-  /// `next`.
-  bytes_view output() const noexcept { return output_; }
-
-  /// Returns true if the stream may end here, because the last member is complete.
-  bool is_complete() const noexcept { return state_ == state::header && has_member_ && header_size_ == 0; }
-
- private:
-  enum class state {
-    header,
-    extra_size,
-    extra,
-    name,
-    comment,
-    header_check,
-    block,
-    stored_size,
-    stored,
-    dynamic_sizes,
-    dynamic_order,
-    dynamic_lengths,
-    symbol,
-    length_bits,
-    distance,
-    distance_bits,
-    copy,
-    trailer
-  };
-
-  static constexpr std::size_t window_size = std::size_t{64} * 1024;
-  static constexpr std::size_t history_size = std::size_t{32} * 1024;
-  static constexpr unsigned flag_check = 2;
-  static constexpr unsigned flag_extra = 4;
-  static constexpr unsigned flag_name = 8;
-  static constexpr unsigned flag_comment = 16;
-
-  [[noreturn]] static void refuse(const char* why) {
-    throw error(exec_errc::io_error, std::string("gzip: ") + why, net_errc::malformed);
-  }
-
-  // ---- reading bits, lowest bit first ----
-  bool need(unsigned count) noexcept {
-    while (count_ < count) {
-      if (input_.empty()) return false;
-      bits_ |= std::uint64_t{std::to_integer<unsigned>(input_.front())} << count_;
-      count_ += 8;
-      input_ = input_.subspan(1);
-    }
-    return true;
-  }
-  std::uint32_t take(unsigned count) noexcept {
-    const auto value = static_cast<std::uint32_t>(bits_ & ((std::uint64_t{1} << count) - 1));
-    bits_ >>= count;
-    count_ -= count;
-    return value;
-  }
-
-  // ---- output ----
-  bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
-  void write(std::byte value) {
-    if (total_ == max_bytes_)
-      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(max_bytes_) + " bytes");
-    ++total_;
-    window_[written_++ % window_size] = value;
-  }
-  void take_output() noexcept {
-    const std::size_t start = flushed_ % window_size;
-    const auto size = std::min(written_ - flushed_, window_size - start);
-    output_ = bytes_view(window_).subspan(start, size);
-    check_.add(output_);
-    flushed_ += size;
-  }
-
-  /// Decodes until the state changes, a piece of output is full, or the input is used up.
-  /// \return false if more input is needed.
-  bool step() {
-    switch (state_) {
-      case state::header: return read_header();
-      case state::extra_size:
-        if (!need(16)) return false;
-        left_ = take_of_header();
-        left_ |= take_of_header() << 8U;
-        state_ = state::extra;
-        return true;
-      case state::extra:
-        for (; left_ != 0; --left_) {
-          if (!need(8)) return false;
-          take_of_header();
-        }
-        state_ = state::name;
-        return true;
-      case state::name: return skip_text(flag_name, state::comment);
-      case state::comment: return skip_text(flag_comment, state::header_check);
-      case state::header_check:
-        if ((flags_ & flag_check) != 0) {
-          if (!need(16)) return false;
-          if (take(16) != (header_crc_.value() & 0xFFFFU)) refuse("the header's checksum is wrong");
-        }
-        begin_content();
-        return true;
-      case state::block: return read_block();
-      case state::stored_size: {
-        if (!need(32)) return false;
-        left_ = take(16);
-        if (take(16) != (left_ ^ 0xFFFFU)) refuse("the two lengths of a stored block differ");
-        state_ = state::stored;
-        return true;
-      }
-      case state::stored:
-        while (left_ != 0) {
-          if (!need(8)) return false;
-          write(std::byte(take(8)));
-          --left_;
-          if (is_piece_full()) return true;
-        }
-        end_block();
-        return true;
-      case state::dynamic_sizes: return read_sizes();
-      case state::dynamic_order: return read_order();
-      case state::dynamic_lengths: return read_lengths();
-      case state::symbol: return read_symbols();
-      case state::length_bits:
-        if (!need(extra_)) return false;
-        length_ += take(extra_);
-        state_ = state::distance;
-        return true;
-      case state::distance: return read_distance();
-      case state::distance_bits:
-        if (!need(extra_)) return false;
-        distance_ += take(extra_);
-        if (distance_ > written_ - member_) refuse("a distance points before the start of the content");
-        state_ = state::copy;
-        return true;
-      case state::copy:
-        while (length_ != 0) {
-          write(window_[(written_ - distance_) % window_size]);
-          --length_;
-          if (is_piece_full()) return true;
-        }
-        state_ = state::symbol;
-        return true;
-      case state::trailer: return read_trailer();
-    }
-    return false;
-  }
-
-  bool read_header() {
-    constexpr std::size_t size = 10;
-    while (header_size_ < size) {
-      if (!need(8)) return false;
-      if (header_size_ == 0) header_crc_ = detail::crc32();
-      const std::uint32_t value = take_of_header();
-      if ((header_size_ == 0 && value != 0x1F) || (header_size_ == 1 && value != 0x8B))
-        refuse("the data does not start with a gzip header");
-      if (header_size_ == 2 && value != 8) refuse("the compression method is not DEFLATE");
-      if (header_size_ == 3) flags_ = value;
-      ++header_size_;
-    }
-    if ((flags_ & 0xE0U) != 0) refuse("a flag is set that RFC 1952 reserves");
-    header_size_ = 0;
-    state_ = (flags_ & flag_extra) != 0 ? state::extra_size : state::name;
-    return true;
-  }
-  std::uint32_t take_of_header() noexcept {
-    const std::uint32_t value = take(8);
-    const std::array<std::byte, 1> single_byte{std::byte(value)};
-    header_crc_.add(single_byte);
-    return value;
-  }
-  bool skip_text(unsigned flag, state after) {
-    while ((flags_ & flag) != 0) {
-      if (!need(8)) return false;
-      if (take_of_header() == 0) break;
-    }
-    state_ = after;
-    return true;
-  }
-  void begin_content() noexcept {
-    member_ = written_;
-    check_ = detail::crc32();
-    has_member_ = true;
-    state_ = state::block;
-  }
-
-  bool read_block() {
-    if (!need(3)) return false;
-    is_last_ = take(1) != 0;
-    switch (take(2)) {
-      case 0:
-        take(count_ % 8);
-        state_ = state::stored_size;
-        return true;
-      case 1: use_fixed_codes(); return true;
-      case 2: state_ = state::dynamic_sizes; return true;
-      default: refuse("a block has an invalid type");
-    }
-  }
-  void end_block() noexcept {
-    if (is_last_) take(count_ % 8);
-    state_ = is_last_ ? state::trailer : state::block;
-  }
-
-  void use_fixed_codes() noexcept {
-    std::array<std::uint8_t, 288> lengths{};
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-      lengths[i] = static_cast<std::uint8_t>(i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8);
-    symbols_.assign(lengths);
-    std::array<std::uint8_t, 30> distances{};
-    distances.fill(5);
-    distances_.assign(distances);  // the standard defines 32 codes of 5 bits, of which the last two are never used
-    state_ = state::symbol;
-  }
-  bool read_sizes() {
-    if (!need(14)) return false;
-    symbol_count_ = take(5) + 257;
-    distance_count_ = take(5) + 1;
-    order_count_ = take(4) + 4;
-    if (symbol_count_ > 286 || distance_count_ > 30) refuse("a block has too many codes");
-    lengths_.fill(0);
-    at_ = 0;
-    state_ = state::dynamic_order;
-    return true;
-  }
-  bool read_order() {
-    static constexpr std::array<std::uint8_t, 19> order{16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
-                                                        11, 4,  12, 3, 13, 2, 14, 1, 15};
-    for (; at_ < order_count_; ++at_) {
-      if (!need(3)) return false;
-      lengths_[order[at_]] = static_cast<std::uint8_t>(take(3));
-    }
-    if (!symbols_.assign(std::span<const std::uint8_t>(lengths_).first(order.size())))
-      refuse("the code of the code lengths is invalid");
-    lengths_.fill(0);
-    at_ = 0;
-    state_ = state::dynamic_lengths;
-    return true;
-  }
-  bool read_lengths() {
-    const std::size_t total = symbol_count_ + distance_count_;
-    while (at_ < total) {
-      // A symbol and its extra bits are taken together. If one of them is incomplete, both stay in the input.
-      need(detail::huffman_code::longest + 7);
-      unsigned taken = 0;
-      const int symbol = symbols_.decode(bits_, count_, taken);
-      if (symbol == detail::huffman_code::incomplete) return false;
-      if (symbol < 0) refuse("a code length is invalid");
-      const unsigned more = symbol == 16 ? 2 : symbol == 17 ? 3 : symbol == 18 ? 7 : 0;
-      if (count_ < taken + more) return false;
-      take(taken);
-      if (symbol < 16) {
-        lengths_[at_++] = static_cast<std::uint8_t>(symbol);
-        continue;
-      }
-      if (symbol == 16 && at_ == 0) refuse("a repeated code length has no predecessor");
-      const std::uint8_t length = symbol == 16 ? lengths_[at_ - 1] : std::uint8_t{0};
-      const std::size_t times = take(more) + (symbol == 18 ? 11U : 3U);
-      if (times > total - at_) refuse("a block has more code lengths than codes");
-      std::fill_n(lengths_.begin() + static_cast<std::ptrdiff_t>(at_), times, length);
-      at_ += times;
-    }
-    if (lengths_[256] == 0) refuse("a block has no code for its end");
-    const std::span<const std::uint8_t> lengths(lengths_);
-    if (!symbols_.assign(lengths.first(symbol_count_)) ||
-        !distances_.assign(lengths.subspan(symbol_count_, distance_count_)))
-      refuse("the code lengths of a block are invalid");
-    state_ = state::symbol;
-    return true;
-  }
-
-  bool read_symbols() {
-    static constexpr std::array<std::uint16_t, 29> bases{3,  4,  5,  6,   7,   8,   9,   10,  11, 13,
-                                                         15, 17, 19, 23,  27,  31,  35,  43,  51, 59,
-                                                         67, 83, 99, 115, 131, 163, 195, 227, 258};
-    static constexpr std::array<std::uint8_t, 29> extras{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                                         2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-    for (;;) {
-      need(detail::huffman_code::longest);
-      unsigned taken = 0;
-      const int symbol = symbols_.decode(bits_, count_, taken);
-      if (symbol == detail::huffman_code::incomplete) return false;
-      if (symbol < 0 || symbol > 285) refuse("a symbol is invalid");
-      take(taken);
-      if (symbol == 256) {
-        end_block();
-        return true;
-      }
-      if (symbol > 256) {
-        const auto index = static_cast<std::size_t>(symbol - 257);
-        length_ = bases[index];
-        extra_ = extras[index];
-        state_ = state::length_bits;
-        return true;
-      }
-      write(std::byte(symbol));
-      if (is_piece_full()) return true;
-    }
-  }
-  bool read_distance() {
-    static constexpr std::array<std::uint16_t, 30> bases{1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
-                                                         33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
-                                                         1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-    need(detail::huffman_code::longest);
-    unsigned taken = 0;
-    const int symbol = distances_.decode(bits_, count_, taken);
-    if (symbol == detail::huffman_code::incomplete) return false;
-    if (symbol < 0 || symbol > 29) refuse("a distance is invalid");
-    take(taken);
-    distance_ = bases[static_cast<std::size_t>(symbol)];
-    extra_ = symbol < 4 ? 0U : static_cast<unsigned>(symbol) / 2 - 1;
-    state_ = state::distance_bits;
-    return true;
-  }
-
-  bool read_trailer() {
-    if (!need(32)) return false;
-    if (!has_check_) {
-      expected_ = take(32);
-      has_check_ = true;
-      if (!need(32)) return false;
-    }
-    const std::uint32_t size = take(32);
-    if (expected_ != check_.value()) refuse("the content's checksum is wrong");
-    if (size != static_cast<std::uint32_t>(written_ - member_)) refuse("the content's length is wrong");
-    has_check_ = false;
-    state_ = state::header;
-    return true;
-  }
-
-  std::vector<std::byte> window_;
-  std::uint64_t max_bytes_;
-  bytes_view input_;
-  bytes_view output_;
-  std::uint64_t bits_ = 0;
-  unsigned count_ = 0;
-  state state_ = state::header;
-  std::size_t header_size_ = 0;
-  std::uint32_t flags_ = 0;
-  std::uint32_t left_ = 0;
-  std::uint64_t total_ = 0;
-  // These are positions in the decoded content.
-  std::size_t written_ = 0;
-  std::size_t flushed_ = 0;
-  std::size_t member_ = 0;  // the start of the current member
-  detail::crc32 header_crc_;
-  detail::crc32 check_;
-  detail::huffman_code symbols_;
-  detail::huffman_code distances_;
-  std::array<std::uint8_t, 320> lengths_{};
-  std::size_t symbol_count_ = 0;
-  std::size_t distance_count_ = 0;
-  std::size_t order_count_ = 0;
-  std::size_t at_ = 0;
-  std::uint32_t length_ = 0;
-  std::size_t distance_ = 0;
-  unsigned extra_ = 0;
-  std::uint32_t expected_ = 0;
-  bool is_last_ = false;
-  bool has_member_ = false;
-  bool has_check_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// A parser of `multipart/form-data` that performs no input or output. It buffers at most the head of one part, or one
-/// delimiter.
-///
-/// ```
-/// body      = [preamble] "--" boundary *blank CRLF part *(delimiter *blank CRLF part) delimiter "--" epilogue
-/// part      = *(field CRLF) CRLF content
-/// delimiter = CRLF "--" boundary
-/// ```
-/// \par Source  RFC 2046, 5.1.1; RFC 7578.
-class multipart_reader {
- public:
-  enum class event {
-    more,     ///< `feed` must be called with more input
-    part,     ///< a part begins; `name()` and `file_name()` describe it
-    content,  ///< `content()` is the next piece of the part
-    part_end,
-    end,
-  };
-  static constexpr std::size_t max_head = 16 * 1024;
-
-  /// \param boundary  the boundary of the body: 1 to 70 characters.
-  explicit multipart_reader(std::string boundary) : delimiter_("\r\n--" + std::move(boundary)) {}
-
-  /// Returns the boundary in the value of a `Content-Type` field; no value if it is missing or invalid.
-  static std::optional<std::string> boundary_of(std::string_view type) {
-    const auto value = parameter(type, "boundary");
-    if (!value || value->empty() || value->size() > 70 || !cofferdam::detail::is_field_text(*value))
-      return std::nullopt;
-    return value;
-  }
-
-  /// Adds the next piece of the body.
-  void feed(std::string_view text) { input_ += text; }
-
-  /// Parses the input up to the next event.
-  /// \throws error{exec_errc::io_error} with net_errc::malformed for an invalid body.
-  event next() {
-    input_.erase(0, std::exchange(done_, 0));
-    switch (state_) {
-      case state::preamble: return next_delimiter();
-      case state::after_delimiter: return next_part();
-      case state::head: return next_head();
-      case state::content: return next_content();
-      case state::end: input_.clear(); return event::end;
-    }
-    return event::end;
-  }
-
-  const std::string& name() const noexcept { return name_; }
-  const std::optional<std::string>& file_name() const noexcept { return file_name_; }
-  /// Returns a piece of the part; valid until the next call of `feed` or `next`.
-  std::string_view content() const noexcept { return std::string_view(input_).substr(0, done_); }
-  bool ended() const noexcept { return state_ == state::end; }
-
-  /// Returns a parameter in the value of a field, such as `; name="value"`; no value if it is absent. In quotes, a
-  /// backslash escapes a quote or a backslash.
-  static std::optional<std::string> parameter(std::string_view value, std::string_view parameter_name) {
-    std::size_t at = value.find(';');
-    while (at < value.size()) {
-      const std::size_t equals = value.find('=', at);
-      if (equals == std::string_view::npos) return std::nullopt;
-      const std::string_view name = cofferdam::detail::without_blanks(value.substr(at + 1, equals - at - 1));
-      std::string text;
-      at = equals + 1;
-      if (at < value.size() && value[at] == '"') {
-        for (++at; at < value.size() && value[at] != '"'; ++at) {
-          const bool is_escaped =
-              value[at] == '\\' && at + 1 < value.size() && (value[at + 1] == '"' || value[at + 1] == '\\');
-          if (is_escaped) ++at;
-          text += value[at];
-        }
-        at = std::min(value.find(';', at), value.size());
-      } else {
-        const std::size_t end = std::min(value.find(';', at), value.size());
-        text = cofferdam::detail::without_blanks(value.substr(at, end - at));
-        at = end;
-      }
-      if (cofferdam::detail::same_ignoring_case(name, parameter_name)) return text;
-    }
-    return std::nullopt;
-  }
-
- private:
-  enum class state { preamble, after_delimiter, head, content, end };
-
-  static error malformed(const std::string& what) {
-    return {exec_errc::io_error, "multipart/form-data: " + what, net_errc::malformed};
-  }
-
-  /// Finds the first delimiter, which is at the beginning of the body or after a line end.
-  event next_delimiter() {
-    const std::string_view first = std::string_view(delimiter_).substr(2);
-    if (input_.size() < first.size()) return event::more;
-    if (std::string_view(input_).starts_with(first)) {
-      input_.erase(0, first.size());
-      state_ = state::after_delimiter;
-      return next_part();
-    }
-    const std::size_t found = input_.find(delimiter_);
-    if (found == std::string::npos) {
-      if (input_.size() > max_head) throw malformed("the body does not begin with its boundary");
-      return event::more;
-    }
-    input_.erase(0, found + delimiter_.size());
-    state_ = state::after_delimiter;
-    return next_part();
-  }
-
-  event next_part() {
-    if (input_.starts_with("--")) {
-      state_ = state::end;
-      input_.clear();
-      return event::end;
-    }
-    const std::size_t end = input_.find("\r\n");
-    if (end == std::string::npos) {
-      if (input_.size() > 256) throw malformed("a boundary is not followed by a line break");
-      return event::more;
-    }
-    if (!cofferdam::detail::without_blanks(std::string_view(input_).substr(0, end)).empty())
-      throw malformed("a boundary is not followed by a line break");
-    // The line end stays in the input. If the head has no fields, this line end is the first half of the head's end.
-    input_.erase(0, end);
-    state_ = state::head;
-    return next_head();
-  }
-
-  event next_head() {
-    const std::size_t end = input_.find("\r\n\r\n");
-    if (end == std::string::npos || end > max_head) {
-      if (input_.size() > max_head) throw malformed("a part's head is longer than 16 KiB");
-      return event::more;
-    }
-    name_.clear();
-    file_name_.reset();
-    std::string_view head = std::string_view(input_).substr(0, end);
-    while (!head.empty()) {
-      head.remove_prefix(2);
-      const std::string_view line = head.substr(0, head.find("\r\n"));
-      head.remove_prefix(line.size());
-      const std::size_t colon = line.find(':');
-      if (colon == std::string_view::npos) throw malformed("a line of a part's head is not a field");
-      if (!cofferdam::detail::same_ignoring_case(line.substr(0, colon), "Content-Disposition")) continue;
-      const std::string_view value = line.substr(colon + 1);
-      name_ = parameter(value, "name").value_or(std::string());
-      file_name_ = parameter(value, "filename");
-    }
-    input_.erase(0, end + 4);
-    state_ = state::content;
-    return event::part;
-  }
-
-  event next_content() {
-    const std::size_t found = input_.find(delimiter_);
-    if (found == 0) {
-      input_.erase(0, delimiter_.size());
-      state_ = state::after_delimiter;
-      return event::part_end;
-    }
-    // Bytes that may be the beginning of a delimiter stay in the buffer.
-    const std::size_t kept = delimiter_.size() - 1;
-    if (found == std::string::npos && input_.size() <= kept) return event::more;
-    done_ = found == std::string::npos ? input_.size() - kept : found;
-    return event::content;
-  }
-
-  std::string delimiter_;
-  std::string input_;
-  std::size_t done_ = 0;
-  state state_ = state::preamble;
-  std::string name_;
-  std::optional<std::string> file_name_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/uploads.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// The files in the body of a request, as a source for an environment. The body is streamed. If the client sends
-/// invalid data, the source ends, and the failure is kept for the reply.
-class upload_source : public file_source {
- public:
-  const std::exception_ptr& failure() const noexcept { return failure_; }
-
-  /// Declares that the body is compressed with gzip.
-  /// \param max_bytes  the maximum size of the decompressed body, in bytes.
-  void decode_gzip(std::uint64_t max_bytes) { gzip_.emplace(max_bytes); }
-
- protected:
-  explicit upload_source(http_call& call) noexcept : call_(call) {}
-
-  /// Returns the next piece of the decompressed body; an empty text at its end.
-  awaitable<std::string_view> more() {
-    for (;;) {
-      if (gzip_) {
-        const bytes_view piece = decoded();
-        if (!piece.empty()) co_return as_text(piece);
-      }
-      std::size_t count = 0;
-      try {
-        count = co_await call_.read_some(room_);
-      } catch (...) {
-        failure_ = std::current_exception();
-        throw;
-      }
-      const bytes_view piece = bytes_view(room_).first(count);
-      if (!gzip_) co_return as_text(piece);
-      if (count == 0) {
-        if (!gzip_->is_complete()) refuse_gzip("gzip: the body ends in the middle");
-        co_return std::string_view();
-      }
-      gzip_->feed(piece);
-    }
-  }
-  void fail(std::exception_ptr why) { failure_ = std::move(why); }
-  http_call& call() const noexcept { return call_; }
-  bool is_gzip() const noexcept { return gzip_.has_value(); }
-
- private:
-  bytes_view decoded() {
-    try {
-      if (gzip_->next() == cofferdam::detail::gzip_decoder::event::output) return gzip_->output();
-    } catch (const error& wrong) {
-      if (wrong.code() != exec_errc::too_large) refuse_gzip(wrong.what());
-      failure_ = std::make_exception_ptr(http_refusal(413, wrong.what()));
-      throw;
-    }
-    return {};
-  }
-  [[noreturn]] void refuse_gzip(const char* why) {
-    failure_ = std::make_exception_ptr(http_refusal(400, why));
-    throw error(exec_errc::io_error, why, net_errc::malformed);
-  }
-
-  http_call& call_;
-  std::optional<cofferdam::detail::gzip_decoder> gzip_;
-  std::array<std::byte, std::size_t{64} * 1024> room_;
-  std::exception_ptr failure_;
-};
-
-/// An upload whose body is one file.
-class raw_upload final : public upload_source {
- public:
-  raw_upload(http_call& call, std::string destination) : upload_source(call), destination_(std::move(destination)) {}
-
-  awaitable<std::optional<file_header>> next() override {
-    if (std::exchange(is_given_, true)) co_return std::nullopt;
-    std::uint64_t size = 0;
-    const auto length = call().field("Content-Length");
-    if (length && !is_gzip()) size = number_from<std::uint64_t>(*length).value_or(0);
-    co_return file_header(destination_, destination_, file_type::regular, size, 0644);
-  }
-  awaitable<bytes> read(std::size_t max_bytes) override {
-    if (rest_.empty() && !is_over_) {
-      rest_ = co_await more();
-      is_over_ = rest_.empty();
-    }
-    const std::string_view piece = rest_.substr(0, max_bytes);
-    rest_.remove_prefix(piece.size());
-    co_return to_bytes(piece);
-  }
-
- private:
-  std::string destination_;
-  std::string_view rest_;
-  bool is_given_ = false;
-  bool is_over_ = false;
-};
-
-/// The parts of a form that have the name `file`. Each part is one file.
-class form_upload final : public upload_source {
- public:
-  /// \param destination  the path for the only file of the form. Without it, each part must name its own file.
-  form_upload(http_call& call, std::string boundary, std::optional<std::string> destination, const guest_paths& paths)
-      : upload_source(call), reader_(std::move(boundary)), destination_(std::move(destination)), paths_(paths) {}
-
-  awaitable<std::optional<file_header>> next() override {
-    if (failure()) co_return std::nullopt;
-    std::optional<file_header> header;
-    for (bool is_open = true; is_open && !header;) {
-      const event what = co_await step();
-      if (what == event::end) is_open = false;
-      if (what == event::part && reader_.name() == "file") {
-        try {
-          header = head();
-        } catch (...) {
-          fail(std::current_exception());
-          is_open = false;
-        }
-      }
-    }
-    in_file_ = header.has_value();
-    co_return header;
-  }
-
-  awaitable<bytes> read(std::size_t max_bytes) override {
-    while (rest_.empty() && in_file_) {
-      const event what = co_await step();
-      if (what == event::content) rest_ = reader_.content();
-      if (what == event::part_end || what == event::end) in_file_ = false;
-    }
-    const std::string_view piece = rest_.substr(0, max_bytes);
-    rest_.remove_prefix(piece.size());
-    co_return to_bytes(piece);
-  }
-
- private:
-  using event = multipart_reader::event;
-
-  awaitable<event> step() {
-    rest_ = std::string_view();
-    for (;;) {
-      event what = event::more;
-      try {
-        what = reader_.next();
-      } catch (...) {
-        fail(std::current_exception());
-        throw;
-      }
-      if (what != event::more) co_return what;
-      const std::string_view piece = co_await more();
-      if (piece.empty()) {
-        fail(std::make_exception_ptr(http_refusal(400, "multipart: NextPart: EOF")));
-        throw error(exec_errc::io_error, "multipart/form-data: the body ends before its last boundary",
-                    net_errc::truncated);
-      }
-      reader_.feed(piece);
-    }
-  }
-
-  file_header head() {
-    std::string target;
-    if (destination_) {
-      target = *destination_;
-    } else {
-      if (!reader_.file_name() || reader_.file_name()->empty())
-        throw http_refusal(400, "a part of the form has no file name, and the request has no path");
-      target = paths_.inside(*reader_.file_name());
-    }
-    if (!seen_.insert(target).second)
-      throw http_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
-                                  "' in one upload request");
-    constexpr std::size_t max_files = 10'000;
-    if (seen_.size() > max_files) throw http_refusal(400, "one form can contain at most 10000 files");
-    return {target, target, file_type::regular, 0, 0644};
-  }
-
-  multipart_reader reader_;
-  std::optional<std::string> destination_;
-  const guest_paths& paths_;
-  std::string_view rest_;
-  std::set<std::string> seen_;
-  bool in_file_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/files_endpoint.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <ctime>
-#include <exception>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// The endpoint `/files` of a sandbox: `GET` downloads a file, and `POST` uploads files.
-/// \par Source  the API of envd (E2B's daemon in a sandbox), envd.yaml.
-class files_endpoint {
- public:
-  files_endpoint(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox, http_call& call)
-      : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), query_(call.query()) {}
-
-  /// Returns true if the signature in the URL of a request was made with the sandbox's token.
-  static bool is_signed_by(const served_sandbox& sandbox, const http_call& call) {
-    if (!sandbox.settings().token) return false;
-    const query_fields query(call.query());
-    return cofferdam::detail::same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
-  }
-
-  /// Handles the request and sends the reply.
-  /// \throws http_refusal or error if no reply was sent.
-  static awaitable<void> answer(files_endpoint self) {
-    const std::string& method = self.call_.method();
-    if (method != "GET" && method != "POST") {
-      http_reply reply(405);
-      reply.field("Allow", "GET, POST");
-      co_await self.call_.reply(std::move(reply));
-      co_return;
-    }
-    self.check_access();
-    const std::string_view user = self.query_.value("username");
-    if (!user.empty() && user != "user" && user != "root")
-      throw http_refusal(401, "error looking up user '" + one_line(user.substr(0, 64)) + "': user: unknown user " +
-                                  one_line(user.substr(0, 64)));
-    if (method == "GET") {
-      co_await self.download();
-    } else {
-      co_await self.upload();
-    }
-  }
-
- private:
-  static std::string due_signature(const served_sandbox& sandbox, std::string_view method, const query_fields& query) {
-    const std::string_view operation = method == "POST" ? "write" : "read";
-    return url_signature(query.value("path"), operation, query.value("username"), *sandbox.settings().token,
-                         query.value("signature_expiration"));
-  }
-
-  void check_access() const {
-    const std::optional<std::string>& token = sandbox_->settings().token;
-    if (!token) return;
-    if (const auto given = call_.field("X-Access-Token")) {
-      if (!cofferdam::detail::same_secret(*given, *token))
-        throw http_refusal(401, "access token present in header but does not match");
-      return;
-    }
-    const auto signature = query_.find("signature");
-    if (!signature) throw http_refusal(401, "missing signature query parameter");
-    if (!cofferdam::detail::same_secret(*signature, due_signature(*sandbox_, call_.method(), query_)))
-      throw http_refusal(401, "invalid signature");
-    const std::string_view expiration = query_.value("signature_expiration");
-    if (expiration.empty()) return;
-    const auto until = number_from<std::int64_t>(expiration);
-    if (!until ||
-        *until < std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-                     .count())
-      throw http_refusal(401, "signature is already expired");
-  }
-
-  /// Converts a failure of the environment to the exception for an HTTP reply.
-  http_refusal refusal(const error& failure, std::string_view path) const {
-    const std::string name = "'" + one_line(sandbox_->paths().outside(path)) + "'";
-    if (failure.code() == exec_errc::not_found) return {404, "path " + name + " does not exist"};
-    if (failure.code() == exec_errc::not_a_file) return {400, "path is a directory: " + name};
-    if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::permission_denied)
-      return {403, failure.what()};
-    if (failure.code() == exec_errc::invalid_argument) return {400, failure.what()};
-    if (failure.code() == exec_errc::too_large) return {413, failure.what()};
-    if (failure.cause() == std::errc::no_space_on_device) return {507, "not enough disk space available"};
-    return {500, failure.what()};
-  }
-
-  static std::string type_of(std::string_view path) {
-    struct row {
-      std::string_view ending;
-      std::string_view type;
-    };
-    static constexpr std::array<row, 12> known{{{".txt", "text/plain; charset=utf-8"},
-                                                {".html", "text/html; charset=utf-8"},
-                                                {".css", "text/css; charset=utf-8"},
-                                                {".js", "text/javascript; charset=utf-8"},
-                                                {".json", "application/json"},
-                                                {".csv", "text/csv; charset=utf-8"},
-                                                {".xml", "text/xml; charset=utf-8"},
-                                                {".png", "image/png"},
-                                                {".jpg", "image/jpeg"},
-                                                {".gif", "image/gif"},
-                                                {".svg", "image/svg+xml"},
-                                                {".pdf", "application/pdf"}}};
-    for (const row& entry : known)
-      if (path.ends_with(entry.ending)) return std::string(entry.type);
-    return "application/octet-stream";
-  }
-
-  /// Checks that a path can be downloaded.
-  /// \throws http_refusal if the path does not exist, is a directory or is a special file.
-  awaitable<void> check_file(std::string path) {
-    std::optional<http_refusal> wrong;
-    try {
-      const directory_entry found = co_await sandbox_->environment().files().stat(path);
-      if (found.is_directory())
-        wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is a directory");
-      if (found.type() == file_type::other)
-        wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is not a regular file");
-    } catch (const error& failure) {
-      if (cofferdam::detail::ends_everything(failure)) throw;
-      wrong = refusal(failure, path);
-    }
-    if (wrong) throw *wrong;
-  }
-
-  awaitable<void> download() {
-    const std::string path = sandbox_->paths().inside(query_.value("path"));
-    co_await check_file(path);
-    std::vector<file_request> requests;
-    requests.emplace_back(path, path);
-    const std::unique_ptr<file_source> source = co_await sandbox_->environment().files().get_files(std::move(requests));
-    const std::optional<file_header> header = co_await source->next();
-    if (!header) throw http_refusal(404, "path '" + one_line(sandbox_->paths().outside(path)) + "' does not exist");
-    if (header->failure()) throw refusal(*header->failure(), path);
-    http_reply head(200);
-    std::string name = header->destination();
-    name = one_line(name.substr(name.rfind('/') + 1));
-    for (char& c : name)
-      if (c == '"' || c == '\\') c = '_';
-    // The content is untrusted. A browser must not show it, because a script in it would run in the gateway's origin,
-    // and must not guess another type. envd sends `inline`; E2B's SDKs do not read the field.
-    head.field("Content-Disposition", "attachment; filename=\"" + name + "\"");
-    head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
-    co_await call_.begin(std::move(head), header->size());
-    std::uint64_t left = header->size();
-    while (left != 0) {
-      bytes piece = co_await source->read(cofferdam::detail::file_piece);
-      if (piece.empty()) break;
-      if (piece.size() > left) piece.resize(left);  // the file has grown since the head was sent
-      left -= piece.size();
-      const bytes_view view(piece);
-      co_await call_.write(view);
-    }
-    // The file became shorter after the head was sent, so the reply is aborted.
-    if (left != 0) throw error(exec_errc::io_error, "download: the file became shorter during the download");
-  }
-
-  awaitable<void> upload() {
-    const std::string_view coding = call_.field("Content-Encoding").value_or("identity");
-    const bool is_gzip = cofferdam::detail::same_ignoring_case(coding, "gzip");
-    if (!is_gzip && !cofferdam::detail::same_ignoring_case(coding, "identity") && !coding.empty())
-      throw http_refusal(400, "unsupported Content-Encoding: " + one_line(coding.substr(0, 64)) +
-                                  ", this gateway accepts gzip or no encoding");
-    const metadata_store::values metadata = metadata_store::of(call_.head().fields);
-    const std::string_view type = call_.field("Content-Type").value_or(std::string_view());
-    const std::string_view plain = cofferdam::detail::without_blanks(type.substr(0, type.find(';')));
-    std::optional<std::string> destination;
-    if (const auto path = query_.find("path"); path && !path->empty()) {
-      destination = sandbox_->paths().inside(*path);
-      if (*destination == ".") throw http_refusal(400, "path is a directory: " + sandbox_->paths().home());
-    }
-    std::unique_ptr<upload_source> source;
-    if (cofferdam::detail::same_ignoring_case(plain, "application/octet-stream")) {
-      if (!destination) throw http_refusal(400, "path query parameter is required for raw body upload");
-      source = std::make_unique<raw_upload>(call_, *destination);
-    } else if (cofferdam::detail::same_ignoring_case(plain, "multipart/form-data")) {
-      std::optional<std::string> boundary = multipart_reader::boundary_of(type);
-      if (!boundary) throw http_refusal(400, "multipart/form-data: the boundary is missing or invalid");
-      source = std::make_unique<form_upload>(call_, std::move(*boundary), destination, sandbox_->paths());
-    } else {
-      throw http_refusal(400, "unsupported content type: " + one_line(plain.substr(0, 64)) +
-                                  ", expected multipart/form-data or application/octet-stream");
-    }
-    call_.body_limit(core_->options().upload());
-    if (is_gzip) source->decode_gzip(core_->options().upload());
-    transfer_result report;
-    std::exception_ptr failure;
-    try {
-      report = co_await in_place_writer::all(sandbox_->environment(), *source);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (source->failure()) std::rethrow_exception(source->failure());
-    if (failure) std::rethrow_exception(failure);
-    if (!report.ok()) throw refusal(report.failed().front().reason(), report.failed().front().source());
-    boost::json::array answer;
-    for (const transferred_file& file : report.files()) {
-      boost::json::object object;
-      const std::string whole = sandbox_->paths().outside(file.destination());
-      object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
-      object["path"] = valid_json_text(whole);
-      object["type"] = "file";
-      sandbox_->metadata().assign(file.destination(), metadata);
-      sandbox_->metadata().describe(object, file.destination());
-      answer.push_back(std::move(object));
-    }
-    http_reply reply = text_reply(200, boost::json::serialize(answer));
-    reply.field("Vary", "Origin");
-    co_await call_.reply(std::move(reply));
-  }
-
-  std::shared_ptr<sandbox_registry> core_;
-  std::shared_ptr<served_sandbox> sandbox_;
-  http_call& call_;
-  query_fields query_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/rpc.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
-
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-// Implements the server's side of the Connect protocol with its JSON codec. \par Source  Connect protocol.
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// Decodes base64 as protobuf's JSON format does: with the standard or the URL alphabet, with or without padding.
-inline std::optional<bytes> standard_base64(std::string_view text) {
-  std::string plain(text);
-  while (!plain.empty() && plain.back() == '=') plain.pop_back();
-  for (char& c : plain) {
-    if (c == '-') c = '+';
-    if (c == '_') c = '/';
-  }
-  while (plain.size() % 4 != 0) plain += '=';
-  return cofferdam::detail::base64_decode(plain);
-}
-
-/// A reader for the members of a message in protobuf's JSON format. It throws rpc_failure for a member of a wrong type.
-class message_fields {
- public:
-  explicit message_fields(const boost::json::object& object) noexcept : object_(object) {}
-
-  const boost::json::value* find(std::string_view name) const noexcept {
-    const boost::json::value* const found = object_.if_contains(cofferdam::detail::json_view(name));
-    return found == nullptr || found->is_null() ? nullptr : found;
-  }
-  const boost::json::object* object(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return nullptr;
-    if (!found->is_object()) throw wrong(name);
-    return &found->get_object();
-  }
-  std::optional<std::string> text(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return std::nullopt;
-    if (!found->is_string()) throw wrong(name);
-    return std::string(found->get_string().data(), found->get_string().size());
-  }
-  std::optional<bool> boolean(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return std::nullopt;
-    if (!found->is_bool()) throw wrong(name);
-    return found->get_bool();
-  }
-  /// Returns a uint32, which may be given as a number or as a text.
-  std::optional<std::uint32_t> number(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return std::nullopt;
-    std::optional<std::uint32_t> value;
-    if (found->is_int64() && found->get_int64() >= 0 && found->get_int64() <= UINT32_MAX)
-      value = static_cast<std::uint32_t>(found->get_int64());
-    if (found->is_string())
-      value = number_from<std::uint32_t>(std::string_view(found->get_string().data(), found->get_string().size()));
-    if (!value) throw wrong(name);
-    return value;
-  }
-  std::optional<bytes> data(std::string_view name) const {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return std::nullopt;
-    if (!found->is_string()) throw wrong(name);
-    std::optional<bytes> raw =
-        standard_base64(std::string_view(found->get_string().data(), found->get_string().size()));
-    if (!raw) throw wrong(name);
-    return raw;
-  }
-
- private:
-  static rpc_failure wrong(std::string_view name) {
-    return {cofferdam::detail::connect_code::invalid_argument,
-            "unmarshal message: invalid value for the field " + std::string(name)};
-  }
-  const boost::json::object& object_;
-};
-
-/// One Connect call: its header fields, its message and its time limit.
-class rpc_call {
- public:
-  rpc_call(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox, http_call& call)
-      : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), began_(steady_clock::now()) {}
-
-  const std::shared_ptr<sandbox_registry>& core() const noexcept { return core_; }
-  const std::shared_ptr<served_sandbox>& sandbox() const noexcept { return sandbox_; }
-  http_call& call() const noexcept { return call_; }
-  const boost::json::object& message() const noexcept { return message_; }
-
-  /// Returns an error reply if the content type is wrong for this kind of call; otherwise no value.
-  static std::optional<http_reply> refused_type(const http_call& call, bool is_stream) {
-    const std::string_view due = is_stream ? "application/connect+json" : "application/json";
-    std::string_view type = call.field("Content-Type").value_or(std::string_view());
-    type = cofferdam::detail::without_blanks(type.substr(0, type.find(';')));
-    if (cofferdam::detail::same_ignoring_case(type, due)) return std::nullopt;
-    http_reply reply(415);
-    reply.field("Accept-Post", std::string(due));
-    return reply;
-  }
-
-  /// Checks the header fields that all calls have, and stores the limits of time that they set.
-  /// \throws rpc_failure for an invalid field, or if the time limit is over already.
-  void check_fields() {
-    const std::string_view version = call_.field("Connect-Protocol-Version").value_or("1");
-    if (version != "1")
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "connect-protocol-version must be \"1\": got \"" + one_line(version) + "\"");
-    for (const char* const name : {"Content-Encoding", "Connect-Content-Encoding"}) {
-      const std::string_view coding = call_.field(name).value_or("identity");
-      if (coding != "identity" && !coding.empty())
-        throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
-                          "unknown compression \"" + one_line(coding) + "\": supported encodings are identity");
-    }
-    if (const auto limit = call_.field("Connect-Timeout-Ms")) {
-      const bool is_number = !limit->empty() && limit->size() <= 10 &&
-                             std::all_of(limit->begin(), limit->end(), [](char c) { return c >= '0' && c <= '9'; });
-      if (!is_number)
-        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                          "parse timeout: \"" + one_line(*limit) + "\"");
-      due_ = began_ + std::chrono::milliseconds(number_from<std::int64_t>(*limit).value_or(0));
-      if (*due_ <= began_)
-        throw rpc_failure(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
-    }
-    if (const auto ping = call_.field("Keepalive-Ping-Interval")) {
-      const auto seconds = number_from<std::int64_t>(*ping);
-      if (seconds && *seconds > 0) keepalive_ = std::chrono::seconds(std::min<std::int64_t>(*seconds, 3600));
-    }
-    check_user();
-  }
-
-  /// Returns the time at which the call must have ended; no value if the client has set no limit.
-  const std::optional<steady_clock::time_point>& due() const noexcept { return due_; }
-  std::chrono::seconds keepalive() const noexcept { return keepalive_; }
-
-  /// Reads the message of a unary call.
-  awaitable<void> read_unary() {
-    co_await read_body();
-    parse(body_.text());
-  }
-
-  /// Reads the only message of a call whose reply is a stream.
-  awaitable<void> read_only_envelope() {
-    co_await read_body();
-    cofferdam::detail::connect_envelope_reader reader(core_->options().message());
-    std::string_view rest = body_.text();
-    const std::optional<cofferdam::detail::connect_envelope> first = next_of(reader, rest);
-    if (!first || first->is_end())
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
-    parse(first->payload());
-    if (!rest.empty())
-      throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "unary request has more than one message");
-  }
-
-  static std::optional<cofferdam::detail::connect_envelope> next_of(cofferdam::detail::connect_envelope_reader& reader,
-                                                                    std::string_view& rest) {
-    try {
-      return reader.next(rest);
-    } catch (const error& broken) {
-      if (broken.code() == exec_errc::too_large)
-        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, broken.what());
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        std::string("protocol error: ") + broken.what());
-    }
-  }
-
-  void parse(std::string_view text) {
-    if (text.empty())
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "zero-length payload is not a valid JSON object");
-    std::error_code broken;
-    boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
-    if (broken || !value.is_object())
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "unmarshal message: " + (broken ? broken.message() : std::string("it is not an object")));
-    message_ = std::move(value.get_object());
-  }
-  /// Releases the request's memory for other requests.
-  void forget() {
-    message_ = boost::json::object();
-    body_ = cofferdam::detail::request_body();
-  }
-
-  /// Waits for a permit to send a long reply, and keeps it until the call ends. Releases the request's memory first, so
-  /// that a waiting call does not keep memory from other requests.
-  awaitable<void> take_listing() {
-    forget();
-    co_await sandbox_->listings().acquire(1, "list");
-    listing_ = cofferdam::detail::held_permits(sandbox_->listings(), 1);
-  }
-
-  awaitable<void> begin_stream() {
-    http_reply head(200);
-    head.field("Content-Type", "application/connect+json").field("Connect-Accept-Encoding", "identity");
-    head.field("Vary", "Origin");
-    co_await call_.begin(std::move(head));
-  }
-  awaitable<void> end_stream() {
-    const std::string text = cofferdam::detail::connect_end();
-    co_await call_.write(text);
-    co_await call_.end();
-  }
-  awaitable<void> end_stream(cofferdam::detail::connect_code code, std::string message) {
-    const std::string text = cofferdam::detail::connect_end(
-        cofferdam::detail::connect_end_text(cofferdam::detail::connect_failure(code, std::move(message))));
-    co_await call_.write(text);
-    co_await call_.end();
-  }
-
- private:
-  /// Reads the body of the request.
-  /// \throws http_refusal 408 after the time limit; rpc_failure if there is no memory for the body.
-  awaitable<void> read_body() {
-    try {
-      body_ = co_await sandbox_registry::read_body(core_, call_, sandbox_->settings().owner);
-    } catch (const http_refusal& refusal) {
-      if (refusal.status() != 503) throw;
-      throw rpc_failure(cofferdam::detail::connect_code::unavailable, refusal.what());
-    }
-  }
-  /// Checks the user name in the call. All valid names (`user`, `root` or none) mean the user of the environment.
-  /// \throws rpc_failure for another name.
-  void check_user() const {
-    const std::string_view given = call_.field("Authorization").value_or(std::string_view());
-    if (given.size() < 6 || !cofferdam::detail::same_ignoring_case(given.substr(0, 6), "Basic ")) return;
-    const std::optional<bytes> plain = standard_base64(cofferdam::detail::without_blanks(given.substr(6)));
-    if (!plain) return;
-    const std::string_view pair = as_text(*plain);
-    check_user(pair.substr(0, pair.find(':')));
-  }
-
- public:
-  static void check_user(std::string_view name) {
-    if (!name.empty() && name != "user" && name != "root")
-      throw rpc_failure(cofferdam::detail::connect_code::unauthenticated,
-                        "invalid username: '" + one_line(name.substr(0, 64)) + "'");
-  }
-
- private:
-  std::shared_ptr<sandbox_registry> core_;
-  std::shared_ptr<served_sandbox> sandbox_;
-  http_call& call_;
-  steady_clock::time_point began_;
-  std::optional<steady_clock::time_point> due_;
-  std::chrono::seconds keepalive_{90};
-  cofferdam::detail::request_body body_;
-  cofferdam::detail::held_permits listing_;
-  boost::json::object message_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/filesystem_service.hpp ----
-
-
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// The service `filesystem.Filesystem` of envd, E2B's daemon in a sandbox: files, directories and watches.
-/// \par Source  envd's filesystem.proto.
-class filesystem_service {
- public:
-  explicit filesystem_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
-
-  static bool is_stream(std::string_view method) noexcept { return method == "WatchDir"; }
-  static bool is_unary(std::string_view method) noexcept {
-    return method == "Stat" || method == "ListDir" || method == "MakeDir" || method == "Move" || method == "Remove" ||
-           method == "CreateWatcher" || method == "GetWatcherEvents" || method == "RemoveWatcher";
-  }
-
-  awaitable<boost::json::object> unary(std::string method) {
-    boost::json::object answer;
-    if (method == "Stat") answer = co_await stat();
-    if (method == "ListDir") answer = co_await list();
-    if (method == "MakeDir") answer = co_await make_directory();
-    if (method == "Move") answer = co_await move();
-    if (method == "Remove") co_await remove();
-    if (method == "CreateWatcher") answer = co_await create_watcher();
-    if (method == "GetWatcherEvents") answer = co_await watcher_events();
-    if (method == "RemoveWatcher") {
-      const std::string id = watcher_id();
-      if (sandbox_.watchers().erase(id) == 0) throw no_watcher(id);
-    }
-    co_return answer;
-  }
-
-  awaitable<void> stream(std::string) {
-    co_await rpc_.read_only_envelope();
-    co_await watch();
-  }
-
- private:
-  file_system files() { return sandbox_.environment().files(); }
-
-  static constexpr std::size_t max_listed = 20'000;
-  static constexpr std::size_t max_listed_bytes = std::size_t{16} * 1024 * 1024;
-  static constexpr std::size_t max_watched = 10'000;
-
-  message_fields fields() const noexcept { return message_fields(rpc_.message()); }
-  std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
-  std::string inside(std::string_view path) const { return sandbox_.paths().inside(path); }
-
-  /// Returns the entry at this path; no value if it does not exist.
-  awaitable<std::optional<directory_entry>> look(std::string path) {
-    std::optional<directory_entry> found;
-    try {
-      const directory_entry entry = co_await files().stat(std::move(path));
-      found = entry;
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
-    }
-    co_return found;
-  }
-  boost::json::object entry_answer(const directory_entry& found, const std::string& path) const {
-    boost::json::object answer;
-    answer["entry"] = sandbox_.describe(found, path);
-    return answer;
-  }
-
-  awaitable<boost::json::object> stat() {
-    const std::string given = text_of("path");
-    const std::string path = inside(given);
-    const std::optional<directory_entry> found = co_await look(path);
-    if (!found) sandbox_.metadata().removed(path);
-    if (!found)
-      throw rpc_failure(
-          cofferdam::detail::connect_code::not_found,
-          "file not found: lstat " + shown(sandbox_.paths().outside(path)) + ": no such file or directory");
-    co_return entry_answer(*found, path);
-  }
-
-  awaitable<boost::json::object> list() {
-    const std::string path = inside(text_of("path"));
-    const std::uint32_t asked = fields().number("depth").value_or(1);
-    const std::uint32_t depth = asked == 0 ? 1 : asked;
-    const std::optional<directory_entry> found = co_await look(path);
-    check_directory(found, path, "path not found: path ", "path is not a directory: ");
-    co_await rpc_.take_listing();
-    const list_options options = list_options().depth(depth).entries(max_listed);
-    const std::vector<directory_entry> listing = co_await listed(
-        path, options,
-        "more than " + std::to_string(max_listed) + " entries; list a directory below it, or fewer levels");
-    boost::json::array entries;
-    for (const directory_entry& entry : listing)
-      entries.push_back(sandbox_.describe(entry, cofferdam::detail::joined_path(path, entry.path())));
-    boost::json::object answer;
-    if (!entries.empty()) answer["entries"] = std::move(entries);
-    co_return answer;
-  }
-
-  awaitable<boost::json::object> make_directory() {
-    const std::string path = inside(text_of("path"));
-    std::optional<directory_entry> found = co_await look(path);
-    if (found && found->is_directory())
-      throw rpc_failure(cofferdam::detail::connect_code::already_exists,
-                        "directory already exists: " + shown(sandbox_.paths().outside(path)));
-    if (found)
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "path already exists but it is not a directory: " + shown(sandbox_.paths().outside(path)));
-    co_await files().make_directory(path);
-    found = co_await look(path);
-    if (!found) throw error(exec_errc::not_found, "make directory: the directory was removed again");
-    co_return entry_answer(*found, path);
-  }
-
-  awaitable<boost::json::object> move() {
-    const std::string from = inside(text_of("source"));
-    const std::string to = inside(text_of("destination"));
-    if (from == "." || to == ".")
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "the home directory itself cannot be moved or replaced");
-    std::optional<directory_entry> found = co_await look(from);
-    if (!found)
-      throw rpc_failure(cofferdam::detail::connect_code::not_found,
-                        "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
-                            shown(sandbox_.paths().outside(to)) + ": no such file or directory");
-    const std::size_t slash = to.rfind('/');
-    if (slash != std::string::npos) co_await files().make_directory(to.substr(0, slash));
-    co_await files().rename(from, to);
-    sandbox_.metadata().moved(from, to);
-    found = co_await look(to);
-    if (!found) throw error(exec_errc::not_found, "move: the file was removed again");
-    co_return entry_answer(*found, to);
-  }
-
-  awaitable<void> remove() {
-    const std::string path = inside(text_of("path"));
-    if (path == ".")
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "the home directory itself cannot be removed");
-    try {
-      co_await files().remove(path);
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
-    }
-    sandbox_.metadata().removed(path);
-  }
-
-  // ---- watching directories, by polling ----
-  class watching {
-   public:
-    watching(served_sandbox& sandbox, std::size_t max_watchers) : sandbox_(sandbox) {
-      if (sandbox.watching + sandbox.watchers().size() >= max_watchers)
-        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
-                          "the sandbox has the maximum number of watchers of this gateway");
-      ++sandbox_.watching;
-    }
-    watching(const watching&) = delete;
-    watching& operator=(const watching&) = delete;
-    ~watching() { --sandbox_.watching; }
-
-   private:
-    served_sandbox& sandbox_;
-  };
-
-  awaitable<std::shared_ptr<directory_watch>> begin_watch() {
-    const std::string path = inside(text_of("path"));
-    const std::optional<directory_entry> found = co_await look(path);
-    check_directory(found, path, "path ", "path is not a directory: ");
-    const bool is_recursive = fields().boolean("recursive").value_or(false);
-    const bool with_entries =
-        fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
-    const auto created = std::make_shared<directory_watch>(path, is_recursive, with_entries);
-    rpc_.forget();
-    co_await sandbox_.looks().acquire(1, "watch");
-    const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    const std::vector<directory_entry> entries = co_await watched(*created);
-    created->look(entries);
-    co_return created;
-  }
-
-  awaitable<std::vector<directory_entry>> watched(const directory_watch& watch) {
-    list_options options = list_options().entries(max_watched);
-    if (!watch.is_recursive()) options.depth(1);
-    std::string sentence =
-        "the directory has more than " + std::to_string(max_watched) + " entries below it, too many to watch";
-    return listed(watch.path(), options, std::move(sentence));
-  }
-
-  /// Lists a directory.
-  /// \param sentence  the error message if there are more entries than `options` allows.
-  awaitable<std::vector<directory_entry>> listed(std::string path, list_options options, std::string sentence) {
-    options.path_bytes(max_listed_bytes);
-    bool is_too_much = false;
-    std::vector<directory_entry> entries;
-    try {
-      entries = co_await files().list(path, options);
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::too_large) throw;
-      is_too_much = true;
-    }
-    if (is_too_much) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, sentence);
-    co_return entries;
-  }
-
-  boost::json::object event_object(const directory_watch& watch, const file_event& event) const {
-    boost::json::object object;
-    object["name"] = valid_json_text(event.name());
-    object["type"] = event.type();
-    if (watch.with_entries() && event.now() != nullptr)
-      object["entry"] = sandbox_.describe(*event.now(), cofferdam::detail::joined_path(watch.path(), event.name()));
-    return object;
-  }
-
-  /// Returns the changes since the last call. If the directory is gone, all its entries count as removed.
-  awaitable<std::vector<file_event>> changes(std::shared_ptr<directory_watch> watch) {
-    co_await sandbox_.looks().acquire(1, "watch");
-    const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    std::vector<directory_entry> entries;
-    try {
-      entries = co_await watched(*watch);
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
-    }
-    co_return watch->look(entries);
-  }
-
-  awaitable<void> watch() {
-    const watching mine(sandbox_, rpc_.core()->options().watchers());
-    const std::shared_ptr<directory_watch> watch = co_await begin_watch();
-    http_call& call = rpc_.call();
-    co_await rpc_.begin_stream();
-    const std::string begun = cofferdam::detail::connect_message(R"({"start":{}})");
-    co_await call.write(begun);
-    const std::string alive = cofferdam::detail::connect_message(R"({"keepalive":{}})");
-    asio::steady_timer timer(sandbox_.executor());
-    steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
-    for (;;) {
-      timer.expires_after(rpc_.core()->options().watch_interval());
-      std::error_code woken;
-      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-      if (sandbox_.now() == served_sandbox::state::ended)
-        throw error(exec_errc::environment_closed, "the sandbox has ended");
-      if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
-        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
-        co_return;
-      }
-      const std::vector<file_event> events = co_await changes(watch);
-      for (const file_event& event : events) {
-        boost::json::object object;
-        object["filesystem"] = event_object(*watch, event);
-        const std::string text = cofferdam::detail::connect_message(boost::json::serialize(object));
-        co_await call.write(text);
-        ping = steady_clock::now() + rpc_.keepalive();
-      }
-      if (steady_clock::now() >= ping) {
-        co_await call.write(alive);
-        ping = steady_clock::now() + rpc_.keepalive();
-      }
-    }
-  }
-
-  awaitable<boost::json::object> create_watcher() {
-    const watching mine(sandbox_, rpc_.core()->options().watchers());
-    const std::shared_ptr<directory_watch> created = co_await begin_watch();
-    const std::string id = "w" + cofferdam::detail::random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789");
-    if (sandbox_.now() != served_sandbox::state::ended) sandbox_.watchers().emplace(id, created);
-    boost::json::object answer;
-    answer["watcherId"] = id;
-    co_return answer;
-  }
-
-  awaitable<boost::json::object> watcher_events() {
-    const std::string id = watcher_id();
-    const auto found = sandbox_.watchers().find(id);
-    if (found == sandbox_.watchers().end()) throw no_watcher(id);
-    const std::shared_ptr<directory_watch> watch = found->second;
-    co_await rpc_.take_listing();
-    const std::vector<file_event> happened = co_await changes(watch);
-    boost::json::array events;
-    for (const file_event& event : happened) events.push_back(event_object(*watch, event));
-    boost::json::object answer;
-    if (!events.empty()) answer["events"] = std::move(events);
-    co_return answer;
-  }
-
-  std::string watcher_id() const {
-    return fields().text("watcherId").value_or(fields().text("watcher_id").value_or(std::string()));
-  }
-  static rpc_failure no_watcher(std::string_view id) {
-    return {cofferdam::detail::connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
-  }
-  static std::string shown(std::string_view path) {
-    std::string text;
-    cofferdam::detail::append_repaired_utf8(text, path);
-    return text;
-  }
-  void check_directory(const std::optional<directory_entry>& found, std::string_view path, std::string_view missing,
-                       std::string_view no_directory) const {
-    const std::string name = shown(sandbox_.paths().outside(path));
-    if (!found)
-      throw rpc_failure(cofferdam::detail::connect_code::not_found,
-                        std::string(missing) + name + " not found: lstat " + name + ": no such file or directory");
-    if (!found->is_directory())
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, std::string(no_directory) + name);
-  }
-
-  rpc_call& rpc_;
-  served_sandbox& sandbox_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/process_service.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <csignal>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// The service `process.Process` of envd, E2B's daemon in a sandbox. It starts processes and connects clients to them.
-/// \par Source  envd's process.proto.
-class process_service {
- public:
-  explicit process_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
-
-  static bool is_stream(std::string_view method) noexcept {
-    return method == "Start" || method == "Connect" || method == "StreamInput";
-  }
-  static bool is_unary(std::string_view method) noexcept {
-    return method == "List" || method == "SendInput" || method == "SendSignal" || method == "Update" ||
-           method == "CloseStdin";
-  }
-
-  awaitable<boost::json::object> unary(std::string method) {
-    if (method == "List") {
-      co_await rpc_.take_listing();
-      co_return list();
-    }
-    const message_fields fields(rpc_.message());
-    const std::shared_ptr<served_process> target = find(fields.object("process"));
-    if (method == "SendInput") {
-      co_await give_input(target, fields.object("input"));
-    } else if (method == "SendSignal") {
-      const int number = signal_of(fields.find("signal"));
-      co_await served_process::signal(target, number);
-    } else if (method == "Update") {
-      if (const boost::json::object* const terminal = fields.object("pty")) {
-        if (!target->has_terminal())
-          throw rpc_failure(cofferdam::detail::connect_code::internal,
-                            "error resizing tty: tty not assigned to process");
-        const terminal_size size = size_of(*terminal);
-        co_await served_process::resize(target, size.rows(), size.columns());
-      }
-    } else {
-      if (target->has_terminal())
-        throw rpc_failure(cofferdam::detail::connect_code::unknown, "cannot close stdin for a tty process");
-      if (target->over()) throw not_found(target->pid());
-      co_await served_process::close_input(target);
-    }
-    co_return boost::json::object();
-  }
-
-  awaitable<void> stream(std::string method) {
-    if (method == "StreamInput") {
-      co_await take_input();
-    } else {
-      co_await rpc_.read_only_envelope();
-      if (method == "Start") {
-        co_await start();
-      } else {
-        co_await connect();
-      }
-    }
-  }
-
- private:
-  /// The maximum size of a tag in bytes. A tag stays in memory as long as its process runs, and every list of processes
-  /// repeats it.
-  static constexpr std::size_t max_tag = 1024;
-
-  static rpc_failure not_found(std::uint32_t pid) {
-    return {cofferdam::detail::connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
-  }
-
-  std::shared_ptr<served_process> find(const boost::json::object* selector) {
-    if (selector != nullptr) {
-      const message_fields fields(*selector);
-      if (const auto pid = fields.number("pid")) {
-        std::shared_ptr<served_process> found = sandbox_.find_process(*pid);
-        if (!found) throw not_found(*pid);
-        return found;
-      }
-      if (const auto tag = fields.text("tag")) {
-        std::shared_ptr<served_process> found = sandbox_.find_process(*tag);
-        if (!found)
-          throw rpc_failure(cofferdam::detail::connect_code::not_found,
-                            "process with tag " + one_line(tag->substr(0, max_tag)) + " not found");
-        return found;
-      }
-    }
-    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid process selector");
-  }
-
-  boost::json::object list() const {
-    boost::json::array listed;
-    for (const auto& [pid, served] : sandbox_.processes()) {
-      boost::json::object described;
-      described["config"] = served->config();
-      described["pid"] = pid;
-      if (!served->tag().empty()) described["tag"] = valid_json_text(served->tag());
-      listed.push_back(std::move(described));
-    }
-    boost::json::object answer;
-    if (!listed.empty()) answer["processes"] = std::move(listed);
-    return answer;
-  }
-
-  static int signal_of(const boost::json::value* given) {
-    if (given != nullptr && given->is_string()) {
-      if (given->get_string() == "SIGNAL_SIGKILL") return SIGKILL;
-      if (given->get_string() == "SIGNAL_SIGTERM") return SIGTERM;
-    }
-    if (given != nullptr && given->is_int64()) {
-      if (given->get_int64() == SIGKILL) return SIGKILL;
-      if (given->get_int64() == SIGTERM) return SIGTERM;
-    }
-    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
-  }
-
-  static terminal_size size_of(const boost::json::object& terminal) {
-    const boost::json::object* const size = message_fields(terminal).object("size");
-    std::uint32_t rows = 0;
-    std::uint32_t columns = 0;
-    if (size != nullptr) {
-      const message_fields fields(*size);
-      rows = fields.number("rows").value_or(0);
-      columns = fields.number("cols").value_or(0);
-    }
-    constexpr std::uint32_t limit = std::numeric_limits<std::uint16_t>::max();
-    if (rows == 0 || columns == 0 || rows > limit || columns > limit)
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "a terminal must have 1 to 65535 rows and columns");
-    return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
-  }
-
-  awaitable<void> give_input(std::shared_ptr<served_process> served, const boost::json::object* input) {
-    std::optional<bytes> typed;
-    std::optional<bytes> data;
-    if (input != nullptr) {
-      const message_fields fields(*input);
-      data = fields.data("stdin");
-      typed = fields.data("pty");
-    }
-    if (!typed && !data) throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid input type <nil>");
-    if (data && served->has_terminal())
-      throw rpc_failure(cofferdam::detail::connect_code::internal,
-                        "error writing to stdin: tty assigned to process — input should be written to the "
-                        "pty, not the stdin");
-    if (typed && !served->has_terminal())
-      throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to tty: tty not assigned to process");
-    if (!served->has_input() || served->over())
-      throw rpc_failure(cofferdam::detail::connect_code::internal,
-                        "error writing to stdin: stdin not enabled or closed");
-    if (typed) data = std::move(typed);
-    // Input that waits for its process counts against a limit of the sandbox. The memory of the request is released
-    // below.
-    if (sandbox_.waiting_input + data->size() > 2 * rpc_.core()->options().message())
-      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
-                        "processes of the sandbox have not yet read their earlier input; try again later");
-    const waiting mine(sandbox_, data->size());
-    rpc_.forget();
-    std::optional<std::string> failed;
-    try {
-      co_await served_process::write(served, std::move(*data));
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::io_error && failure.code() != exec_errc::unsupported) throw;
-      failed = failure.what();
-    }
-    if (failed) throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to stdin: " + *failed);
-  }
-
-  class waiting {
-   public:
-    waiting(served_sandbox& sandbox, std::size_t size) noexcept : sandbox_(sandbox), size_(size) {
-      sandbox_.waiting_input += size_;
-    }
-    waiting(const waiting&) = delete;
-    waiting& operator=(const waiting&) = delete;
-    ~waiting() { sandbox_.waiting_input -= size_; }
-
-   private:
-    served_sandbox& sandbox_;
-    std::size_t size_;
-  };
-
-  // ---- the call Start ----
-  /// Converts the message of a start request to a command.
-  /// \throws rpc_failure or error if the message is invalid.
-  command make_command(const message_fields& fields, const message_fields& config) const {
-    std::vector<std::string> words;
-    words.push_back(config.text("cmd").value_or(std::string()));
-    if (words.front().empty())
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process.cmd is empty");
-    if (const boost::json::value* const args = config.find("args")) {
-      if (!args->is_array())
-        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "unmarshal message: args is not a list");
-      for (const boost::json::value& argument : args->get_array()) {
-        if (!argument.is_string())
-          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                            "unmarshal message: an argument is not a string");
-        words.emplace_back(argument.get_string().data(), argument.get_string().size());
-      }
-    }
-    command prepared = argv(std::move(words));
-    prepared.timeout(no_timeout).keep_output(0);
-    prepared.variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", sandbox_.settings().id);
-    prepared.variable("E2B_TEMPLATE_ID", sandbox_.settings().template_name);
-    for (const auto& [name, value] : sandbox_.settings().variables) prepared.variable(name, value);
-    if (const boost::json::object* const variables = config.object("envs")) {
-      for (const auto& [name, value] : *variables) {
-        if (!value.is_string())
-          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                            "unmarshal message: a variable is not a string");
-        prepared.variable(std::string(name.data(), name.size()),
-                          std::string(value.get_string().data(), value.get_string().size()));
-      }
-    }
-    if (const boost::json::object* const terminal = fields.object("pty")) {
-      const terminal_size size = size_of(*terminal);
-      prepared.terminal(size.rows(), size.columns()).open_input();
-    } else if (fields.boolean("stdin").value_or(true)) {
-      prepared.open_input();
-    }
-    return prepared;
-  }
-
-  awaitable<void> find_directory(std::string given, std::string inside) {
-    bool is_directory = false;
-    try {
-      const directory_entry found = co_await sandbox_.environment().files().stat(inside);
-      // A symbolic link is accepted here; the environment checks its target.
-      is_directory = found.is_directory() || found.type() == file_type::symlink;
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
-    }
-    if (!is_directory)
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "cwd '" + one_line(given) + "' does not exist");
-  }
-
-  /// While a process is being started, counts it in `served_sandbox::starting`, for the limit of processes. The
-  /// destructor ends the counting.
-  class starting {
-   public:
-    explicit starting(served_sandbox& sandbox) noexcept : sandbox_(sandbox) { ++sandbox_.starting; }
-    starting(const starting&) = delete;
-    starting& operator=(const starting&) = delete;
-    ~starting() { --sandbox_.starting; }
-
-   private:
-    served_sandbox& sandbox_;
-  };
-
-  awaitable<process> run(command prepared) {
-    const background_policy policy = rpc_.core()->options().background();
-    if (policy == background_policy::keep && sandbox_.keeps_background) {
-      try {
-        command keeping = prepared;
-        keeping.background(background_policy::keep);
-        process running = co_await sandbox_.environment().start(std::move(keeping));
-        co_return running;
-      } catch (const error& failure) {
-        if (failure.code() != exec_errc::unsupported) throw;
-        sandbox_.keeps_background = false;
-      }
-    }
-    process running = co_await sandbox_.environment().start(std::move(prepared));
-    co_return running;
-  }
-
-  awaitable<void> start() {
-    const message_fields fields(rpc_.message());
-    const boost::json::object* const config = fields.object("process");
-    if (config == nullptr) throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process is missing");
-    const message_fields config_fields(*config);
-    if (!sandbox_.environment().can_start())
-      throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
-                        "the backend of this gateway cannot stream the output of processes");
-    if (sandbox_.processes().size() + sandbox_.starting >= rpc_.core()->options().processes())
-      throw rpc_failure(
-          cofferdam::detail::connect_code::resource_exhausted,
-          "the sandbox has " + std::to_string(sandbox_.processes().size()) + " processes, the maximum of this gateway");
-    std::string tag = fields.text("tag").value_or(std::string());
-    if (tag.size() > max_tag)
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
-                        "the tag is longer than " + std::to_string(max_tag) + " bytes");
-    const starting place(sandbox_);
-    command prepared = make_command(fields, config_fields);
-    const std::string directory = config_fields.text("cwd").value_or(std::string());
-    if (!directory.empty()) {
-      std::string inside = sandbox_.paths().inside(directory);
-      co_await find_directory(directory, inside);
-      prepared.working_directory(std::move(inside));
-    }
-    const bool has_terminal = prepared.terminal().has_value();
-    const bool has_input = prepared.has_open_input();
-    boost::json::object shown = described(*config);
-    rpc_.forget();
-    process running = co_await run(std::move(prepared));
-    if (sandbox_.now() == served_sandbox::state::ended)
-      throw error(exec_errc::environment_closed, "start: the sandbox has ended");
-    const auto served = std::make_shared<served_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
-                                                         std::move(shown), std::move(tag), has_terminal, has_input);
-    served_process::listener mine(served, sandbox_.executor());
-    sandbox_.add(served);
-    if (rpc_.due()) sandbox_.tasks().spawn(served_process::kill_at(served, *rpc_.due()));
-    co_await send(*served, mine);
-  }
-
-  /// Returns the members of the request's `ProcessConfig` that a list of processes shows. They stay in memory as long
-  /// as the process runs, so members beyond 16 KiB in total are left out.
-  static boost::json::object described(const boost::json::object& config) {
-    constexpr std::size_t max_bytes = std::size_t{16} * 1024;
-    boost::json::object shown;
-    std::size_t size = 0;
-    for (const char* const name : {"cmd", "cwd", "args", "envs"}) {
-      const boost::json::value* const found = config.if_contains(name);
-      if (found == nullptr) continue;
-      size += boost::json::serialize(*found).size();
-      if (size <= max_bytes) shown[name] = *found;
-    }
-    return shown;
-  }
-
-  // ---- the call Connect ----
-  awaitable<void> connect() {
-    const boost::json::object* const selector = message_fields(rpc_.message()).object("process");
-    std::shared_ptr<served_process> served;
-    if (selector != nullptr)
-      if (const auto pid = message_fields(*selector).number("pid")) served = sandbox_.find_ended(*pid);
-    if (!served) served = find(selector);
-    rpc_.forget();
-    if (served->listeners() >= rpc_.core()->options().subscribers())
-      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
-                        "the process has the maximum number of listening streams of this gateway");
-    served_process::listener mine(served, sandbox_.executor());
-    co_await send(*served, mine);
-  }
-
-  awaitable<void> send(served_process& served, served_process::listener& mine) {
-    http_call& call = rpc_.call();
-    co_await rpc_.begin_stream();
-    const std::string first = served.start_message();
-    co_await call.write(first);
-    const auto far = steady_clock::time_point::max();
-    const steady_clock::time_point due = rpc_.due().value_or(far);
-    steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
-    for (;;) {
-      co_await mine.wait(std::min(due, ping));
-      if (const encoded_message message = mine.take()) {
-        co_await call.write(*message);
-        ping = steady_clock::now() + rpc_.keepalive();
-      } else if (served.over()) {
-        break;
-      } else if (steady_clock::now() >= due) {
-        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
-        co_return;
-      } else if (steady_clock::now() >= ping) {
-        const std::string alive = served_process::event_message("keepalive", boost::json::object());
-        co_await call.write(alive);
-        ping = steady_clock::now() + rpc_.keepalive();
-      }
-    }
-    if (!served.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
-    if (served.timed_out() && steady_clock::now() >= due) {
-      co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
-    } else {
-      co_await call.write(*served.end());
-      co_await rpc_.end_stream();
-    }
-  }
-
-  // ---- the call StreamInput ----
-  awaitable<void> take_input() {
-    // A stream may last long. So it does not use the memory that all requests share, and each of its messages has at
-    // most 1 MiB.
-    constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
-    cofferdam::detail::connect_envelope_reader reader(std::min(max_bytes, rpc_.core()->options().message()));
-    rpc_.call().body_limit(std::nullopt);
-    std::array<std::byte, 16 * 1024> piece;
-    std::shared_ptr<served_process> served;
-    for (;;) {
-      const std::size_t count = co_await rpc_.call().read_some(piece);
-      if (count == 0) break;
-      std::string_view rest = as_text(bytes_view(piece).first(count));
-      for (;;) {
-        const std::optional<cofferdam::detail::connect_envelope> envelope = rpc_call::next_of(reader, rest);
-        if (!envelope) break;
-        rpc_.parse(envelope->payload());
-        const message_fields fields(rpc_.message());
-        if (const boost::json::object* const begun = fields.object("start")) {
-          served = find(message_fields(*begun).object("process"));
-        } else if (const boost::json::object* const given = fields.object("data")) {
-          if (!served)
-            throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the first message must be start");
-          co_await give_input(served, message_fields(*given).object("input"));
-        }
-      }
-    }
-    if (!reader.may_end())
-      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
-    co_await rpc_.begin_stream();
-    const std::string answer = cofferdam::detail::connect_message("{}");
-    co_await rpc_.call().write(answer);
-    co_await rpc_.end_stream();
-  }
-
-  rpc_call& rpc_;
-  served_sandbox& sandbox_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/dispatch.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
-#include <cstdint>
-#include <exception>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// The entry point for all requests. It routes each request, and converts failures to replies.
-class dispatcher {
- public:
-  static constexpr std::uint16_t envd_port = 49983;
-
-  static awaitable<void> handle(std::shared_ptr<sandbox_registry> core, http_call& call) {
-    const request_route route = core->router().find(call.head());
-    using target = request_route::target;
-    switch (route.where()) {
-      case target::api: co_await serve_api(core, call); break;
-      case target::sandbox: co_await serve_sandbox(core, call, route.id(), route.port()); break;
-      case target::signed_file: co_await serve_signed(core, call); break;
-      case target::wrong_host: co_await call.reply(wrong_host()); break;
-      case target::one_header: co_await call.reply(text_reply(400, "missing header")); break;
-      case target::bad_host: co_await call.reply(text_reply(400, "Invalid host")); break;
-      case target::bad_id: co_await call.reply(text_reply(400, "Invalid sandbox ID")); break;
-      case target::bad_port:
-        co_await call.reply(text_reply(400, "Unexpected error when routing request: invalid sandbox port"));
-        break;
-    }
-  }
-
- private:
-  static http_reply wrong_host() {
-    return text_reply(421, "this gateway does not serve this host name; see e2b_gateway::options::domain\n");
-  }
-
-  /// Returns the reply for a failure that happened before any reply was sent. Returns no value for a failure of the
-  /// connection, which the HTTP server handles itself.
-  static std::optional<http_reply> api_reply(const error& failure) {
-    if (is_connection_failure(failure)) return std::nullopt;
-    if (failure.code() == exec_errc::too_large) return error_reply(413, failure.what());
-    if (failure.code() == exec_errc::invalid_argument) return error_reply(400, failure.what());
-    if (cofferdam::detail::is_environment_gone(failure)) return error_reply(404, "The sandbox has ended");
-    if (failure.code() == exec_errc::unsupported) return error_reply(501, failure.what());
-    // The client does not get the reason. It is reported to the operator of the gateway.
-    return error_reply(500, "The sandbox could not be created, or changed");
-  }
-
-  static awaitable<void> serve_api(std::shared_ptr<sandbox_registry> core, http_call& call) {
-    std::optional<http_reply> reply;
-    std::exception_ptr told;
-    try {
-      http_reply answered = co_await control_plane::answer(control_plane(core, call));
-      reply = std::move(answered);
-    } catch (const http_refusal& refusal) {
-      reply = error_reply(refusal.status(), refusal.what());
-    } catch (const error& failure) {
-      reply = api_reply(failure);
-      if (!reply) throw;
-      if (reply->status() == 500) told = std::current_exception();
-    }
-    co_await call.reply(std::move(*reply));
-    // The HTTP server passes this exception to `on_error`. The reply was sent already.
-    if (told) std::rethrow_exception(told);
-  }
-
-  static http_reply not_found_reply(const std::string& id) {
-    boost::json::object object;
-    object["sandboxId"] = id;
-    object["message"] = "The sandbox was not found";
-    object["code"] = 502;
-    return json_reply(502, object);
-  }
-  static http_reply closed_port_reply(const std::string& id, std::uint16_t port) {
-    boost::json::object object;
-    object["sandboxId"] = id;
-    object["message"] = "The sandbox is running but port is not open";
-    object["port"] = port;
-    object["code"] = 502;
-    return json_reply(502, object);
-  }
-  static http_reply unauthorized_reply() {
-    return error_reply(401, "unauthorized access, please provide a valid access token or method signing if supported");
-  }
-
-  static awaitable<void> serve_signed(std::shared_ptr<sandbox_registry> core, http_call& call) {
-    std::shared_ptr<served_sandbox> found;
-    for (const auto& [id, sandbox] : core->sandboxes())
-      if (sandbox->now() == served_sandbox::state::running && files_endpoint::is_signed_by(*sandbox, call))
-        found = sandbox;
-    if (!found) {
-      co_await call.reply(error_reply(401, "invalid signature"));
-      co_return;
-    }
-    co_await serve_files(core, std::move(found), call);
-  }
-
-  static awaitable<void> serve_sandbox(std::shared_ptr<sandbox_registry> core, http_call& call, std::string id,
-                                       std::uint16_t port) {
-    std::shared_ptr<served_sandbox> sandbox = core->running(id);
-    if (!sandbox) {
-      co_await call.reply(not_found_reply(id));
-      co_return;
-    }
-    if (port != envd_port) {
-      // The services of a secured sandbox (one with an access token) are secured too. E2B's clients send the access
-      // token or the traffic token.
-      if (!may_enter(*sandbox, call) && !may_pass(*sandbox, call)) {
-        co_await call.reply(unauthorized_reply());
-        co_return;
-      }
-      bool is_served = false;
-      bool is_lost = false;
-      try {
-        is_served = co_await served_sandbox::serve(sandbox, port, call);
-      } catch (const error& failure) {
-        if (failure.code() != exec_errc::environment_closed || call.replied()) throw;
-        is_lost = true;
-      }
-      if (is_lost) {
-        co_await call.reply(not_found_reply(id));
-      } else if (!is_served) {
-        co_await call.reply(closed_port_reply(id, port));
-      }
-      co_return;
-    }
-    co_await serve_envd(core, std::move(sandbox), call);
-  }
-
-  static bool may_enter(const served_sandbox& sandbox, const http_call& call) {
-    const std::optional<std::string>& token = sandbox.settings().token;
-    return !token || cofferdam::detail::same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
-  }
-
-  static bool may_pass(const served_sandbox& sandbox, const http_call& call) {
-    const std::optional<std::string>& token = sandbox.settings().traffic_token;
-    return token &&
-           cofferdam::detail::same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
-  }
-
-  static awaitable<void> serve_envd(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
-                                    http_call& call) {
-    const std::string path(call.path());
-    if (path == "/health") {
-      http_reply alive(204);
-      alive.field("Cache-Control", "no-store").field("Content-Type", "");
-      co_await call.reply(std::move(alive));
-      co_return;
-    }
-    if (path == "/files") {
-      co_await serve_files(core, std::move(sandbox), call);
-      co_return;
-    }
-    for (const char* const reserved :
-         {"/init", "/freeze", "/unfreeze", "/collapse", "/fsfreeze", "/fsthaw", "/upgrade"}) {
-      if (path != reserved) continue;
-      boost::json::object object;
-      object["message"] =
-          "This endpoint is reserved for the E2B control plane and is not reachable through the sandbox URL";
-      object["path"] = path;
-      object["code"] = 404;
-      co_await call.reply(json_reply(404, object));
-      co_return;
-    }
-    if (!may_enter(*sandbox, call)) {
-      co_await call.reply(unauthorized_reply());
-      co_return;
-    }
-    if (path == "/envs" && call.method() == "GET") {
-      boost::json::object variables;
-      variables["E2B_SANDBOX"] = "true";
-      variables["E2B_SANDBOX_ID"] = sandbox->settings().id;
-      variables["E2B_TEMPLATE_ID"] = sandbox->settings().template_name;
-      for (const auto& [name, value] : sandbox->settings().variables)
-        variables[valid_json_text(name)] = valid_json_text(value);
-      co_await call.reply(json_reply(200, variables));
-      co_return;
-    }
-    if (path == "/metrics" && call.method() == "GET") {
-      co_await call.reply(error_reply(501, "the backend of this gateway reports no metrics"));
-      co_return;
-    }
-    constexpr std::string_view processes = "/process.Process/";
-    constexpr std::string_view filesystem = "/filesystem.Filesystem/";
-    if (path.starts_with(processes)) {
-      co_await serve_rpc<process_service>(core, std::move(sandbox), call, path.substr(processes.size()));
-    } else if (path.starts_with(filesystem)) {
-      co_await serve_rpc<filesystem_service>(core, std::move(sandbox), call, path.substr(filesystem.size()));
-    } else {
-      co_await call.reply(not_here());
-    }
-  }
-  static http_reply not_here() { return text_reply(404, "404 page not found\n"); }
-
-  static awaitable<void> serve_files(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
-                                     http_call& call) {
-    std::optional<http_reply> reply;
-    const std::string id = sandbox->settings().id;
-    try {
-      co_await files_endpoint::answer(files_endpoint(core, sandbox, call));
-    } catch (const http_refusal& refusal) {
-      reply = error_reply(refusal.status(), refusal.what());
-    } catch (const error& failure) {
-      if (call.replied() || is_connection_failure(failure)) throw;
-      if (cofferdam::detail::is_environment_gone(failure)) {
-        reply = not_found_reply(id);
-      } else if (failure.code() == exec_errc::too_large) {
-        reply = error_reply(413, failure.what());
-      } else if (failure.code() == exec_errc::outside_workspace) {
-        reply = error_reply(403, failure.what());
-      } else if (failure.code() == exec_errc::invalid_argument) {
-        reply = error_reply(400, failure.what());
-      } else {
-        throw;
-      }
-    }
-    if (reply) co_await call.reply(std::move(*reply));
-  }
-
-  // ---- calls of the Connect protocol ----
-  template <class Service>
-  static awaitable<void> serve_rpc(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
-                                   http_call& call, std::string method) {
-    const bool is_stream = Service::is_stream(method);
-    if (!is_stream && !Service::is_unary(method)) {
-      co_await call.reply(not_here());
-      co_return;
-    }
-    if (call.method() != "POST") {
-      http_reply reply(405);
-      reply.field("Allow", "POST");
-      co_await call.reply(std::move(reply));
-      co_return;
-    }
-    if (std::optional<http_reply> refused = rpc_call::refused_type(call, is_stream)) {
-      co_await call.reply(std::move(*refused));
-      co_return;
-    }
-    rpc_call rpc(std::move(core), std::move(sandbox), call);
-    Service service(rpc);
-    std::optional<http_reply> late;
-    try {
-      if (is_stream) {
-        co_await serve_stream(rpc, service, std::move(method));
-      } else {
-        co_await serve_unary(rpc, service, std::move(method));
-      }
-    } catch (const http_refusal& refusal) {  // the body has not arrived in time
-      if (call.replied()) throw;
-      late = text_reply(refusal.status(), refusal.what());
-    }
-    if (late) co_await call.reply(std::move(*late));
-  }
-
-  /// Converts an error of this library to a failure for the client. Rethrows it if it is a failure of the connection.
-  static cofferdam::detail::connect_failure told(const error& failure) {
-    if (is_connection_failure(failure)) throw failure;
-    return as_connect_failure(failure);
-  }
-
-  template <class Service>
-  static awaitable<void> serve_unary(rpc_call& rpc, Service& service, std::string method) {
-    std::optional<cofferdam::detail::connect_failure> failed;
-    boost::json::object answer;
-    try {
-      rpc.check_fields();
-      co_await rpc.read_unary();
-      answer = co_await service.unary(std::move(method));
-    } catch (const rpc_failure& failure) {
-      failed = failure.failure();
-    } catch (const error& failure) {
-      failed = told(failure);
-    }
-    rpc.forget();  // frees memory, because the client may read slowly
-    int status = 200;
-    std::string text;
-    if (failed) {
-      status = static_cast<int>(cofferdam::detail::connect_status(failed->code()));
-      text = cofferdam::detail::connect_failure_text(*failed);
-    } else {
-      text = boost::json::serialize(answer);
-    }
-    http_reply reply(status);
-    reply.content("application/json", text).field("Vary", "Origin");
-    co_await rpc.call().reply(std::move(reply));
-  }
-
-  template <class Service>
-  static awaitable<void> serve_stream(rpc_call& rpc, Service& service, std::string method) {
-    std::optional<cofferdam::detail::connect_failure> failed;
-    try {
-      rpc.check_fields();
-      co_await service.stream(std::move(method));
-    } catch (const rpc_failure& failure) {
-      // After the first message, the failure would belong in the end envelope (the last message of a stream). But no
-      // service throws an rpc_failure after its first message.
-      if (rpc.call().replied()) throw;
-      failed = failure.failure();
-    } catch (const error& failure) {
-      if (rpc.call().replied()) throw;
-      failed = told(failure);
-    }
-    if (!failed) co_return;
-    rpc.forget();
-    http_reply reply(200);
-    reply
-        .content("application/connect+json",
-                 cofferdam::detail::connect_end(cofferdam::detail::connect_end_text(*failed)))
-        .field("Vary", "Origin");
-    co_await rpc.call().reply(std::move(reply));
-  }
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
 // ---- cofferdam/serve/e2b_gateway.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <utility>
 
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+class http_server;
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
+
+namespace detail {
+class sandbox_registry;
+}  // namespace detail
 
 /// A server with E2B's own API for any provider, so that unmodified official SDKs of E2B can use the provider's
 /// environments as sandboxes.
@@ -37153,7 +32054,7 @@ class server {
   template <code_exec_provider Provider>
   server(asio::any_io_executor executor, Provider provider, e2b_gateway::options options = e2b_gateway::options())
       : executor_(executor),
-        core_(std::make_shared<detail::sandbox_registry>(
+        core_(make_core(
             executor, [provider = std::move(provider)] { return detail::open_environment<Provider>(provider); },
             std::move(options))) {}
   server(const server&) = delete;
@@ -37165,40 +32066,22 @@ class server {
   /// \throws the exceptions of closing environments, after everything has ended.
   /// \par Cancellation  terminal: cancels the requests, closes everything, and throws error{exec_errc::cancelled}. The
   ///                    closing itself cannot be cancelled.
-  awaitable<void> serve(listener where) {
-    if (core_->options().api_keys().empty() && !where.is_loopback())
-      throw error(exec_errc::invalid_argument, "e2b_gateway: " + where.name() +
-                                                   " is reachable from other machines, but there is no API key: set "
-                                                   "e2b_gateway::options::api_key, or listen on 127.0.0.1");
-    if (server_)
-      throw error(exec_errc::invalid_argument, "e2b_gateway: serve() was already called; create another gateway");
-    http_server_settings settings = core_->options().server();
-    settings.allowed_hosts({"*"});  // the router checks host names itself
-    server_ = std::make_shared<cofferdam::detail::http_server>(
-        executor_, [core = core_](http_call& call) { return detail::dispatcher::handle(core, call); },
-        std::move(settings));
-    server_->listen(std::move(where));
-    return serve_on(server_, core_);
-  }
+  awaitable<void> serve(listener where);
 
   /// Ends `serve`: accepts no more requests, gives running requests the `stop_timeout` of the HTTP server to finish,
   /// and then cancels them.
   /// \throws error{exec_errc::invalid_argument} if `serve` was not called.
-  awaitable<void> stop() {
-    if (!server_) throw error(exec_errc::invalid_argument, "e2b_gateway: not serving; call serve() first");
-    return server_->stop();
-  }
+  awaitable<void> stop();
 
   /// Returns the number of sandboxes, including paused ones.
-  std::size_t sandboxes() const noexcept { return core_->sandboxes().size(); }
+  std::size_t sandboxes() const noexcept;
 
  private:
+  static std::shared_ptr<detail::sandbox_registry> make_core(asio::any_io_executor executor,
+                                                             detail::environment_opener opener,
+                                                             e2b_gateway::options options);
   static awaitable<void> serve_on(std::shared_ptr<cofferdam::detail::http_server> server,
-                                  std::shared_ptr<detail::sandbox_registry> core) {
-    const auto runs = [&server] { return server->run(); };
-    const auto closes = [&core] { return detail::sandbox_registry::close_all(core); };
-    co_await cofferdam::detail::with_cleanup(runs, closes, cofferdam::detail::failure_to_report);
-  }
+                                  std::shared_ptr<detail::sandbox_registry> core);
 
   asio::any_io_executor executor_;
   std::shared_ptr<detail::sandbox_registry> core_;
@@ -37207,848 +32090,6 @@ class server {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
 
-// ---- cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
-
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-// Formats the events of an execution for the protocol of E2B's code interpreter: one JSON object per line. Performs no
-// input or output.
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// Converts a JSON value to ASCII text. E2B's JavaScript SDK decodes each received piece separately. So it would lose a
-/// character of several bytes that is split between two pieces.
-inline std::string ascii_json(const boost::json::value& value) {
-  const std::string text = boost::json::serialize(value);
-  std::string ascii;
-  ascii.reserve(text.size());
-  const auto escape = [&ascii](std::uint32_t unit) {
-    ascii += "\\u";
-    for (int shift = 12; shift >= 0; shift -= 4) ascii += "0123456789abcdef"[unit >> shift & 15U];
-  };
-  for (std::string_view rest = text; !rest.empty();) {
-    const cofferdam::detail::utf8_unit decoded = cofferdam::detail::decode_utf8(rest);
-    const std::uint32_t point = decoded.code_point();
-    rest.remove_prefix(decoded.size());
-    if (point < 0x80) {
-      ascii += static_cast<char>(point);
-    } else if (point < 0x10000) {
-      escape(point);
-    } else {
-      escape(0xD800 + ((point - 0x10000) >> 10U));
-      escape(0xDC00 + ((point - 0x10000) & 0x3FFU));
-    }
-  }
-  return ascii;
-}
-
-inline std::string interpreter_line(const boost::json::object& object) { return ascii_json(object) + "\n"; }
-
-inline std::string interpreter_line(std::string_view type) {
-  boost::json::object object;
-  object["type"] = cofferdam::detail::json_view(type);
-  return interpreter_line(object);
-}
-
-inline std::string interpreter_count_line(std::int64_t count) {
-  boost::json::object object;
-  object["type"] = "number_of_executions";
-  object["execution_count"] = count;
-  return interpreter_line(object);
-}
-
-/// Makes the line for an exception.
-/// \param name,value,traceback  texts from the sandbox or from this library; each is cut after 128 KiB.
-inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
-  const auto some = [](std::string_view text) {
-    constexpr std::size_t max_bytes = std::size_t{128} * 1024;
-    return valid_json_text(text.size() > max_bytes ? cofferdam::detail::without_cut_end(text.substr(0, max_bytes))
-                                                   : text);
-  };
-  boost::json::object object;
-  object["type"] = "error";
-  object["name"] = some(name);
-  object["value"] = some(value);
-  object["traceback"] = some(traceback);
-  return interpreter_line(object);
-}
-
-/// Returns the name of the member in a result line for content of a MIME type; an empty text if E2B has no such member.
-inline std::string_view interpreter_form(std::string_view mime) noexcept {
-  constexpr std::pair<std::string_view, std::string_view> known[] = {
-      {"text/plain", "text"},
-      {"text/html", "html"},
-      {"text/markdown", "markdown"},
-      {"image/svg+xml", "svg"},
-      {"image/png", "png"},
-      {"image/jpeg", "jpeg"},
-      {"application/pdf", "pdf"},
-      {"text/latex", "latex"},
-      {"application/json", "json"},
-      {"application/javascript", "javascript"},
-      {"application/vnd.e2b.data+json", "data"},
-      {"application/vnd.e2b.chart+json", "chart"},
-  };
-  for (const auto& [type, name] : known)
-    if (type == mime) return name;
-  return {};
-}
-
-/// Makes the result line for one display with all its forms. If the content of a JSON type is not valid JSON, it is
-/// sent as text.
-inline std::string interpreter_result_line(const display_output& shown) {
-  boost::json::object object;
-  object["type"] = "result";
-  boost::json::object extra;
-  for (const auto& [mime, content] : shown.forms()) {
-    const std::string_view name = interpreter_form(mime);
-    boost::json::value value = valid_json_text(content);
-    if (mime.ends_with("json")) {
-      std::error_code broken;
-      boost::json::value parsed = cofferdam::detail::parse_untrusted_json(content, broken);
-      if (!broken) value = std::move(parsed);
-    }
-    const bool is_quoted = name == "text" && content.size() > 1 && content.front() == content.back() &&
-                           (content.front() == '\'' || content.front() == '"');
-    if (is_quoted) value = valid_json_text(std::string_view(content).substr(1, content.size() - 2));
-    if (name.empty())
-      extra[valid_json_text(mime)] = std::move(value);
-    else
-      object[cofferdam::detail::json_view(name)] = std::move(value);
-  }
-  object["extra"] = std::move(extra);
-  object["is_main_result"] = shown.is_value();
-  return interpreter_line(object);
-}
-
-/// A converter that makes protocol lines from one output stream of an execution. Each line has only complete
-/// characters.
-class interpreter_output {
- public:
-  explicit interpreter_output(std::string_view type) noexcept : type_(type) {}
-
-  /// Adds a piece of output.
-  /// \return a line; an empty text if there is no complete character yet.
-  std::string take(bytes_view piece) {
-    received_ += piece.size();
-    held_ += as_text(piece);
-    const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
-    std::string result = line(std::string_view(held_).substr(0, whole));
-    held_.erase(0, whole);
-    return result;
-  }
-  /// Returns a line with the output that was not sent before.
-  /// \param captured  the output of the whole execution; its middle may have been left out.
-  std::string finish(const captured_output& captured) {
-    const bytes_view head(captured.head());
-    held_ += as_text(head.subspan(received_ < head.size() ? received_ : head.size()));
-    if (captured.cut() == 0) return line(held_);
-    std::string text(cofferdam::detail::without_cut_end(held_));
-    text += captured_output::cut_marker(captured.cut(), captured.total());
-    text += cofferdam::detail::without_cut_start(as_text(captured.tail()));
-    return line(text);
-  }
-
- private:
-  std::string line(std::string_view text) const {
-    if (text.empty()) return {};
-    boost::json::object object;
-    object["type"] = cofferdam::detail::json_view(type_);
-    object["text"] = valid_json_text(text);
-    object["timestamp"] = timestamp(std::chrono::system_clock::now());
-    return interpreter_line(object);
-  }
-
-  std::string_view type_;
-  std::string held_;
-  std::size_t received_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <exception>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// A limit for the bytes that code interpreters keep in memory for their clients: of all sandboxes together, or of one
-/// sandbox.
-class interpreter_memory {
- public:
-  explicit interpreter_memory(std::size_t max_bytes) noexcept : max_bytes_(max_bytes), left_(max_bytes) {}
-  /// Makes the part of one sandbox: a quarter of the whole, but at least room for one request.
-  /// \param request  the maximum size of one request, in bytes.
-  interpreter_memory(std::shared_ptr<interpreter_memory> parent, std::size_t request) noexcept
-      : all_(std::move(parent)),
-        max_bytes_(std::min(all_->max_bytes_, std::max(all_->max_bytes_ / 4, request))),
-        left_(max_bytes_) {}
-
-  bool take(std::size_t size) noexcept {
-    if (left_ < size) return false;
-    if (all_ && !all_->take(size)) return false;
-    left_ -= size;
-    return true;
-  }
-  void give(std::size_t size) noexcept {
-    if (all_) all_->give(size);
-    left_ += size;
-  }
-
- private:
-  std::shared_ptr<interpreter_memory> all_;
-  std::size_t max_bytes_;
-  std::size_t left_;
-};
-
-/// Bytes that were taken from an `interpreter_memory`. The destructor returns them.
-class interpreter_share {
- public:
-  interpreter_share() = default;
-  explicit interpreter_share(std::shared_ptr<interpreter_memory> of) noexcept : of_(std::move(of)) {}
-  interpreter_share(interpreter_share&& other) noexcept
-      : of_(std::move(other.of_)), size_(std::exchange(other.size_, 0)) {}
-  interpreter_share& operator=(interpreter_share&& other) noexcept {
-    if (this == &other) return *this;
-    give_back();
-    of_ = std::move(other.of_);
-    size_ = std::exchange(other.size_, 0);
-    return *this;
-  }
-  ~interpreter_share() { give_back(); }
-
-  bool take(std::size_t size) noexcept {
-    if (!of_->take(size)) return false;
-    size_ += size;
-    return true;
-  }
-  void give(std::size_t size) noexcept {
-    of_->give(size);
-    size_ -= size;
-  }
-
- private:
-  void give_back() noexcept {
-    if (of_) of_->give(std::exchange(size_, 0));
-  }
-
-  std::shared_ptr<interpreter_memory> of_;
-  std::size_t size_ = 0;
-};
-
-/// The settings of a code interpreter.
-class interpreter_settings {
- public:
-  python runner;
-  std::size_t contexts = 16;
-  std::size_t runs = 64;
-  std::size_t request = std::size_t{4} * 1024 * 1024;
-  std::size_t output = std::size_t{4} * 1024 * 1024;
-  std::size_t results = std::size_t{16} * 1024 * 1024;
-  std::chrono::milliseconds request_timeout{60'000};
-  std::chrono::milliseconds keepalive{5000};
-  std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
-};
-
-/// A context as a client sees it. When a client restarts the context, its id stays the same, but a new context of the
-/// runner takes its place.
-class interpreter_context {
- public:
-  interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where)
-      : id(std::move(name)), directory(std::move(where)), turn(executor, 1) {}
-
-  const std::string id;
-  const std::string directory;  // relative to the workspace
-  std::int64_t count = 0;       // the number of executions since the last restart
-  std::uint64_t restarts = 0;
-  bool is_removed = false;
-  cofferdam::detail::async_semaphore turn;
-
-  std::string name() const { return id + "." + std::to_string(restarts); }
-};
-
-/// An execution that waits or runs. One coroutine runs the code and queues lines; another sends the lines to the
-/// client.
-class interpreter_run {
- public:
-  /// \param memory  the limit of this sandbox.
-  interpreter_run(const asio::any_io_executor& executor, const interpreter_settings& settings,
-                  std::shared_ptr<interpreter_memory> memory, std::shared_ptr<interpreter_context> where,
-                  code_request what)
-      : context(std::move(where)),
-        request(std::move(what)),
-        share_(std::move(memory)),
-        changed_(executor),
-        results_left_(settings.results) {}
-
-  std::shared_ptr<interpreter_context> context;
-  code_request request;
-  asio::cancellation_signal cancel;
-  bool is_over = false;
-  std::exception_ptr failure;
-
-  /// Waits for a change, at most until the time `limit`. A cancellation ends the wait too; the coroutine then throws at
-  /// its next `co_await`.
-  awaitable<void> until_changed(std::chrono::steady_clock::time_point limit = cofferdam::detail::async_event::never) {
-    co_await changed_.wait(limit);
-  }
-  void change() noexcept { changed_.notify(); }
-
-  /// Queues a line. It does not count against the memory limit.
-  void say(std::string line) {
-    if (line.empty()) return;
-    lines_.emplace_back(std::move(line), 0);
-    change();
-  }
-  void hear(output_stream stream, bytes_view piece) { offer((stream == output_stream::out ? out_ : err_).take(piece)); }
-  void show(const display_output& shown) {
-    std::string line = interpreter_result_line(shown);
-    if (line.size() > results_left_) {
-      is_cut_ = true;
-      return;
-    }
-    results_left_ -= line.size();
-    offer(std::move(line));
-  }
-  /// Queues the rest of the output and the outcome of the code.
-  /// \param restarts  the number of the context's restarts before the code began.
-  void conclude(const code_result& result, std::uint64_t restarts) {
-    offer(out_.finish(result.out()));
-    offer(err_.finish(result.err()));
-    if (is_cut_) {
-      static constexpr std::string_view words = "\n[... part of the output was left out: it is too long ...]\n";
-      interpreter_output note("stderr");
-      say(note.take(as_bytes(words)));
-    }
-    if (context->is_removed) {
-      say(interpreter_error_line("ExecutionAborted", "The context was removed", ""));
-    } else if (context->restarts != restarts) {
-      say(interpreter_error_line("ContextRestarting", "The context was restarted", ""));
-    } else if (const auto& why = result.failure()) {
-      say(interpreter_error_line(why->type(), why->message(), why->traceback()));
-    } else if (result.context_lost() || result.kind() != error_kind::none) {
-      std::string reason = result.reason();
-      if (reason.empty()) reason = "The code's process has ended; the next execution starts fresh";
-      say(interpreter_error_line("UnexpectedEndOfExecution", reason, ""));
-    }
-  }
-  void end() { say(interpreter_line("end_of_execution")); }
-
-  bool has_lines() const noexcept { return !lines_.empty(); }
-  /// Returns some of the queued lines, and removes them. They count against the memory limit until `written` is called.
-  std::string take_lines() {
-    constexpr std::size_t enough = std::size_t{64} * 1024;
-    std::string text;
-    while (!lines_.empty() && text.size() < enough) {
-      text += lines_.front().first;
-      writing_ += lines_.front().second;
-      lines_.pop_front();
-    }
-    return text;
-  }
-  void written() noexcept { share_.give(std::exchange(writing_, 0)); }
-
- private:
-  void offer(std::string line) {
-    if (line.empty()) return;
-    const std::size_t size = line.size();
-    if (!share_.take(size)) {
-      is_cut_ = true;
-      return;
-    }
-    lines_.emplace_back(std::move(line), size);
-    change();
-  }
-
-  interpreter_share share_;
-  cofferdam::detail::async_event changed_;
-  std::size_t results_left_;
-  interpreter_output out_{"stdout"};
-  interpreter_output err_{"stderr"};
-  std::deque<std::pair<std::string, std::size_t>> lines_;  // each line with the bytes that it has taken from `share_`
-  std::size_t writing_ = 0;
-  bool is_cut_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
-
-// ---- cofferdam/serve/e2b_gateway/detail/interpreter_service.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/this_coro.hpp>
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
-
-/// The code interpreter of one sandbox: its runner, its contexts and its executions.
-class interpreter_service final : public e2b_gateway::port_service {
- public:
-  interpreter_service(any_environment& environment, const e2b_gateway::sandbox_facts& facts,
-                      std::shared_ptr<const interpreter_settings> settings)
-      : environment_(environment),
-        facts_(facts),
-        settings_(std::move(settings)),
-        memory_(std::make_shared<interpreter_memory>(settings_->memory, settings_->request)),
-        paths_(facts.home(), facts.workspace()) {}
-
-  awaitable<void> serve(http_call& call) override {
-    if (!starting_) {
-      executor_ = co_await asio::this_coro::executor;
-      starting_ = std::make_unique<cofferdam::detail::async_semaphore>(executor_, 1);
-    }
-    std::optional<http_reply> reply;
-    try {
-      http_reply answered = co_await answer(call);
-      reply = std::move(answered);
-    } catch (const http_refusal& refusal) {
-      reply = text_reply(refusal.status(), refusal.what());
-    } catch (const schema_failure& failure) {
-      reply = json_reply(422, failure.detail());
-    } catch (const error& failure) {
-      if (call.replied() || is_connection_failure(failure)) throw;
-      if (failure.code() == exec_errc::unsupported) {
-        reply = text_reply(501, failure.what());
-      } else if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::invalid_argument) {
-        reply = text_reply(400, failure.what());
-      } else if (failure.code() == exec_errc::provider_failed) {
-        reply = text_reply(500, printable(failure.what()));
-      } else {
-        throw;
-      }
-    }
-    if (reply && !call.replied()) co_await call.reply(std::move(*reply));
-  }
-
-  awaitable<void> close() override {
-    if (runner_) co_await runner_->close();
-    runner_.reset();
-  }
-
- private:
-  using runner = runner_of<python_provider<environment_ref<any_environment>>>;
-  using context_pointer = std::shared_ptr<interpreter_context>;
-  using run_pointer = std::shared_ptr<interpreter_run>;
-
-  /// An exception for an invalid body. The reply has the format of FastAPI, because E2B's server uses FastAPI.
-  class schema_failure : public std::exception {
-   public:
-    schema_failure(std::string member, std::string why) : member_(std::move(member)), why_(std::move(why)) {}
-    const char* what() const noexcept override { return why_.c_str(); }
-    boost::json::object detail() const {
-      boost::json::array where;
-      where.emplace_back("body");
-      if (!member_.empty()) where.emplace_back(cofferdam::detail::json_view(member_));
-      boost::json::object entry;
-      entry["type"] = "value_error";
-      entry["loc"] = std::move(where);
-      entry["msg"] = cofferdam::detail::json_view(why_);
-      boost::json::array entries;
-      entries.emplace_back(std::move(entry));
-      boost::json::object object;
-      object["detail"] = std::move(entries);
-      return object;
-    }
-
-   private:
-    std::string member_;
-    std::string why_;
-  };
-
-  static std::string printable(std::string_view text) {
-    std::string repaired;
-    cofferdam::detail::append_repaired_utf8(repaired, text);
-    return repaired;
-  }
-  static http_reply said(int status, std::string_view text) {
-    boost::json::object object;
-    object["detail"] = cofferdam::detail::json_view(text);
-    return json_reply(status, object);
-  }
-
-  /// Handles a request. The returned reply is used only if no reply was sent already.
-  awaitable<http_reply> answer(http_call& call) {
-    const std::string path(call.path());
-    const bool is_get = call.method() == "GET";
-    const bool is_post = call.method() == "POST";
-    constexpr std::string_view contexts = "/contexts/";
-    constexpr std::string_view restart = "/restart";
-    http_reply reply = said(405, "Method Not Allowed");
-    if (path == "/health") {
-      if (is_get) reply = json_reply(200, "OK");
-    } else if (path == "/execute") {
-      if (is_post) co_await execute(call);
-    } else if (path == "/contexts") {
-      if (is_get) reply = json_reply(200, list());
-      if (is_post) {
-        boost::json::object created = co_await make_context(call);
-        reply = json_reply(200, created);
-      }
-    } else if (path.starts_with(contexts)) {
-      std::string id = path.substr(contexts.size());
-      const bool restarts = id.ends_with(restart);
-      if (restarts) id.resize(id.size() - restart.size());
-      if (call.method() == (restarts ? "POST" : "DELETE")) {
-        co_await end_context(form_decode(id), restarts);
-        reply = json_reply(200, nullptr);
-      }
-    } else {
-      reply = said(404, "Not Found");
-    }
-    co_return reply;
-  }
-
-  // ---- the bodies of requests ----
-
-  /// Reads the body of a request.
-  /// \param share  counts the bytes while they arrive.
-  /// \param body   receives the bytes. The caller keeps all parameters until this completes.
-  awaitable<void> read_body(http_call& call, interpreter_share& share, bytes& body) {
-    call.body_limit(settings_->request);
-    std::array<std::byte, 16 * 1024> piece;
-    for (;;) {
-      const std::size_t count = co_await call.read_some(piece);
-      if (count == 0) break;
-      if (!share.take(count)) throw http_refusal(503, "The gateway has no memory for another request; try again later");
-      body.insert(body.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
-    }
-  }
-  /// Reads the JSON object in the body of a request.
-  /// \param share  counts the size of the body.
-  awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
-    bytes body;
-    co_await in_time(executor_, settings_->request_timeout, read_body(call, share, body));
-    std::error_code broken;
-    boost::json::value value = cofferdam::detail::parse_untrusted_json(as_text(body), broken);
-    if (broken) throw schema_failure("", "JSON decode error");
-    if (!value.is_object()) throw schema_failure("", "Input should be a valid dictionary");
-    co_return std::move(value.get_object());
-  }
-
-  /// Returns the text of a member; no value if the member is absent or null.
-  static std::optional<std::string> text(const boost::json::object& object, const char* name) {
-    const boost::json::value* const found = object.if_contains(name);
-    if (found == nullptr || found->is_null()) return std::nullopt;
-    if (!found->is_string()) throw schema_failure(name, "Input should be a valid string");
-    return std::string(found->get_string().data(), found->get_string().size());
-  }
-
-  static void check_language(const std::optional<std::string>& language) {
-    std::string name = language.value_or("");
-    for (char& c : name) c = cofferdam::detail::lowered(c);
-    if (name.empty() || name == "python") return;
-    throw http_refusal(500, "Failed to create context: this gateway has no kernel for the language '" +
-                                one_line(language->substr(0, 64)) + "'; use python");
-  }
-
-  static code_request request_of(const boost::json::object& object, const interpreter_settings& settings) {
-    const std::optional<std::string> source = text(object, "code");
-    if (!source) throw schema_failure("code", "Field required");
-    code_request request(*source);
-    request.timeout(no_timeout).keep_output(settings.output).quiet_failure();
-    const boost::json::value* const variables = object.if_contains("env_vars");
-    if (variables == nullptr || variables->is_null()) return request;
-    if (!variables->is_object()) throw schema_failure("env_vars", "Input should be a valid dictionary");
-    for (const auto& [name, value] : variables->get_object()) {
-      if (!value.is_string()) throw schema_failure("env_vars", "Input should be a valid string");
-      request.environment(std::string(name.data(), name.size()),
-                          std::string(value.get_string().data(), value.get_string().size()));
-    }
-    return request;
-  }
-
-  // ---- the contexts of clients ----
-
-  boost::json::object described(const interpreter_context& context) const {
-    boost::json::object object;
-    object["id"] = context.id;
-    object["language"] = "python";
-    object["cwd"] = valid_json_text(paths_.outside(context.directory));
-    return object;
-  }
-  boost::json::array list() {
-    usual_context();
-    boost::json::array contexts;
-    for (const context_pointer& context : contexts_) contexts.emplace_back(described(*context));
-    return contexts;
-  }
-
-  context_pointer add_context(std::string directory) {
-    if (contexts_.size() >= settings_->contexts)
-      throw http_refusal(429,
-                         "The maximum of " + std::to_string(contexts_.size()) + " contexts exists; remove one first");
-    const std::string id = cofferdam::detail::random_digits(32);
-    contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
-    return contexts_.back();
-  }
-  /// Returns the default context, and makes it if necessary.
-  context_pointer usual_context() {
-    if (!usual_ || usual_->is_removed) usual_ = add_context(".");
-    return usual_;
-  }
-  context_pointer find(const std::string& id) const {
-    for (const context_pointer& context : contexts_)
-      if (context->id == id) return context;
-    throw http_refusal(404, "Context " + one_line(id.substr(0, 128)) + " not found");
-  }
-  void forget(const context_pointer& context) {
-    context->is_removed = true;
-    std::erase(contexts_, context);
-  }
-
-  awaitable<boost::json::object> make_context(http_call& call) {
-    if (runs_ >= settings_->runs) throw too_many();
-    const counted mine(runs_);
-    interpreter_share share(memory_);
-    const boost::json::object object = co_await read(call, share);
-    check_language(text(object, "language"));
-    const std::optional<std::string> directory = text(object, "cwd");
-    std::string inside = paths_.inside(directory.value_or(""));
-    co_await start_runner();
-    const context_pointer context = add_context(std::move(inside));
-    std::exception_ptr failure;
-    bool is_there = false;
-    try {
-      const bool prepared = co_await prepare(context);
-      is_there = prepared;
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (!is_there) forget(context);
-    if (failure) std::rethrow_exception(failure);
-    if (!is_there) throw http_refusal(500, "Failed to set working directory");
-    co_return described(*context);
-  }
-
-  awaitable<void> end_context(std::string id, bool restarts) {
-    const context_pointer context = find(id);
-    const std::string name = context->name();
-    if (restarts)
-      ++context->restarts;
-    else
-      forget(context);
-    context->count = 0;
-    if (!runner_) co_return;
-    const auto drops = [&] { return drop(*runner_, name); };
-    co_await cofferdam::detail::shielded(drops);
-  }
-
-  /// Ends a context of the runner.
-  static awaitable<void> drop(runner& of, std::string name) { co_await of.end_context(std::move(name)); }
-
-  // ---- executions of code ----
-
-  awaitable<void> start_runner() {
-    if (runner_) co_return;
-    co_await starting_->acquire(1, "the code interpreter");
-    const cofferdam::detail::held_permits turn(*starting_, 1);
-    if (runner_) co_return;
-    python options = settings_->runner;
-    options = std::move(options).working_directory(".").track_files(0);
-    options = std::move(options).variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", facts_.id());
-    options = std::move(options).variable("E2B_TEMPLATE_ID", facts_.template_name());
-    for (const auto& [name, value] : facts_.variables()) options = std::move(options).variable(name, value);
-    const auto recipe = environment_ref<any_environment>(environment_) | options;
-    runner opened = co_await recipe.open();
-    runner_.emplace(std::move(opened));
-  }
-
-  /// Makes the runner's context for the client's `context`, if the runner's context does not exist yet or was lost.
-  /// \return  false if the directory of the context does not exist.
-  awaitable<bool> prepare(context_pointer context) {
-    const std::vector<std::string> living = co_await runner_->contexts();
-    if (std::find(living.begin(), living.end(), context->name()) != living.end()) co_return true;
-    context->count = 0;
-    if (context->directory == ".") co_return true;
-    code_request enter(
-        "import os, sys\n"
-        "os.chdir(cofferdam_directory)\n"
-        "sys.path[-1] = os.getcwd()\n"
-        "del os, sys, cofferdam_directory\n");
-    enter.context(context->name()).timeout(std::chrono::seconds(30));
-    enter.variable("cofferdam_directory", boost::json::value(valid_json_text(context->directory)));
-    const std::string name = context->name();
-    bool is_there = false;
-    const auto enters = [&]() -> awaitable<void> {
-      code_result result = co_await runner_->run_code(std::move(enter));
-      is_there = result.success();
-    };
-    const auto drops = [&]() -> awaitable<void> {
-      if (is_there) return {};
-      return drop(*runner_, name);
-    };
-    co_await cofferdam::detail::with_cleanup(enters, drops);
-    co_return is_there;
-  }
-
-  class counted {
-   public:
-    explicit counted(std::size_t& number) noexcept : number_(number) { ++number_; }
-    counted(const counted&) = delete;
-    counted& operator=(const counted&) = delete;
-    ~counted() { --number_; }
-
-   private:
-    std::size_t& number_;
-  };
-
-  static http_refusal too_many() { return {429, "Too many executions are waiting in this sandbox"}; }
-
-  static awaitable<void> until_over(run_pointer execution) {
-    while (!execution->is_over) co_await execution->until_changed();
-  }
-
-  awaitable<void> execute(http_call& call) {
-    if (runs_ >= settings_->runs) throw too_many();
-    const counted mine(runs_);
-    interpreter_share share(memory_);
-    code_request request;
-    std::optional<std::string> id;
-    std::optional<std::string> language;
-    {
-      const boost::json::object object = co_await read(call, share);
-      request = request_of(object, *settings_);
-      id = text(object, "context_id");
-      language = text(object, "language");
-    }
-    if (id && language) throw http_refusal(400, "Only one of context_id or language can be provided");
-    check_language(language);
-    const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
-    co_await start_runner();
-    const auto execution = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
-    bool is_begun = false;
-    const auto runs = [&]() -> awaitable<void> {
-      auto over = [execution](std::exception_ptr failure) {
-        execution->failure = std::move(failure);
-        execution->is_over = true;
-        execution->change();
-      };
-      asio::co_spawn(executor_, run(execution),
-                     asio::bind_cancellation_slot(execution->cancel.slot(), std::move(over)));
-      is_begun = true;
-      co_await stream(call, execution);
-    };
-    const auto ends = [&execution, &is_begun]() -> awaitable<void> {
-      // If the code still runs, its client has disconnected or the sandbox ends. So the code is cancelled.
-      if (execution->is_over || !is_begun) return {};
-      execution->cancel.emit(asio::cancellation_type::terminal);
-      return until_over(execution);
-    };
-    co_await cofferdam::detail::with_cleanup(runs, ends);
-    if (execution->failure) std::rethrow_exception(execution->failure);
-  }
-
-  /// Runs the code after the earlier executions of its context, and queues the outcome for the client.
-  awaitable<void> run(run_pointer execution) {
-    const context_pointer where = execution->context;
-    co_await where->turn.acquire(1, "execute");
-    const cofferdam::detail::held_permits turn(where->turn, 1);
-    const std::uint64_t restarts = where->restarts;
-    bool is_there = where->is_removed;
-    if (!is_there) {
-      const bool prepared = co_await prepare(where);
-      is_there = prepared;
-    }
-    if (where->is_removed || where->restarts != restarts) {
-      execution->conclude(code_result(), restarts);
-      execution->end();
-      co_return;
-    }
-    if (!is_there) {
-      execution->say(
-          interpreter_error_line("ExecutionAborted", "The context's working directory no longer exists", ""));
-      execution->end();
-      co_return;
-    }
-    execution->say(interpreter_count_line(++where->count));
-    interpreter_run& told = *execution;
-    const std::string name = where->name();
-    execution->request.context(name);
-    execution->request.on_output([&told](output_stream stream, bytes_view piece) { told.hear(stream, piece); });
-    execution->request.on_display([&told](display_output shown) { told.show(shown); });
-    code_result result = co_await runner_->run_code(std::move(execution->request));
-    execution->conclude(result, restarts);
-    execution->end();
-    const bool is_left = where->is_removed || where->restarts != restarts;
-    if (is_left) co_await runner_->end_context(name);  // the run may have made this context again after it was dropped
-  }
-
-  /// Sends the lines of an execution to the client as soon as they are queued, and keep-alive messages in between.
-  awaitable<void> stream(http_call& call, run_pointer execution) {
-    co_await call.begin(http_reply(200));
-    for (;;) {
-      while (execution->has_lines()) {
-        const std::string text = execution->take_lines();
-        co_await call.write(text);
-        execution->written();
-      }
-      if (execution->is_over) co_return;
-      const auto limit = std::chrono::steady_clock::now() + settings_->keepalive;
-      co_await execution->until_changed(limit);
-      const bool is_silent =
-          !execution->has_lines() && !execution->is_over && std::chrono::steady_clock::now() >= limit;
-      if (is_silent) execution->say(interpreter_line("keepalive"));
-    }
-  }
-
-  any_environment& environment_;
-  e2b_gateway::sandbox_facts facts_;
-  std::shared_ptr<const interpreter_settings> settings_;
-  std::shared_ptr<interpreter_memory> memory_;
-  guest_paths paths_;
-  asio::any_io_executor executor_;
-  std::unique_ptr<cofferdam::detail::async_semaphore> starting_;
-  std::optional<runner> runner_;
-  std::vector<context_pointer> contexts_;
-  context_pointer usual_;
-  std::size_t runs_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
 
 // ---- cofferdam/serve/e2b_gateway/code_interpreter.hpp ----
 
@@ -38057,10 +32098,12 @@ class interpreter_service final : public e2b_gateway::port_service {
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
+
+namespace detail {
+class interpreter_settings;
+}  // namespace detail
 
 /// E2B's code interpreter as a service of an `e2b_gateway`, implemented by the Python runner of this library. It serves
 /// clients such as `@e2b/code-interpreter` and `e2b::code_interpreter`.
@@ -38091,74 +32134,48 @@ class code_interpreter {
 
   /// \param runner  the interpreter, its preloaded modules and its limits: `python().preload("numpy")`. Its time limit,
   ///                work directory and file tracking are ignored.
-  explicit code_interpreter(python runner = python()) { settings_->runner = std::move(runner); }
+  explicit code_interpreter(python runner = python());
 
   /// Sets the maximum number of contexts in a sandbox, including the default context. A request for more gets status
   /// 429. Default: 16; at least 1.
-  code_interpreter& contexts(std::size_t count) { return limit(&detail::interpreter_settings::contexts, count); }
+  code_interpreter& contexts(std::size_t count);
   /// Sets the maximum number of executions in a sandbox that run or wait, including requests that make a context. A
   /// request for more gets status 429. Default: 64; at least 1.
-  code_interpreter& executions(std::size_t count) { return limit(&detail::interpreter_settings::runs, count); }
+  code_interpreter& executions(std::size_t count);
   /// Sets the maximum size of one request in bytes. A larger request gets status 413. Default: 4 MiB; at least 1.
-  code_interpreter& request(std::size_t max_bytes) { return limit(&detail::interpreter_settings::request, max_bytes); }
+  code_interpreter& request(std::size_t max_bytes);
   /// Sets the time limit for the arrival of a request. A late request gets status 408. From 10 ms to one hour; default:
   /// one minute.
-  code_interpreter& request_timeout(std::chrono::milliseconds duration) {
-    return time(&detail::interpreter_settings::request_timeout, "the request time", duration);
-  }
+  code_interpreter& request_timeout(std::chrono::milliseconds duration);
   /// Sets the maximum bytes that are sent of each output stream of an execution. The middle of a longer stream is left
   /// out. Default: 4 MiB; at least 1.
-  code_interpreter& output(std::size_t max_bytes) { return limit(&detail::interpreter_settings::output, max_bytes); }
+  code_interpreter& output(std::size_t max_bytes);
   /// Sets the maximum bytes of all results of an execution, as sent. More results are left out, with a notice to the
   /// client. Default: 16 MiB; at least 1.
-  code_interpreter& results(std::size_t max_bytes) { return limit(&detail::interpreter_settings::results, max_bytes); }
+  code_interpreter& results(std::size_t max_bytes);
   /// Sets the maximum bytes that are in memory for all clients of all sandboxes: requests and unread data. When it is
   /// reached, a request gets status 503, and data is left out, with a notice to the client. One sandbox may use a
   /// quarter of it, but always enough for one request. Default: 256 MiB.
-  code_interpreter& memory(std::size_t max_bytes) {
-    auto changed = copy();
-    changed->memory = std::make_shared<detail::interpreter_memory>(max_bytes);
-    return with(std::move(changed));
-  }
+  code_interpreter& memory(std::size_t max_bytes);
   /// Sets the maximum time between two messages to a client: a keep-alive message ends a longer silence. From 10 ms to
   /// one hour; default: 5 seconds.
-  code_interpreter& keepalive(std::chrono::milliseconds interval) {
-    return time(&detail::interpreter_settings::keepalive, "keepalive", interval);
-  }
+  code_interpreter& keepalive(std::chrono::milliseconds interval);
 
   /// Makes the service of a sandbox. The gateway calls it as an `e2b_gateway::port_factory`.
-  std::unique_ptr<port_service> operator()(any_environment& environment, const sandbox_facts& facts) const {
-    return std::make_unique<detail::interpreter_service>(environment, facts, settings_);
-  }
+  std::unique_ptr<port_service> operator()(any_environment& environment, const sandbox_facts& facts) const;
 
  private:
-  std::shared_ptr<detail::interpreter_settings> copy() const {
-    return std::make_shared<detail::interpreter_settings>(*settings_);
-  }
-  code_interpreter& with(std::shared_ptr<detail::interpreter_settings> changed) {
-    settings_ = std::move(changed);
-    return *this;
-  }
-  code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t maximum) {
-    if (maximum == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit must be at least 1");
-    auto changed = copy();
-    (*changed).*which = maximum;
-    return with(std::move(changed));
-  }
+  std::shared_ptr<detail::interpreter_settings> copy() const;
+  code_interpreter& with(std::shared_ptr<detail::interpreter_settings> changed);
+  code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t maximum);
   code_interpreter& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
-                         std::chrono::milliseconds value) {
-    if (value < std::chrono::milliseconds(10) || value > std::chrono::hours(1))
-      throw error(exec_errc::invalid_argument,
-                  "code_interpreter: " + std::string(name) + " must be from 10 ms to an hour");
-    auto changed = copy();
-    (*changed).*which = value;
-    return with(std::move(changed));
-  }
+                         std::chrono::milliseconds value);
 
-  std::shared_ptr<detail::interpreter_settings> settings_ = std::make_shared<detail::interpreter_settings>();
+  std::shared_ptr<detail::interpreter_settings> settings_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
+
 
 // ---- cofferdam/e2b_gateway.hpp ----
 
@@ -38484,6 +32501,146 @@ class prompt_message {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp
 
+// ---- cofferdam/serve/mcp/call.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp {
+
+namespace detail {
+class request;
+}  // namespace detail
+
+/// The severity of a message for the client's log, from the least to the most severe.
+enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
+
+/// An exception with which a handler answers the request by a JSON-RPC error. For mistakes that a model can correct,
+/// return `answer::failed` instead: clients show it to the model.
+class failure : public std::exception {
+ public:
+  /// \param code     -32602 for wrong parameters. Codes of your own must be outside of -32768 to -32000.
+  /// \param message  one sentence for the client.
+  /// \param data     more facts for the client; null means none.
+  failure(int code, std::string message, boost::json::value data = nullptr)
+      : code_(code), message_(std::move(message)), data_(std::move(data)) {}
+
+  /// Makes the failure of a request that needs a capability which the client has not declared:
+  /// `missing_capability("sampling")`.
+  static failure missing_capability(std::string_view name);
+
+  const char* what() const noexcept override { return message_.c_str(); }
+  int code() const noexcept { return code_; }
+  const boost::json::value& data() const noexcept { return data_; }
+
+ private:
+  int code_;
+  std::string message_;
+  boost::json::value data_;
+};
+
+/// A request that the handler of a tool, a resource or a prompt works on. The handler can also send messages to the
+/// client through it.
+/// \par Lifetime  owned by the server, valid until the handler's coroutine has ended. It can be neither copied nor
+///                moved.
+/// \par Threads   the server's executor.
+class call {
+ public:
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+  /// Returns the name of the tool or the prompt, or the URI of the resource.
+  const std::string& name() const noexcept { return name_; }
+  /// Returns the arguments. For a tool they have been checked against its `tools::definition`, and nulls that the
+  /// definition does not allow have been removed. For a prompt, only the required arguments have been checked to be
+  /// present. For a resource they are the values of the template's variables.
+  const boost::json::object& arguments() const noexcept { return arguments_; }
+
+  /// Returns the client's protocol version, such as "2025-11-25".
+  const std::string& version() const noexcept;
+  /// Returns true if the client belongs to the modern era: protocol version 2026-07-28 or newer.
+  bool is_modern() const noexcept;
+  /// Returns true if the client has declared a capability, such as "sampling" or "elicitation".
+  bool client_can(std::string_view what) const;
+  /// Returns all capabilities that the client has declared, as unchecked JSON.
+  const boost::json::object& client_capabilities() const noexcept;
+
+  /// Reports the progress of the work. Sends nothing if the client has not requested progress, or if `now` has not
+  /// grown since the last report.
+  /// \param now    the work that is done, in any unit.
+  /// \param total  the whole work in the same unit, if known.
+  /// \param words  a text for people; may be empty.
+  void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {});
+  /// Sends a message to the client's log. Sends nothing if the client has not requested messages of this severity.
+  /// \param logger  the name of the part of the program; an empty name is left out.
+  void log(log_severity how, boost::json::value data, std::string_view logger = {});
+
+  /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
+  /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
+  /// \return        the `result` of the response.
+  /// \throws failure if the client has not declared the capability, or if the client belongs to the modern era
+  ///     (2026-07-28). The handler for such a client returns `answer::input_required` instead.
+  /// \throws error{exec_errc::io_error} if the client responds with an error.
+  awaitable<boost::json::object> ask(std::string method, boost::json::object params);
+
+  /// Returns the client's responses to `answer::input_required`, by the names of the requests; empty in the first call.
+  const boost::json::object& input_responses() const noexcept { return responses_; }
+  /// Returns the `state` that the handler passed to `answer::input_required`; empty in the first call.
+  const std::string& request_state() const noexcept { return state_; }
+
+  /// Requests more input from a client that has requested a prompt. The handler of a prompt returns messages, so it
+  /// passes the result of `answer::input_required` to this function. That result is sent instead of the messages.
+  void require_input(answer input_request) { wanted_ = std::move(input_request); }
+  /// For the library: returns the request of `require_input`, if it was called.
+  const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
+
+  /// Closes the client's connection. The client reconnects to get the answer. It has an effect only over HTTP in the
+  /// legacy era (protocol versions up to 2025-11-25).
+  void interrupt_connection();
+
+  /// For the library's own tools: returns the internal request.
+  const std::shared_ptr<detail::request>& inside() const noexcept { return request_; }
+
+  /// For the library, like the two functions below.
+  call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
+      : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
+  boost::json::object& own_arguments() noexcept { return arguments_; }
+  void resume(boost::json::object responses, std::string state) {
+    responses_ = std::move(responses);
+    state_ = std::move(state);
+  }
+
+ private:
+  std::shared_ptr<detail::request> request_;
+  std::string name_;
+  boost::json::object arguments_;
+  boost::json::object responses_;
+  std::string state_;
+  std::optional<answer> wanted_;
+};
+
+using tool_handler = std::function<awaitable<answer>(call&)>;
+/// The handler of a resource. It returns one `content::resource`.
+using resource_handler = std::function<awaitable<content>(call&)>;
+/// The handler of a prompt. It returns the messages of the prompt.
+using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call&)>;
+/// The handler of completions. The call's `arguments()` has `ref`, `argument` and `context` as the client has sent
+/// them. The handler returns possible values of the argument.
+using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp
+
+
 // ---- cofferdam/serve/mcp/detail/json_rpc.hpp ----
 
 
@@ -38758,382 +32915,6 @@ class line_reader {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
-
-// ---- cofferdam/serve/mcp/detail/protocol.hpp ----
-
-
-#include <array>
-#include <optional>
-#include <string_view>
-
-// Defines the versions of MCP, and the names that the protocol uses. MCP, "Versioning".
-
-namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
-
-inline constexpr std::array<std::string_view, 4> legacy_versions{"2025-11-25", "2025-06-18", "2025-03-26",
-                                                                 "2024-11-05"};
-inline constexpr std::string_view latest_legacy = "2025-11-25";
-inline constexpr std::string_view modern_version = "2026-07-28";
-
-/// Returns the version for the answer to a client that begins with a handshake, as in versions up to 2025-11-25, and
-/// requests the version `requested`.
-inline std::string_view negotiate(std::string_view requested) noexcept {
-  for (const std::string_view known : legacy_versions)
-    if (known == requested) return known;
-  // This draft preceded the first version. Some clients still request it.
-  return requested == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
-}
-inline bool is_legacy(std::string_view version) noexcept {
-  return version == "2024-10-07" || negotiate(version) == version;
-}
-
-inline constexpr std::string_view meta_version = "io.modelcontextprotocol/protocolVersion";
-inline constexpr std::string_view meta_capabilities = "io.modelcontextprotocol/clientCapabilities";
-inline constexpr std::string_view meta_log_level = "io.modelcontextprotocol/logLevel";
-inline constexpr std::string_view meta_server = "io.modelcontextprotocol/serverInfo";
-inline constexpr std::string_view meta_subscription = "io.modelcontextprotocol/subscriptionId";
-
-/// The log levels, from the least to the most severe. The index of a level is its number.
-inline constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
-                                                            "error", "critical", "alert",  "emergency"};
-inline std::optional<int> log_level(std::string_view name) noexcept {
-  for (std::size_t i = 0; i < log_levels.size(); ++i)
-    if (log_levels[i] == name) return static_cast<int>(i);
-  return std::nullopt;
-}
-/// The number above all log levels: no message is sent.
-inline constexpr int silent = 8;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
-
-// ---- cofferdam/serve/mcp/detail/request.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/cancellation_signal.hpp>
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
-
-using cofferdam::detail::async_event;
-using tasks = cofferdam::detail::joined_tasks;
-
-/// The kind of a reply, which determines the HTTP status.
-enum class reply_kind {
-  answered,       ///< the method returned a result or an error
-  refused,        ///< the request is invalid, exceeds a limit or needs a missing capability
-  unknown_method  ///< the method does not exist
-};
-
-class reply {
- public:
-  explicit reply(std::string message, reply_kind its_kind = reply_kind::answered)
-      : text(std::move(message)), kind(its_kind) {}
-  std::string text;
-  reply_kind kind;
-};
-
-/// A destination for messages to the client: either the messages of one request, or those that belong to no request.
-class outlet {
- public:
-  outlet() = default;
-  outlet(const outlet&) = delete;
-  outlet& operator=(const outlet&) = delete;
-  virtual ~outlet() = default;
-  /// Sends a message.
-  /// \param droppable  true if the message may be dropped when the client reads too slowly.
-  virtual void send(std::string message, bool droppable) = 0;
-  /// Ends the request.
-  /// \param last  the answer; no value if the request was cancelled.
-  virtual void finish(std::optional<reply> last) = 0;
-  /// Closes the connection, so that the client reconnects to get the rest. Does nothing if the client cannot reconnect,
-  /// as over standard input and output.
-  virtual void interrupt() {}
-};
-
-/// The requests that the server has sent to a client of the legacy era (versions up to 2025-11-25) and that wait for a
-/// response.
-class asked_table {
- public:
-  class question {
-   public:
-    explicit question(const asio::any_io_executor& executor) : answered(executor) {}
-    async_event answered;
-    std::optional<boost::json::object> whole;
-  };
-
-  /// Passes a response to the request that waits for it. Ignores a response to an unknown request.
-  void take(const rpc_message& response) {
-    const boost::json::string* const id = response.id.if_string();
-    if (id == nullptr) return;
-    const auto found = open_.find(std::string(view_of(*id)));
-    if (found == open_.end() || found->second->whole) return;
-    found->second->whole = response.whole;
-    found->second->answered.notify();
-  }
-
-  /// Sends a request to the client, and waits for the response.
-  /// \return the `result` of the response.
-  /// \throws error{exec_errc::io_error} if the client responds with an error.
-  static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
-                                            asio::any_io_executor executor, std::string method,
-                                            boost::json::object params) {
-    const std::string id = "s-" + std::to_string(++self->last_);
-    const auto mine = std::make_shared<question>(executor);
-    self->open_[id] = mine;
-    const closing at_end(*self, id);
-    out->send(rpc_request(id, method, params), false);
-    while (!mine->whole) co_await mine->answered.wait();
-    if (const boost::json::object* const result = object_at(*mine->whole, "result")) co_return *result;
-    std::string why = "no reason";
-    if (const boost::json::object* const failure = object_at(*mine->whole, "error"))
-      why = std::string(if_text_at(*failure, "message").value_or(why));
-    throw error(exec_errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
-  }
-
- private:
-  class closing {
-   public:
-    closing(asked_table& of, const std::string& id) : of_(of), id_(id) {}
-    closing(const closing&) = delete;
-    closing& operator=(const closing&) = delete;
-    ~closing() { of_.open_.erase(id_); }
-
-   private:
-    asked_table& of_;
-    const std::string& id_;
-  };
-
-  std::map<std::string, std::shared_ptr<question>> open_;
-  std::uint64_t last_ = 0;
-};
-
-class workspace;
-
-/// A client's request that is being answered.
-class request {
- public:
-  explicit request(rpc_message read) : message(std::move(read)), id(message.id_text()) {}
-
-  rpc_message message;
-  std::string id;  // the id as JSON text
-  bool modern = false;
-  std::string version;
-  boost::json::object capabilities;   // declared by the client
-  int level = silent;                 // the lowest severity that is sent to the client's log
-  boost::json::value progress_token;  // null if the client wants no progress
-  std::shared_ptr<outlet> out;
-  std::shared_ptr<asked_table> asked;
-  std::shared_ptr<workspace> place;
-  asio::any_io_executor executor;
-  asio::cancellation_signal cancel;
-  bool cancelled = false;
-  bool ended = false;
-
-  bool at_least(std::string_view minimum) const { return version >= minimum; }
-  bool wants_log(int severity) const { return severity >= level && !ended; }
-  bool wants_progress() const { return !progress_token.is_null() && !ended; }
-
-  void log(int severity, std::string_view logger, boost::json::value data) const {
-    if (!wants_log(severity)) return;
-    boost::json::object params;
-    params["level"] = boost::json::string(json_view(log_levels.at(static_cast<std::size_t>(severity))));
-    if (!logger.empty()) params["logger"] = boost::json::string(json_view(logger));
-    params["data"] = std::move(data);
-    out->send(rpc_notification("notifications/message", params), true);
-  }
-
-  void progress(double now, std::optional<double> total, std::string_view words) {
-    if (!wants_progress() || (last_progress_ && now <= *last_progress_)) return;
-    last_progress_ = now;
-    boost::json::object params;
-    params["progressToken"] = progress_token;
-    params["progress"] = number(now);
-    if (total) params["total"] = number(*total);
-    if (!words.empty() && at_least("2025-03-26")) {
-      std::string good;
-      cofferdam::detail::append_repaired_utf8(good, words);
-      params["message"] = boost::json::string(json_view(good));
-    }
-    out->send(rpc_notification("notifications/progress", params), true);
-  }
-
- private:
-  static boost::json::value number(double value) {
-    if (value == static_cast<double>(static_cast<std::int64_t>(value))) return static_cast<std::int64_t>(value);
-    return value;
-  }
-
-  std::optional<double> last_progress_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
-
-// ---- cofferdam/serve/mcp/call.hpp ----
-
-
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
-
-#include <exception>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::mcp {
-
-/// The severity of a message for the client's log, from the least to the most severe.
-enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
-
-/// An exception with which a handler answers the request by a JSON-RPC error. For mistakes that a model can correct,
-/// return `answer::failed` instead: clients show it to the model.
-class failure : public std::exception {
- public:
-  /// \param code     -32602 for wrong parameters. Codes of your own must be outside of -32768 to -32000.
-  /// \param message  one sentence for the client.
-  /// \param data     more facts for the client; null means none.
-  failure(int code, std::string message, boost::json::value data = nullptr)
-      : code_(code), message_(std::move(message)), data_(std::move(data)) {}
-
-  /// Makes the failure of a request that needs a capability which the client has not declared:
-  /// `missing_capability("sampling")`.
-  static failure missing_capability(std::string_view name) {
-    boost::json::object required;
-    required[detail::json_view(name)] = boost::json::object();
-    boost::json::object data;
-    data["requiredCapabilities"] = std::move(required);
-    return {detail::missing_capability, "This request needs the client capability '" + std::string(name) + "'",
-            std::move(data)};
-  }
-
-  const char* what() const noexcept override { return message_.c_str(); }
-  int code() const noexcept { return code_; }
-  const boost::json::value& data() const noexcept { return data_; }
-
- private:
-  int code_;
-  std::string message_;
-  boost::json::value data_;
-};
-
-/// A request that the handler of a tool, a resource or a prompt works on. The handler can also send messages to the
-/// client through it.
-/// \par Lifetime  owned by the server, valid until the handler's coroutine has ended. It can be neither copied nor
-///                moved.
-/// \par Threads   the server's executor.
-class call {
- public:
-  call(const call&) = delete;
-  call& operator=(const call&) = delete;
-
-  /// Returns the name of the tool or the prompt, or the URI of the resource.
-  const std::string& name() const noexcept { return name_; }
-  /// Returns the arguments. For a tool they have been checked against its `tools::definition`, and nulls that the
-  /// definition does not allow have been removed. For a prompt, only the required arguments have been checked to be
-  /// present. For a resource they are the values of the template's variables.
-  const boost::json::object& arguments() const noexcept { return arguments_; }
-
-  /// Returns the client's protocol version, such as "2025-11-25".
-  const std::string& version() const noexcept { return request_->version; }
-  /// Returns true if the client belongs to the modern era: protocol version 2026-07-28 or newer.
-  bool is_modern() const noexcept { return request_->modern; }
-  /// Returns true if the client has declared a capability, such as "sampling" or "elicitation".
-  bool client_can(std::string_view what) const { return request_->capabilities.contains(detail::json_view(what)); }
-  /// Returns all capabilities that the client has declared, as unchecked JSON.
-  const boost::json::object& client_capabilities() const noexcept { return request_->capabilities; }
-
-  /// Reports the progress of the work. Sends nothing if the client has not requested progress, or if `now` has not
-  /// grown since the last report.
-  /// \param now    the work that is done, in any unit.
-  /// \param total  the whole work in the same unit, if known.
-  /// \param words  a text for people; may be empty.
-  void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {}) {
-    request_->progress(now, total, words);
-  }
-  /// Sends a message to the client's log. Sends nothing if the client has not requested messages of this severity.
-  /// \param logger  the name of the part of the program; an empty name is left out.
-  void log(log_severity how, boost::json::value data, std::string_view logger = {}) {
-    request_->log(static_cast<int>(how), logger, std::move(data));
-  }
-
-  /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
-  /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
-  /// \return        the `result` of the response.
-  /// \throws failure if the client has not declared the capability, or if the client belongs to the modern era
-  ///     (2026-07-28). The handler for such a client returns `answer::input_required` instead.
-  /// \throws error{exec_errc::io_error} if the client responds with an error.
-  awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
-    const std::string capability = method.substr(0, method.find('/'));
-    if (!client_can(capability)) throw failure::missing_capability(capability);
-    if (is_modern())
-      throw failure(
-          detail::internal_error,
-          "A client of version 2026-07-28 or newer cannot be sent requests; return answer::input_required instead");
-    return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
-                                    std::move(params));
-  }
-
-  /// Returns the client's responses to `answer::input_required`, by the names of the requests; empty in the first call.
-  const boost::json::object& input_responses() const noexcept { return responses_; }
-  /// Returns the `state` that the handler passed to `answer::input_required`; empty in the first call.
-  const std::string& request_state() const noexcept { return state_; }
-
-  /// Requests more input from a client that has requested a prompt. The handler of a prompt returns messages, so it
-  /// passes the result of `answer::input_required` to this function. That result is sent instead of the messages.
-  void require_input(answer input_request) { wanted_ = std::move(input_request); }
-  /// For the library: returns the request of `require_input`, if it was called.
-  const std::optional<answer>& wanted_input() const noexcept { return wanted_; }
-
-  /// Closes the client's connection. The client reconnects to get the answer. It has an effect only over HTTP in the
-  /// legacy era (protocol versions up to 2025-11-25).
-  void interrupt_connection() { request_->out->interrupt(); }
-
-  /// For the library's own tools: returns the internal request.
-  const std::shared_ptr<detail::request>& inside() const noexcept { return request_; }
-
-  /// For the library, like the two functions below.
-  call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
-      : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
-  boost::json::object& own_arguments() noexcept { return arguments_; }
-  void resume(boost::json::object responses, std::string state) {
-    responses_ = std::move(responses);
-    state_ = std::move(state);
-  }
-
- private:
-  std::shared_ptr<detail::request> request_;
-  std::string name_;
-  boost::json::object arguments_;
-  boost::json::object responses_;
-  std::string state_;
-  std::optional<answer> wanted_;
-};
-
-using tool_handler = std::function<awaitable<answer>(call&)>;
-/// The handler of a resource. It returns one `content::resource`.
-using resource_handler = std::function<awaitable<content>(call&)>;
-/// The handler of a prompt. It returns the messages of the prompt.
-using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call&)>;
-/// The handler of completions. The call's `arguments()` has `ref`, `argument` and `context` as the client has sent
-/// them. The handler returns possible values of the argument.
-using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::mcp
 
 // ---- cofferdam/serve/mcp/definitions.hpp ----
 
@@ -39560,6 +33341,10 @@ class server_options {
 #include <string>
 #include <type_traits>
 #include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+class http_server;
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
@@ -46150,6 +39935,146 @@ class basic_warden_command final : public command_transport {
   std::string title_;
   framed_input* framed_in_ = nullptr;
   framed_output* framed_out_[2] = {nullptr, nullptr};
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/async_semaphore.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A semaphore for coroutines on one executor. Waiting coroutines receive permits in the order of their requests. The
+/// semaphore must outlive the coroutines that wait for it.
+class async_semaphore {
+ public:
+  async_semaphore(asio::any_io_executor executor, std::size_t permits)
+      : executor_(std::move(executor)), available_(permits) {}
+  async_semaphore(const async_semaphore&) = delete;
+  async_semaphore& operator=(const async_semaphore&) = delete;
+
+  std::size_t available() const noexcept { return available_; }
+
+  /// Takes permits without waiting. Returns false and takes nothing if other coroutines wait, or if too few permits are
+  /// available.
+  bool try_acquire(std::size_t permits) noexcept {
+    if (!waiting_.empty() || available_ < permits) return false;
+    available_ -= permits;
+    return true;
+  }
+
+  /// Waits until enough permits are available, and takes them.
+  /// \param permits  the number of permits. If it exceeds the total number of permits, the wait never ends.
+  /// \param doing    the name of the operation, for the error message.
+  /// \throws error{exec_errc::cancelled} if the coroutine was cancelled; it then has taken no permit. After `fail()`,
+  ///     the error that was given to `fail()`.
+  template <class = void>
+  awaitable<void> acquire(std::size_t permits, const char* doing) {
+    if (failure_) throw *failure_;
+    if (try_acquire(permits)) co_return;
+    place mine(*this, permits);
+    while (!mine.granted()) {
+      const wait_result result = co_await mine.changed().wait();
+      if (failure_) throw *failure_;
+      if (result == wait_result::cancelled)
+        throw error(exec_errc::cancelled, std::string(doing) + ": cancelled while waiting for its turn");
+    }
+    mine.keep();
+  }
+
+  void release(std::size_t permits) noexcept {
+    available_ += permits;
+    serve();
+  }
+
+  /// Makes every current and every later call of acquire() throw this error.
+  void fail(const error& reason) {
+    failure_ = reason;
+    for (waiter& each : waiting_) each.changed.notify();
+  }
+
+ private:
+  struct waiter {
+    waiter(const asio::any_io_executor& executor, std::size_t permit_count)
+        : changed(executor), permits(permit_count) {}
+    async_event changed;
+    std::size_t permits;
+    bool granted = false;
+  };
+
+  /// An entry in the queue of waiting coroutines. The destructor removes it, and returns permits that were granted,
+  /// unless `keep` was called.
+  class place {
+   public:
+    place(async_semaphore& of, std::size_t permits)
+        : of_(of), at_(of.waiting_.emplace(of.waiting_.end(), of.executor_, permits)) {}
+    place(const place&) = delete;
+    place& operator=(const place&) = delete;
+    ~place() {
+      const bool returns = at_->granted && !kept_;
+      const std::size_t permits = at_->permits;
+      of_.waiting_.erase(at_);
+      if (returns) of_.available_ += permits;
+      of_.serve();
+    }
+    bool granted() const noexcept { return at_->granted; }
+    async_event& changed() noexcept { return at_->changed; }
+    void keep() noexcept { kept_ = true; }
+
+   private:
+    async_semaphore& of_;
+    std::list<waiter>::iterator at_;
+    bool kept_ = false;
+  };
+
+  void serve() noexcept {
+    for (waiter& each : waiting_) {
+      if (each.granted) continue;
+      if (available_ < each.permits) return;
+      available_ -= each.permits;
+      each.granted = true;
+      each.changed.notify();
+    }
+  }
+
+  asio::any_io_executor executor_;
+  std::size_t available_;
+  std::list<waiter> waiting_;
+  std::optional<error> failure_;
+};
+
+/// Permits that were taken from a semaphore. The destructor returns them to the semaphore.
+class held_permits {
+ public:
+  held_permits() = default;
+  held_permits(async_semaphore& from, std::size_t permits) noexcept : from_(&from), permits_(permits) {}
+  held_permits(held_permits&& other) noexcept : from_(std::exchange(other.from_, nullptr)), permits_(other.permits_) {}
+  held_permits& operator=(held_permits&& other) noexcept {
+    if (this != &other) {
+      release();
+      from_ = std::exchange(other.from_, nullptr);
+      permits_ = other.permits_;
+    }
+    return *this;
+  }
+  ~held_permits() { release(); }
+
+  void release() noexcept {
+    if (async_semaphore* from = std::exchange(from_, nullptr)) from->release(permits_);
+  }
+
+ private:
+  async_semaphore* from_ = nullptr;
+  std::size_t permits_ = 0;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -71076,166 +65001,5233 @@ COFFERDAM_INSTANTIATE(void abandon_driver(std::shared_ptr<python_core>, std::uni
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/detail/http_admission.hpp ----
+// ---- cofferdam/detail/net/http_server.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+class http_server_core;
+
+/// An HTTP server for clients of HTTP/1.1 and HTTP/1.0, with one or more listeners. It runs one coroutine, the handler,
+/// for each request.
+///
+/// The requests of one connection are handled one at a time and in order, even if they arrive together. Connections are
+/// independent of each other. The server checks framing, target, `Host` and `Origin` before a handler gets the request.
+/// The server itself sends these replies, each with one line of text:
+/// - 400: not HTTP, an ambiguous length, or an invalid `Host`.
+/// - 403: an `Origin` that is not allowed. 421: a `Host` that is not allowed. Both prevent DNS rebinding.
+/// - 408: a time limit. 413, 414, 431: a size limit.
+/// - 411: an HTTP/1.0 request whose body has no length. 417: an unknown `Expect`.
+/// - 500: the handler has thrown, or has ended without a reply. 503: the handler was stopped by `request_timeout`.
+/// - 501: `CONNECT`, or a transfer coding other than chunked. 505: another version of HTTP.
+///
+/// The server closes the connection after each of these replies. The only exception is a 500 after which the rest of
+/// the request could be discarded.
+///
+///     http_server server(executor, [](http_call& call) -> awaitable<void> {
+///       co_await call.reply(http_reply(200).content("text/plain", "hello"));
+///     });
+///     server.listen(tcp_listener(executor, "127.0.0.1", 8080));
+///     co_await server.run();
+///
+/// \par Errors    exceptions from handlers are passed to `http_server_settings::on_error`, not to `run`.
+/// \par Lifetime  the destructor closes everything without waiting. Handlers that are still running are destroyed with
+///                the executor's context, which the server must not outlive. Prefer `stop`. The handler may be a lambda
+///                with captures: the server keeps it until the last call has ended.
+/// \par Threads   one executor (a strand, if the context has several threads), on which handlers run, too.
+/// \par Cost      for each connection: two coroutines, a buffer of 32 KiB, and four timers.
+/// \par Source    RFC 9110, RFC 9112.
+class http_server {
+ public:
+  /// The function that is called for each request. The request is finished when the coroutine ends. `call` is valid
+  /// until then.
+  using handler = std::function<awaitable<void>(http_call& call)>;
+
+  /// \param each  the handler, called for each request.
+  /// \throws error{exec_errc::invalid_argument} if the handler is empty, or if the settings have an invalid host or
+  ///     origin.
+  http_server(asio::any_io_executor executor, handler each, http_server_settings settings = http_server_settings());
+  http_server(const http_server&) = delete;
+  http_server& operator=(const http_server&) = delete;
+  ~http_server();
+
+  /// Adds a listener. Call this before `run`.
+  http_server& listen(listener where);
+
+  /// Serves requests until `stop` is called and all connections have ended. May be called once.
+  /// \throws error{exec_errc::invalid_argument} if there is no listener, or if `run` was called before;
+  ///     error{exec_errc::io_error} if a listener has failed permanently. All connections have ended before the error
+  ///     is thrown.
+  /// \par Cancellation  terminal: stops the server at once, cancels the handlers, and waits for their ends; throws
+  ///                    error{exec_errc::cancelled}.
+  awaitable<void> run();
+
+  /// Stops the server. It accepts no more connections, closes idle connections, gives running handlers `stop_timeout`
+  /// to finish, and then cancels them. Completes when all connections have ended. May be called again, but not from a
+  /// handler, because the call would wait for that handler.
+  /// \par Cancellation  terminal: cancels the handlers at once, and waits for their ends; throws
+  ///                    error{exec_errc::cancelled}.
+  awaitable<void> stop();
+
+  /// Returns the number of open connections.
+  std::size_t connections() const noexcept;
+
+ private:
+  std::shared_ptr<detail::http_server_core> core_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/serve/detail/tasks.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <list>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Selects the failure that a server reports at its end. The failure of closing is reported if there was no earlier
+/// failure, or if the earlier failure was only a cancellation. Otherwise the earlier failure is reported.
+inline std::exception_ptr failure_to_report(std::exception_ptr before, std::exception_ptr of_closing) {
+  if (!before || !of_closing) return before ? before : of_closing;
+  try {
+    std::rethrow_exception(before);
+  } catch (const error& failure) {
+    return failure.code() == exec_errc::cancelled ? of_closing : before;
+  } catch (const std::system_error& failure) {
+    return failure.code() == asio::error::operation_aborted ? of_closing : before;
+  } catch (...) {
+    return before;
+  }
+}
+
+/// Coroutines that run in the background until they end or are cancelled; `join` waits for them. Objects of this class
+/// are owned by shared pointers, because they may outlive the coroutine that has started the tasks.
+class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
+ public:
+  explicit joined_tasks(asio::any_io_executor executor) : executor_(std::move(executor)), ended_(executor_) {}
+
+  /// Starts a coroutine in the background.
+  /// \param work  a coroutine that keeps the objects it uses alive.
+  void spawn(awaitable<void> work) {
+    std::erase_if(tasks_, [](const std::shared_ptr<task>& entry) { return entry->ended; });
+    const auto mine = std::make_shared<task>();
+    tasks_.push_back(mine);
+    ++running_;
+    auto done = [self = shared_from_this(), mine](const std::exception_ptr& failure) {
+      mine->ended = true;
+      --self->running_;
+      if (failure && !self->cancelled_ && !self->failure_) self->failure_ = failure;
+      self->ended_.notify();
+    };
+    asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(mine->cancel.slot(), std::move(done)));
+  }
+
+  /// Cancels all tasks (terminal), and ignores their exceptions from now on.
+  void cancel() {
+    cancelled_ = true;
+    const std::list<std::shared_ptr<task>> snapshot = tasks_;
+    for (const std::shared_ptr<task>& entry : snapshot)
+      if (!entry->ended) entry->cancel.emit(asio::cancellation_type::terminal);
+  }
+
+  /// Waits until all tasks have ended, at most for the time `limit`.
+  static awaitable<void> wait(std::shared_ptr<joined_tasks> self, std::chrono::milliseconds limit) {
+    const auto until = async_event::clock::now() + limit;
+    while (self->running_ != 0 && async_event::clock::now() < until) co_await self->ended_.wait(until);
+  }
+
+  /// Waits until all tasks have ended. Rethrows the first exception that a task threw before `cancel` was called. Must
+  /// not be cancelled.
+  static awaitable<void> join(std::shared_ptr<joined_tasks> self) {
+    while (self->running_ != 0) co_await self->ended_.wait();
+    self->tasks_.clear();
+    if (const std::exception_ptr failure = std::exchange(self->failure_, nullptr)) std::rethrow_exception(failure);
+  }
+
+ private:
+  struct task {
+    asio::cancellation_signal cancel;
+    bool ended = false;
+  };
+  asio::any_io_executor executor_;
+  async_event ended_;
+  std::list<std::shared_ptr<task>> tasks_;
+  std::size_t running_ = 0;
+  std::exception_ptr failure_;
+  bool cancelled_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/paths.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// Replaces invalid UTF-8, so that the text is valid in JSON. File names and output from a sandbox may have any bytes.
+inline boost::json::string valid_json_text(std::string_view raw) {
+  std::string text;
+  cofferdam::detail::append_repaired_utf8(text, raw);
+  return boost::json::string(text.data(), text.size());
+}
+
+/// A translation between the paths of clients and paths in the workspace. Clients use absolute paths, or paths relative
+/// to their home. The translation is lexical: it looks up no file.
+class guest_paths {
+ public:
+  /// \param home       the path that clients use for the workspace.
+  /// \param workspace  the workspace's path inside commands, which is accepted like `home`; empty if it is not known.
+  guest_paths(std::string home, std::string workspace) : home_(std::move(home)), workspace_(std::move(workspace)) {}
+
+  /// Converts the path of a client to a path in the workspace.
+  /// \param  path  `~`, `~/x`, a path relative to the home, or an absolute path. `..` is resolved as text. An empty
+  ///         path is the home.
+  /// \return       a path relative to the workspace, in the form of `workspace_path_or_root`; "." for the home itself.
+  /// \throws       error{exec_errc::outside_workspace} for a path outside of the home;
+  ///               error{exec_errc::invalid_argument} for an invalid path or another user's home.
+  std::string inside(std::string_view path) const {
+    std::string_view rest = path;
+    if (rest.starts_with('~')) {
+      rest.remove_prefix(1);
+      if (!rest.empty() && rest.front() != '/')
+        throw error(exec_errc::invalid_argument,
+                    "path " + cofferdam::detail::shown_path(path) +
+                        ": home directories of other users are not supported; use an absolute path");
+      while (rest.starts_with('/')) rest.remove_prefix(1);
+    }
+    std::string absolute;
+    for (const std::string& root : {home_, workspace_}) {
+      if (root.empty()) continue;
+      absolute = clean(rest.starts_with('/') ? std::string(rest) : root + "/" + std::string(rest));
+      if (absolute == root) return ".";
+      if (absolute.size() > root.size() + 1 && absolute.starts_with(root) && absolute[root.size()] == '/')
+        return workspace_path_or_root(std::string_view(absolute).substr(root.size() + 1));
+    }
+    throw error(exec_errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside " + home_ +
+                                                  "; a sandbox of this gateway contains only this directory");
+  }
+
+  /// Converts a path in the workspace to the path that clients use.
+  std::string outside(std::string_view path) const {
+    if (path.empty() || path == ".") return home_;
+    return home_ + "/" + std::string(path);
+  }
+  const std::string& home() const noexcept { return home_; }
+  const std::string& workspace() const noexcept { return workspace_; }
+
+  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox.
+  /// \param path  the path of the file in the workspace.
+  /// \par Source  envd's filesystem.proto.
+  boost::json::object describe(const directory_entry& found, std::string_view path) const {
+    const std::string whole = outside(path);
+    boost::json::object object;
+    object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
+    char kind = '?';
+    if (found.type() == file_type::regular) {
+      object["type"] = "FILE_TYPE_FILE";
+      kind = '-';
+    } else if (found.type() == file_type::directory) {
+      object["type"] = "FILE_TYPE_DIRECTORY";
+      kind = 'd';
+    } else if (found.type() == file_type::symlink) {
+      object["type"] = "FILE_TYPE_SYMLINK";
+      kind = 'L';
+    }
+    object["path"] = valid_json_text(whole);
+    if (found.size() != 0) object["size"] = std::to_string(found.size());
+    if (found.mode() != 0) object["mode"] = found.mode();
+    std::string permissions(1, kind);
+    for (unsigned bit = 0; bit < 9; ++bit)
+      permissions += (found.mode() >> (8 - bit) & 1U) != 0 ? "rwxrwxrwx"[bit] : '-';
+    object["permissions"] = permissions;
+    object["owner"] = "user";
+    object["group"] = "user";
+    return object;
+  }
+
+ private:
+  static std::string clean(std::string_view absolute) {
+    std::vector<std::string_view> parts;
+    for (const std::string_view part : cofferdam::detail::path_components(absolute)) {
+      if (part != "..") {
+        parts.push_back(part);
+      } else if (!parts.empty()) {
+        parts.pop_back();
+      }
+    }
+    std::string result;
+    for (const std::string_view part : parts) {
+      result += '/';
+      result += part;
+    }
+    return result.empty() ? "/" : result;
+  }
+
+  std::string home_;
+  std::string workspace_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/answers.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// An exception that ends the handling of a REST request. `dispatcher` converts it to a reply.
+class http_refusal : public std::exception {
+ public:
+  http_refusal(int status, std::string message) : message_(std::move(message)), status_(status) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+  int status() const noexcept { return status_; }
+
+ private:
+  std::string message_;
+  int status_;
+};
+
+/// An exception that ends the handling of a Connect call (Connect is an RPC protocol). `dispatcher` converts it to a
+/// reply.
+class rpc_failure : public std::exception {
+ public:
+  rpc_failure(cofferdam::detail::connect_code code, std::string message) : failure_(code, std::move(message)) {}
+  const char* what() const noexcept override { return failure_.message().c_str(); }
+  const cofferdam::detail::connect_failure& failure() const noexcept { return failure_; }
+
+ private:
+  cofferdam::detail::connect_failure failure_;
+};
+
+inline http_reply json_reply(int status, const boost::json::value& value) {
+  http_reply reply(status);
+  reply.content("application/json; charset=utf-8", boost::json::serialize(value));
+  return reply;
+}
+inline http_reply error_reply(int status, std::string_view message) {
+  boost::json::object object;
+  object["code"] = status;
+  object["message"] = valid_json_text(message);
+  return json_reply(status, object);
+}
+inline http_reply text_reply(int status, std::string_view text) {
+  http_reply reply(status);
+  reply.content("text/plain; charset=utf-8", text);
+  return reply;
+}
+
+/// Returns the Connect code for an error of this library.
+inline cofferdam::detail::connect_code connect_code_of(const error& failure) noexcept {
+  switch (static_cast<exec_errc>(failure.code().value())) {
+    case exec_errc::not_found: return cofferdam::detail::connect_code::not_found;
+    case exec_errc::already_exists:
+    case exec_errc::collision: return cofferdam::detail::connect_code::already_exists;
+    case exec_errc::outside_workspace:
+    case exec_errc::permission_denied: return cofferdam::detail::connect_code::permission_denied;
+    case exec_errc::invalid_argument:
+    case exec_errc::not_a_file:
+    case exec_errc::not_a_directory: return cofferdam::detail::connect_code::invalid_argument;
+    case exec_errc::not_empty: return cofferdam::detail::connect_code::failed_precondition;
+    case exec_errc::too_large: return cofferdam::detail::connect_code::resource_exhausted;
+    case exec_errc::unsupported: return cofferdam::detail::connect_code::unimplemented;
+    case exec_errc::environment_closed:
+    case exec_errc::provider_lost:
+    case exec_errc::unavailable:
+    case exec_errc::provider_failed: return cofferdam::detail::connect_code::unavailable;
+    case exec_errc::cancelled: return cofferdam::detail::connect_code::canceled;
+    case exec_errc::deadlock:
+    case exec_errc::io_error: break;
+  }
+  return cofferdam::detail::connect_code::internal;
+}
+
+/// Returns true if the request failed because of the client's connection. The HTTP server handles such a failure
+/// itself.
+inline bool is_connection_failure(const error& failure) noexcept {
+  return failure.code() == exec_errc::cancelled ||
+         (failure.code() == exec_errc::io_error && failure.cause().category() == net_error_category());
+}
+
+inline cofferdam::detail::connect_failure as_connect_failure(const error& failure) {
+  std::string message;
+  cofferdam::detail::append_repaired_utf8(message, failure.what());
+  return {connect_code_of(failure), std::move(message)};
+}
+
+/// Returns the text for a signal that has ended a process. It is the text of Go's standard library, because E2B's
+/// daemon is written in Go.
+inline std::string signal_words(int number) {
+  switch (number) {
+    case 1: return "signal: hangup";
+    case 2: return "signal: interrupt";
+    case 3: return "signal: quit";
+    case 4: return "signal: illegal instruction";
+    case 5: return "signal: trace/breakpoint trap";
+    case 6: return "signal: aborted";
+    case 7: return "signal: bus error";
+    case 8: return "signal: floating point exception";
+    case 9: return "signal: killed";
+    case 10: return "signal: user defined signal 1";
+    case 11: return "signal: segmentation fault";
+    case 12: return "signal: user defined signal 2";
+    case 13: return "signal: broken pipe";
+    case 14: return "signal: alarm clock";
+    case 15: return "signal: terminated";
+    default: return "signal: signal " + std::to_string(number);
+  }
+}
+
+/// Returns the exit code that a shell would report for a command that could not be started: 127 if there is no such
+/// program, otherwise 126.
+inline int refused_code(const command_result& result) noexcept {
+  return result.kind() == error_kind::execution_error && result.cause() == std::errc::no_such_file_or_directory ? 127
+                                                                                                                : 126;
+}
+
+/// Makes the message `EndEvent`, which describes the end of a process.
+/// \par Source  process.proto of envd (E2B's daemon in a sandbox).
+inline boost::json::object end_event(const command_result& result) {
+  boost::json::object end;
+  const bool has_exited = result.exit_code() >= 0;
+  const bool was_killed = result.term_signal() != 0 || (!has_exited && result.kind() == error_kind::timeout);
+  if (was_killed) {
+    end["exitCode"] = -1;
+    end["status"] = signal_words(result.term_signal() != 0 ? result.term_signal() : 9);
+  } else {
+    const int code = has_exited ? result.exit_code() : refused_code(result);
+    if (code != 0) end["exitCode"] = code;
+    end["exited"] = true;
+    end["status"] = "exit status " + std::to_string(code);
+  }
+  if (!result.reason().empty()) {
+    end["error"] = valid_json_text(result.reason());
+  } else if (!result.ok()) {
+    end["error"] = end["status"];
+  }
+  return end;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/detail/request_body.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+// Reads the bodies of a server's requests, within a memory limit that all requests share and within a time limit.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Awaits the reading of a request's body, up to a time limit.
+/// \return true if the body was read; false if the reading was stopped at the time limit.
+/// \throws the exceptions of `reading`.
+inline awaitable<bool> arrived_in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
+                                       awaitable<void> reading) {
+  asio::steady_timer limit(executor, time);
+  auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(reading), detail::deferred),
+                                                      limit.async_wait(detail::deferred));
+  auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+  const std::exception_ptr failure = std::get<1>(result);
+  const bool is_late = std::get<0>(result)[0] != 0 && !std::get<2>(result);
+  if (failure && is_late) co_return false;
+  if (failure) std::rethrow_exception(failure);
+  co_return true;
+}
+
+/// Memory that one request has taken, both from the memory of all requests and from the part of its owner (such as an
+/// API key). The destructor returns it.
+class shared_units {
+ public:
+  shared_units(std::shared_ptr<async_semaphore> part, held_permits of_owner, held_permits of_all) noexcept
+      : part_(std::move(part)), of_owner_(std::move(of_owner)), of_all_(std::move(of_all)) {}
+
+ private:
+  std::shared_ptr<async_semaphore> part_;  // declared first, so that it outlives the permits below
+  held_permits of_owner_;
+  held_permits of_all_;
+};
+
+/// The memory that the requests of a server share. An owner, such as an API key, may use only a part of it, and waits
+/// for more in its own queue. So large requests of one owner do not delay other owners.
+template <class Owner>
+class request_memory {
+ public:
+  /// \param limit          the memory of all requests together, in bytes.
+  /// \param request_limit  the maximum for one request, in bytes.
+  /// \param shares         the number of equal parts. An owner may use one part, but always enough for one request.
+  request_memory(const asio::any_io_executor& executor, std::size_t limit, std::size_t request_limit,
+                 std::size_t shares = 4)
+      : executor_(executor),
+        all_(executor, std::max(limit, request_limit)),
+        part_(std::max(limit / shares, request_limit)) {}
+
+  /// Waits until the memory is available in the owner's part and in the whole, and takes it.
+  /// \param units  bytes; at most `request_limit`.
+  awaitable<std::unique_ptr<shared_units>> take(Owner owner, std::size_t units) {
+    const std::shared_ptr<async_semaphore> part = part_of(owner);
+    co_await part->acquire(units, "read a request");
+    held_permits of_owner(*part, units);
+    co_await all_.acquire(units, "read a request");
+    co_return std::make_unique<shared_units>(part, std::move(of_owner), held_permits(all_, units));
+  }
+
+ private:
+  std::shared_ptr<async_semaphore> part_of(const Owner& owner) {
+    std::erase_if(parts_, [](const auto& entry) { return entry.second.expired(); });
+    std::shared_ptr<async_semaphore> part = parts_[owner].lock();
+    if (!part) part = std::make_shared<async_semaphore>(executor_, part_);
+    parts_[owner] = part;
+    return part;
+  }
+
+  asio::any_io_executor executor_;
+  async_semaphore all_;
+  std::size_t part_;
+  std::map<Owner, std::weak_ptr<async_semaphore>> parts_;  // has only owners that use memory or wait for it
+};
+
+/// A request's body, and the memory that it has taken from the common memory.
+class request_body {
+ public:
+  /// A body up to this size, in bytes, takes no common memory: the buffers of its connection are as large anyway.
+  static constexpr std::size_t small = std::size_t{16} * 1024;
+
+  std::string_view text() const noexcept { return as_text(content_); }
+  /// Returns true while `read` waits for memory.
+  bool is_waiting() const noexcept { return is_waiting_; }
+  /// Releases the text after it was parsed. The taken memory is kept, because the parsed values need it.
+  void drop_text() noexcept { bytes().swap(content_); }
+
+  /// Reads the body. Takes memory only after more than a small body has arrived; a `Content-Length` alone takes none.
+  /// \param units         the memory to take, in bytes.
+  /// \param memory, call  kept by the caller, like `into`, until this completes.
+  template <class Owner>
+  static awaitable<void> read(request_memory<Owner>& memory, Owner owner, std::size_t units, http_call& call,
+                              request_body& into) {
+    std::array<std::byte, small> piece;
+    for (;;) {
+      const std::size_t count = co_await call.read_some(piece);
+      if (count == 0) break;
+      if (!into.room_ && into.content_.size() + count > small) {
+        into.is_waiting_ = true;
+        into.room_ = co_await memory.take(owner, units);
+        into.is_waiting_ = false;
+        into.content_.reserve(units);
+      }
+      into.content_.insert(into.content_.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+  }
+
+ private:
+  std::unique_ptr<shared_units> room_;
+  bytes content_;
+  bool is_waiting_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/arrival.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+using memory_budget = cofferdam::detail::request_memory<cofferdam::detail::sha256_digest>;
+
+/// Awaits the reading of a request's body, up to a time limit.
+/// \throws http_refusal 408 if the time limit is exceeded; the exceptions of `reading`.
+inline awaitable<void> in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
+                               awaitable<void> reading) {
+  const bool is_in_time = co_await cofferdam::detail::arrived_in_time(std::move(executor), time, std::move(reading));
+  if (!is_in_time) throw http_refusal(408, "The request did not arrive within the time limit");
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/routing.hpp ----
 
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// Decodes percent-encoding, and `+` as a space. Invalid sequences stay unchanged.
+inline std::string form_decode(std::string_view text) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  };
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool is_coded =
+        text[at] == '%' && at + 2 < text.size() && digit(text[at + 1]) >= 0 && digit(text[at + 2]) >= 0;
+    if (is_coded) {
+      plain += static_cast<char>(digit(text[at + 1]) * 16 + digit(text[at + 2]));
+      at += 2;
+    } else {
+      plain += text[at] == '+' ? ' ' : text[at];
+    }
+  }
+  return plain;
+}
+
+/// The parameters in the query of a URL, which follows the `?`. They are decoded once.
+class query_fields {
+ public:
+  explicit query_fields(std::string_view text) {
+    while (!text.empty()) {
+      const std::string_view pair = text.substr(0, text.find('&'));
+      text.remove_prefix(std::min(text.size(), pair.size() + 1));
+      const std::size_t equals = std::min(pair.find('='), pair.size());
+      if (pair.empty()) continue;
+      all_.emplace_back(form_decode(pair.substr(0, equals)),
+                        form_decode(pair.substr(std::min(pair.size(), equals + 1))));
+    }
+  }
+
+  /// Returns the first value of a parameter; no value if the parameter is absent.
+  std::optional<std::string_view> find(std::string_view name) const noexcept {
+    for (const auto& [key, value] : all_)
+      if (key == name) return value;
+    return std::nullopt;
+  }
+  /// Returns the first value of a parameter; an empty text if the parameter is absent.
+  std::string_view value(std::string_view name) const noexcept { return find(name).value_or(std::string_view()); }
+  const std::vector<std::pair<std::string, std::string>>& all() const noexcept { return all_; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> all_;
+};
+
+template <class Number>
+std::optional<Number> number_from(std::string_view text) noexcept {
+  Number value{};
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+/// The destination of a request, or the reason why it has none.
+class request_route {
+ public:
+  enum class target {
+    api,          ///< the control plane
+    sandbox,      ///< port `port()` of the sandbox `id()`
+    signed_file,  ///< a signed URL that names no sandbox; the signature identifies the sandbox
+    wrong_host,   ///< an unknown host name: status 421
+    one_header,   ///< only one of the two routing headers was sent
+    bad_host,     ///< the host name contains no sandbox id
+    bad_id,       ///< the sandbox id is invalid
+    bad_port,     ///< the port is invalid
+  };
+  explicit request_route(target where) noexcept : where_(where) {}
+  request_route(std::string id, std::uint16_t port) : id_(std::move(id)), port_(port) {}
+  target where() const noexcept { return where_; }
+  const std::string& id() const noexcept { return id_; }
+  std::uint16_t port() const noexcept { return port_; }
+
+ private:
+  target where_ = target::sandbox;
+  std::string id_;
+  std::uint16_t port_ = 0;
+};
+
+/// A router that determines the destination of a request from its `Host` field, its target, and E2B's two routing
+/// headers, which have the id and the port of a sandbox.
+/// \par Source  E2B's client proxy.
+class request_router {
+ public:
+  /// \param domain  the domain name of the gateway.
+  /// \param names   further host names of the gateway, without ports. They serve the API and, for requests with the
+  ///                routing headers, sandboxes.
+  request_router(std::string domain, std::vector<std::string> names)
+      : domain_(std::move(domain)), names_(std::move(names)) {
+    for (std::string& name : names_) name = lower(name);
+  }
+
+  request_route find(const http_request_head& head) const {
+    using target = request_route::target;
+    const std::string host = name_of(head.fields.find("Host").value_or(std::string_view()));
+    const bool is_local = host == "localhost" || is_address(host);
+    const bool is_named = std::find(names_.begin(), names_.end(), host) != names_.end();
+    const std::string below = below_domain(host);
+    if (!is_local && !is_named && host != domain_ && below.empty()) return request_route(target::wrong_host);
+    const auto id = head.fields.find("E2b-Sandbox-Id");
+    const auto port = head.fields.find("E2b-Sandbox-Port");
+    if (is_local || is_named || host == domain_ || below == "sandbox" || below == "api") {
+      if (!id && !port) {
+        if (below == "sandbox") return request_route(target::one_header);
+        return request_route(is_signed_file(head.target) ? target::signed_file : target::api);
+      }
+      if (below == "api") return request_route(target::api);
+      if (!id || !port) return request_route(target::one_header);
+      return sandbox(*id, *port);
+    }
+    const std::string_view label = std::string_view(below).substr(0, below.find('.'));
+    const std::size_t dash = label.find('-');
+    if (dash == std::string_view::npos) return request_route(target::bad_host);
+    const std::string_view rest = label.substr(dash + 1);
+    return sandbox(rest.substr(0, rest.find('-')), label.substr(0, dash));
+  }
+
+ private:
+  static std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char& c : result) c = cofferdam::detail::lowered(c);
+    return result;
+  }
+  /// Returns the host without its port.
+  static std::string name_of(std::string_view host) {
+    if (host.starts_with('[')) return lower(host.substr(0, host.find(']') + 1));
+    return lower(host.substr(0, host.find(':')));
+  }
+  /// Returns true if the host is an IP address and not a name. An address is always accepted, because an attack by DNS
+  /// rebinding needs a name.
+  static bool is_address(std::string_view host) noexcept {
+    if (host.starts_with('[')) return host.ends_with(']');
+    std::size_t dots = 0;
+    for (const char c : host) {
+      if (c == '.') ++dots;
+      if (c != '.' && (c < '0' || c > '9')) return false;
+    }
+    return dots == 3;
+  }
+  std::string below_domain(std::string_view host) const {
+    if (host.size() <= domain_.size() + 1 || !host.ends_with(domain_)) return {};
+    host.remove_suffix(domain_.size());
+    if (!host.ends_with('.')) return {};
+    host.remove_suffix(1);
+    return std::string(host);
+  }
+  static bool is_signed_file(std::string_view whole) {
+    const std::size_t mark = whole.find('?');
+    if (whole.substr(0, mark) != "/files" || mark == std::string_view::npos) return false;
+    return query_fields(whole.substr(mark + 1)).find("signature").has_value();
+  }
+  static request_route sandbox(std::string_view id, std::string_view port) {
+    const bool is_id = !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    });
+    if (!is_id) return request_route(request_route::target::bad_id);
+    const std::optional<std::uint16_t> number = number_from<std::uint16_t>(port);
+    if (!number || *number == 0) return request_route(request_route::target::bad_port);
+    return request_route(std::string(id), *number);
+  }
+
+  std::string domain_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/secrets.hpp ----
+
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// Returns a new random id for a sandbox. Clients and proxies accept only lower-case letters and digits in an id.
+inline std::string sandbox_id_text() { return "i" + cofferdam::detail::random_name(20); }
+
+/// Returns the value of `signature` in a signed URL for a file.
+/// \param expiration  the value of `signature_expiration` in the URL; empty if there is none.
+/// \par Source  E2B's SDKs, signature.
+inline std::string url_signature(std::string_view path, std::string_view operation, std::string_view user,
+                                 std::string_view token, std::string_view expiration) {
+  std::string raw(path);
+  for (const std::string_view part : {operation, user, token}) {
+    raw += ':';
+    raw += part;
+  }
+  if (!expiration.empty()) {
+    raw += ':';
+    raw += expiration;
+  }
+  const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(raw);
+  std::string text =
+      cofferdam::detail::base64_encode(bytes_view(reinterpret_cast<const std::byte*>(digest.data()), digest.size()));
+  while (!text.empty() && text.back() == '=') text.pop_back();
+  return "v1_" + text;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/file_metadata.hpp ----
+
+
+#include <boost/json/object.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The metadata that clients have set for files, by `X-Metadata-KEY` header fields. envd, E2B's daemon in a sandbox,
+/// stores it in attributes of the files. The gateway stores it by path, so it follows moves and removals by clients,
+/// but not by commands.
+/// \par Source  envd's API, envd.yaml.
+class metadata_store {
+ public:
+  using values = std::map<std::string, std::string>;
+
+  /// Returns the metadata in the header fields of an upload.
+  /// \throws http_refusal 400 for fields that envd does not accept.
+  static values of(const http_fields& fields) {
+    constexpr std::string_view prefix = "X-Metadata-";
+    constexpr std::size_t max_key = 246;
+    constexpr std::size_t max_total = 4096;
+    values result;
+    std::size_t size = 0;
+    for (const http_field& field : fields) {
+      const std::string_view name = field.name();
+      if (name.size() < prefix.size() || !cofferdam::detail::same_ignoring_case(name.substr(0, prefix.size()), prefix))
+        continue;
+      std::string key(name.substr(prefix.size()));
+      for (char& c : key) c = cofferdam::detail::lowered(c);
+      if (key.empty() || key.size() > max_key)
+        throw http_refusal(400, "file metadata: a key must have 1 to " + std::to_string(max_key) + " characters");
+      for (const char c : field.value())
+        if (c < ' ' || c > '~') throw http_refusal(400, "file metadata: a value must be printable US-ASCII");
+      size += key.size() + field.value().size();
+      result.insert_or_assign(std::move(key), std::string(field.value()));
+    }
+    if (size > max_total)
+      throw http_refusal(400, "file metadata: more than " + std::to_string(max_total) + " bytes of keys and values");
+    return result;
+  }
+
+  /// Replaces the metadata of a file.
+  /// \throws http_refusal 507 if the sandbox has too much metadata already.
+  void assign(const std::string& path, const values& metadata) {
+    forget(path);
+    if (metadata.empty()) return;
+    const std::size_t size = size_of(path, metadata);
+    if (size > max_bytes - bytes_)
+      throw http_refusal(507, "file metadata: the sandbox already has the maximum of 4 MiB");
+    bytes_ += size;
+    files_.emplace(path, metadata);
+  }
+  /// Removes the metadata of a path that was removed, and of everything below it.
+  void removed(const std::string& path) {
+    forget(path);
+    for (auto at = files_.lower_bound(path + "/"); at != files_.end() && at->first.starts_with(path + "/");) {
+      bytes_ -= size_of(at->first, at->second);
+      at = files_.erase(at);
+    }
+  }
+  /// Moves the metadata of a path, and of everything below it, to another path.
+  void moved(const std::string& from, const std::string& to) {
+    std::map<std::string, values> taken;
+    const auto take = [&](auto at) {
+      bytes_ -= size_of(at->first, at->second);
+      taken.emplace(to + at->first.substr(from.size()), std::move(at->second));
+      return files_.erase(at);
+    };
+    if (const auto found = files_.find(from); found != files_.end()) take(found);
+    for (auto at = files_.lower_bound(from + "/"); at != files_.end() && at->first.starts_with(from + "/");)
+      at = take(at);
+    removed(to);
+    for (auto& [path, metadata] : taken) {
+      bytes_ += size_of(path, metadata);
+      files_.insert_or_assign(path, std::move(metadata));
+    }
+  }
+
+  /// Adds the member `metadata` to the description of a file, if the file has metadata.
+  void describe(boost::json::object& file, const std::string& path) const {
+    const auto found = files_.find(path);
+    if (found == files_.end()) return;
+    boost::json::object object;
+    for (const auto& [key, value] : found->second) object[boost::json::string_view(key.data(), key.size())] = value;
+    file["metadata"] = std::move(object);
+  }
+
+ private:
+  static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
+
+  static std::size_t size_of(const std::string& path, const values& metadata) noexcept {
+    std::size_t size = path.size() + 128;
+    for (const auto& [key, value] : metadata) size += key.size() + value.size() + 128;
+    return size;
+  }
+  void forget(const std::string& path) noexcept {
+    const auto found = files_.find(path);
+    if (found == files_.end()) return;
+    bytes_ -= size_of(found->first, found->second);
+    files_.erase(found);
+  }
+
+  std::map<std::string, values> files_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/served_process.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+using steady_clock = std::chrono::steady_clock;
+/// A message in its encoded form. All receivers share it, so that it is encoded only once.
+using encoded_message = std::shared_ptr<const std::string>;
+
+/// A process of a sandbox, and the listeners that receive its output. The coroutine `pump` reads the output, and waits
+/// until each listener has room for it. So the slowest listener slows the process down, and memory is bounded. If there
+/// is no listener, the output is discarded.
+class served_process : public std::enable_shared_from_this<served_process> {
+ public:
+  /// The maximum number of messages that wait for one listener. Each message has one piece of output.
+  static constexpr std::size_t max_pending = 2;
+
+  /// A receiver of the process's output, from the constructor to the destructor.
+  class listener {
+   public:
+    listener(std::shared_ptr<served_process> process, const asio::any_io_executor& executor)
+        : process_(std::move(process)), arrived_(executor) {
+      process_->listeners_.push_back(this);
+    }
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    ~listener() {
+      process_->listeners_.remove(this);
+      process_->room_.notify();
+    }
+
+    /// Waits for a message, for the end of the process, or until the time `due`.
+    awaitable<void> wait(steady_clock::time_point due) {
+      if (!pending_.empty() || process_->over_) co_return;
+      co_await arrived_.wait(due);
+    }
+    /// Returns the next message, and removes it from the queue; null if there is none now.
+    encoded_message take() {
+      if (pending_.empty()) return nullptr;
+      encoded_message first = std::move(pending_.front());
+      pending_.pop_front();
+      process_->room_.notify();
+      return first;
+    }
+
+   private:
+    friend class served_process;
+    void give(encoded_message message) {
+      pending_.push_back(std::move(message));
+      wake();
+    }
+    void wake() noexcept { arrived_.notify(); }
+    std::shared_ptr<served_process> process_;
+    cofferdam::detail::async_event arrived_;
+    std::deque<encoded_message> pending_;
+  };
+
+  served_process(const asio::any_io_executor& executor, process running, std::uint32_t pid, boost::json::object config,
+                 std::string tag, bool has_terminal, bool has_input)
+      : running_(std::move(running)),
+        room_(executor),
+        input_turn_(executor, 1),
+        signal_turn_(executor, 1),
+        ended_(executor),
+        config_(std::move(config)),
+        tag_(std::move(tag)),
+        pid_(pid),
+        has_terminal_(has_terminal),
+        has_input_(has_input) {}
+
+  std::uint32_t pid() const noexcept { return pid_; }
+  const std::string& tag() const noexcept { return tag_; }
+  const boost::json::object& config() const noexcept { return config_; }
+  /// Releases the parts of the request that are not needed after the end of the process.
+  void forget_request() noexcept {
+    config_ = boost::json::object();
+    tag_ = std::string();
+  }
+  bool has_terminal() const noexcept { return has_terminal_; }
+  bool has_input() const noexcept { return has_input_; }
+  std::size_t listeners() const noexcept { return listeners_.size(); }
+  bool over() const noexcept { return over_; }
+  /// Returns true if `kill_at` has killed the process.
+  bool timed_out() const noexcept { return timed_out_; }
+  /// Returns the message with the end event; null if the process still runs, or was lost with its environment.
+  const encoded_message& end() const noexcept { return end_; }
+
+  std::string start_message() const {
+    boost::json::object start;
+    start["pid"] = pid_;
+    return event_message("start", std::move(start));
+  }
+  static std::string event_message(std::string_view kind, boost::json::object value) {
+    boost::json::object event;
+    event[cofferdam::detail::json_view(kind)] = std::move(value);
+    boost::json::object message;
+    message["event"] = std::move(event);
+    return cofferdam::detail::connect_message(boost::json::serialize(message));
+  }
+
+  /// Delivers the output to the listeners until the process has ended. Throws only if it is cancelled.
+  static awaitable<void> pump(std::shared_ptr<served_process> self) {
+    const ending at_end(*self);
+    try {
+      for (;;) {
+        const output_chunk piece = co_await self->running_.read();
+        if (piece.end()) break;
+        self->give(piece);
+        while (self->is_full()) co_await self->room_.wait();
+      }
+      const command_result result = co_await self->running_.wait();
+      const bool never_ran = result.exit_code() < 0 && result.term_signal() == 0 && !result.reason().empty() &&
+                             result.kind() != error_kind::timeout;
+      if (never_ran) self->give(output_chunk(output_stream::err, to_bytes(refusal_text(result))));
+      self->end_ = std::make_shared<const std::string>(event_message("end", end_event(result)));
+    } catch (const error& failure) {
+      // The process was lost with its environment. There is no end event, so `process_service` aborts the listeners'
+      // streams.
+      if (failure.code() == exec_errc::cancelled) throw;
+    }
+  }
+
+  /// Kills the process at the time `due`, even if it has listeners.
+  static awaitable<void> kill_at(std::shared_ptr<served_process> self, steady_clock::time_point due) {
+    if (self->over_) co_return;
+    co_await self->ended_.wait(due);
+    if (self->over_ || steady_clock::now() < due) co_return;
+    self->timed_out_ = true;
+    try {
+      co_await signal(self, SIGKILL);
+    } catch (const error& failure) {
+      if (failure.code() == exec_errc::cancelled) throw;  // other failures mean that the process is gone
+    }
+  }
+
+  static awaitable<void> signal(std::shared_ptr<served_process> self, int number) {
+    co_await self->signal_turn_.acquire(1, "signal");
+    const cofferdam::detail::held_permits turn(self->signal_turn_, 1);
+    co_await self->running_.signal(number);
+  }
+  static awaitable<void> resize(std::shared_ptr<served_process> self, std::uint16_t rows, std::uint16_t columns) {
+    co_await self->signal_turn_.acquire(1, "resize");
+    const cofferdam::detail::held_permits turn(self->signal_turn_, 1);
+    co_await self->running_.resize(rows, columns);
+  }
+  static awaitable<void> write(std::shared_ptr<served_process> self, bytes data) {
+    co_await self->input_turn_.acquire(1, "write");
+    const cofferdam::detail::held_permits turn(self->input_turn_, 1);
+    const bytes_view view(data);
+    co_await self->running_.write_input(view);
+  }
+  static awaitable<void> close_input(std::shared_ptr<served_process> self) {
+    co_await self->input_turn_.acquire(1, "close input");
+    const cofferdam::detail::held_permits turn(self->input_turn_, 1);
+    co_await self->running_.close_input();
+    self->has_input_ = false;
+  }
+
+ private:
+  /// A scope object that marks the process as ended in its destructor, however `pump` ends.
+  class ending {
+   public:
+    explicit ending(served_process& of) noexcept : of_(of) {}
+    ending(const ending&) = delete;
+    ending& operator=(const ending&) = delete;
+    ~ending() {
+      of_.over_ = true;
+      of_.ended_.notify();
+      for (listener* const subscriber : of_.listeners_) subscriber->wake();
+    }
+
+   private:
+    served_process& of_;
+  };
+
+  static std::string refusal_text(const command_result& result) {
+    std::string text = result.reason();
+    if (!result.advice().empty()) text += "\n" + result.advice();
+    return text + "\n";
+  }
+
+  void give(const output_chunk& piece) {
+    if (listeners_.empty()) return;
+    std::string_view kind = piece.stream() == output_stream::err ? "stderr" : "stdout";
+    if (has_terminal_) kind = "pty";
+    // The JSON is built by hand, because all output passes here and must be fast. Base64 needs no escaping.
+    std::string payload = R"({"event":{"data":{")";
+    payload += kind;
+    payload += R"(":")";
+    payload += cofferdam::detail::base64_encode(piece.data());
+    payload += R"("}}})";
+    const auto message = std::make_shared<const std::string>(cofferdam::detail::connect_message(payload));
+    for (listener* const subscriber : listeners_) subscriber->give(message);
+  }
+  bool is_full() const noexcept {
+    return std::any_of(listeners_.begin(), listeners_.end(),
+                       [](const listener* subscriber) { return subscriber->pending_.size() >= max_pending; });
+  }
+
+  process running_;
+  cofferdam::detail::async_event room_;
+  cofferdam::detail::async_semaphore input_turn_;
+  cofferdam::detail::async_semaphore signal_turn_;
+  cofferdam::detail::async_event ended_;
+  std::list<listener*> listeners_;
+  boost::json::object config_;
+  std::string tag_;
+  encoded_message end_;
+  std::uint32_t pid_;
+  bool has_terminal_;
+  bool has_input_;
+  bool over_ = false;
+  bool timed_out_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/watch.hpp ----
+
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// A change in a watched directory.
+class file_event {
+ public:
+  file_event(const char* type, std::string name, const directory_entry* now)
+      : type_(type), name_(std::move(name)), has_entry_(now != nullptr) {
+    if (now != nullptr) now_ = *now;
+  }
+  const char* type() const noexcept { return type_; }
+  /// Returns the path of the changed entry, relative to the watched directory.
+  const std::string& name() const noexcept { return name_; }
+  /// Returns the entry after the change; null if it was removed.
+  const directory_entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
+
+ private:
+  const char* type_;
+  std::string name_;
+  directory_entry now_;
+  bool has_entry_;
+};
+
+/// A watched directory. Its changes are found by comparing two listings. A moved file counts as removed and created. If
+/// a file was rewritten and its size and mode are the same as before, the change is not detected.
+class directory_watch {
+ public:
+  directory_watch(std::string path, bool is_recursive, bool with_entries)
+      : path_(std::move(path)), is_recursive_(is_recursive), with_entries_(with_entries) {}
+
+  /// Returns the path of the directory in the workspace.
+  const std::string& path() const noexcept { return path_; }
+  bool is_recursive() const noexcept { return is_recursive_; }
+  bool with_entries() const noexcept { return with_entries_; }
+
+  /// Compares a listing with the listing of the previous call.
+  /// \param listed  the entries that exist now, at most as deep as the directory is watched.
+  /// \return        the changes since the previous call; nothing at the first call.
+  std::vector<file_event> look(const std::vector<directory_entry>& listed) {
+    std::map<std::string, directory_entry, std::less<>> now;
+    for (const directory_entry& entry : listed) now.emplace(entry.path(), entry);
+    std::vector<file_event> events;
+    if (has_looked_) {
+      for (const auto& [name, old] : known_)
+        if (!now.contains(name)) events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
+      for (const auto& [name, entry] : now) compare(name, entry, events);
+    }
+    known_ = std::move(now);
+    has_looked_ = true;
+    return events;
+  }
+
+ private:
+  void compare(const std::string& name, const directory_entry& entry, std::vector<file_event>& events) const {
+    const auto old = known_.find(name);
+    if (old == known_.end()) {
+      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
+      if (entry.is_regular()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
+    } else if (old->second.type() != entry.type()) {
+      events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
+      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
+    } else {
+      if (old->second.size() != entry.size()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
+      if (old->second.mode() != entry.mode()) events.emplace_back("EVENT_TYPE_CHMOD", name, &entry);
+    }
+  }
+
+  std::string path_;
+  bool is_recursive_;
+  bool with_entries_;
+  bool has_looked_ = false;
+  std::map<std::string, directory_entry, std::less<>> known_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-// Checks the head of a request before a handler gets it. RFC 9112, 3.2 describes targets and `Host`; RFC 9110, 10.1.1
-// describes `Expect`.
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+using string_pairs = std::vector<std::pair<std::string, std::string>>;
+
+/// The settings of a sandbox, which the client has requested or the gateway has assigned.
+struct sandbox_settings {
+  std::string id;
+  std::string template_name;
+  cofferdam::detail::sha256_digest owner{};
+  std::optional<std::string> token;  ///< the access token; absent if the sandbox is not secured
+  std::optional<std::string>
+      traffic_token;  ///< the token for the further ports; present if the sandbox is secured and has such ports
+  string_pairs metadata;
+  string_pairs variables;
+  bool pauses_at_end = false;
+  std::uint64_t number = 0;  ///< counts the sandboxes in the order of their creation
+};
+
+/// One slot in the limit of all keys, and one slot in the share of one key. The destructor returns both.
+class owner_slots {
+ public:
+  owner_slots(std::shared_ptr<cofferdam::detail::async_semaphore> total_slots,
+              std::shared_ptr<cofferdam::detail::async_semaphore> part, cofferdam::detail::held_permits of_owner,
+              cofferdam::detail::held_permits of_all) noexcept
+      : all_(std::move(total_slots)),
+        part_(std::move(part)),
+        of_owner_(std::move(of_owner)),
+        of_all_(std::move(of_all)) {}
+
+ private:
+  std::shared_ptr<cofferdam::detail::async_semaphore>
+      all_;  // declared first, so that both semaphores outlive the permits
+  std::shared_ptr<cofferdam::detail::async_semaphore> part_;
+  cofferdam::detail::held_permits of_owner_;
+  cofferdam::detail::held_permits of_all_;
+};
+
+/// A sandbox: an environment, its processes, watchers and services, and its lifetime.
+class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
+ public:
+  enum class state { running, paused, ended };
+
+  served_sandbox(asio::any_io_executor executor, const e2b_gateway::options& options, sandbox_settings settings,
+                 opened_environment opened, std::unique_ptr<owner_slots> slots)
+      : executor_(executor),
+        options_(options),
+        settings_(std::move(settings)),
+        opened_(std::move(opened)),
+        slots_(std::move(slots)),
+        paths_(options.home(), opened_.workspace().empty() ? options.workspace() : opened_.workspace()),
+        tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
+        changed_(executor),
+        turn_(executor, 1),
+        listings_(executor, 2),
+        looks_(executor, 1),
+        sweep_(executor) {}
+
+  const sandbox_settings& settings() const noexcept { return settings_; }
+  const e2b_gateway::options& options() const noexcept { return options_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  any_environment& environment() noexcept { return opened_.environment(); }
+  const guest_paths& paths() const noexcept { return paths_; }
+  metadata_store& metadata() noexcept { return metadata_; }
+  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox, with its metadata.
+  /// \param path  the path of the file in the workspace.
+  boost::json::object describe(const directory_entry& found, const std::string& path) const {
+    boost::json::object object = paths_.describe(found, path);
+    metadata_.describe(object, path);
+    return object;
+  }
+  cofferdam::detail::joined_tasks& tasks() noexcept { return *tasks_; }
+  state now() const noexcept { return state_; }
+  bool can_pause() const noexcept { return opened_.environment().can_suspend(); }
+  std::chrono::system_clock::time_point started() const noexcept { return started_; }
+  std::chrono::system_clock::time_point ends() const noexcept { return ends_shown_; }
+  std::chrono::milliseconds rest() const noexcept {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(ends_ - steady_clock::now());
+  }
+
+  /// Sets the remaining lifetime, counted from now.
+  void live(std::chrono::milliseconds time) {
+    ends_ = steady_clock::now() + time;
+    ends_shown_ = std::chrono::system_clock::now() + time;
+    wake();
+  }
+
+  /// Waits for the end of the lifetime, which cannot be reached while the sandbox is paused.
+  /// \return false if the sandbox was ended before.
+  static awaitable<bool> until_end(std::shared_ptr<served_sandbox> self) {
+    while (self->state_ != state::ended) {
+      const bool counts = self->state_ == state::running;
+      if (counts && steady_clock::now() >= self->ends_) co_return true;
+      const steady_clock::time_point due = counts ? self->ends_ : cofferdam::detail::async_event::never;
+      co_await self->changed_.wait(due);
+    }
+    co_return false;
+  }
+
+  /// Pauses the environment, after earlier calls of `pause` and `resume`. The clients' streams stay open, but send
+  /// nothing.
+  /// \return false if the sandbox is not running.
+  static awaitable<bool> pause(std::shared_ptr<served_sandbox> self) {
+    co_await self->turn_.acquire(1, "pause");
+    const cofferdam::detail::held_permits turn(self->turn_, 1);
+    if (self->state_ != state::running) co_return false;
+    co_await self->environment().pause();
+    if (self->state_ == state::running) self->state_ = state::paused;
+    self->ends_shown_ = std::chrono::system_clock::now();
+    self->wake();
+    co_return true;
+  }
+  /// Resumes the environment, after earlier calls of `pause` and `resume`.
+  /// \param life  the remaining lifetime afterwards.
+  /// \return      false if the sandbox is not paused.
+  static awaitable<bool> resume(std::shared_ptr<served_sandbox> self, std::chrono::milliseconds life) {
+    co_await self->turn_.acquire(1, "resume");
+    const cofferdam::detail::held_permits turn(self->turn_, 1);
+    if (self->state_ != state::paused) co_return false;
+    co_await self->environment().resume();
+    if (self->state_ == state::paused) self->state_ = state::running;
+    self->live(life);
+    co_return true;
+  }
+
+  // ---- the processes of the sandbox ----
+  const std::map<std::uint32_t, std::shared_ptr<served_process>>& processes() const noexcept { return processes_; }
+  /// Returns a number for a new process. The numbers are not process ids of the system, and are larger than the maximum
+  /// of Linux. So a command that uses such a number with `kill` cannot hit another process.
+  std::uint32_t next_pid() noexcept { return next_pid_++; }
+  void add(const std::shared_ptr<served_process>& served) {
+    forget_old();
+    processes_.emplace(served->pid(), served);
+    tasks_->spawn(pump(shared_from_this(), served));
+  }
+  /// Returns the running process with this number; null if there is none.
+  std::shared_ptr<served_process> find_process(std::uint32_t pid) const {
+    const auto found = processes_.find(pid);
+    return found == processes_.end() ? nullptr : found->second;
+  }
+  /// The time for which listeners that connect late still receive the end of a process.
+  std::chrono::milliseconds ended_time{30'000};
+  /// Returns the process with this number if it has ended less than `ended_time` ago; otherwise null.
+  std::shared_ptr<served_process> find_ended(std::uint32_t pid) {
+    forget_old();
+    for (const auto& [when, served] : ended_)
+      if (served->pid() == pid) return served;
+    return nullptr;
+  }
+  std::shared_ptr<served_process> find_process(std::string_view tag) const {
+    for (const auto& [pid, served] : processes_)
+      if (!served->tag().empty() && served->tag() == tag) return served;
+    return nullptr;
+  }
+  /// The number of processes that are being started.
+  std::size_t starting = 0;
+  /// False after the environment has refused to keep background processes.
+  bool keeps_background = true;
+
+  std::map<std::string, std::shared_ptr<directory_watch>, std::less<>>& watchers() noexcept { return watchers_; }
+  /// The number of bytes of input that processes have not read yet.
+  std::size_t waiting_input = 0;
+  /// Returns the semaphore for long replies. A long reply holds a permit until it is sent. So a client that does not
+  /// read delays only its own sandbox.
+  cofferdam::detail::async_semaphore& listings() noexcept { return listings_; }
+  /// Returns the semaphore for reading a whole directory tree for a watch. No permit is held while a client is awaited.
+  cofferdam::detail::async_semaphore& looks() noexcept { return looks_; }
+
+  /// The number of streams that watch directories.
+  std::size_t watching = 0;
+
+  // ---- services on other ports ----
+  /// Passes a request to the service on a port.
+  /// \return false if the port has no service.
+  static awaitable<bool> serve(std::shared_ptr<served_sandbox> self, std::uint16_t port, http_call& call) {
+    const auto factory = self->options_.ports().find(port);
+    if (factory == self->options_.ports().end() || self->state_ != state::running) co_return false;
+    std::unique_ptr<e2b_gateway::port_service>& service = self->services_[port];
+    if (!service) {
+      e2b_gateway::sandbox_facts facts(self->settings_.id, self->settings_.template_name, self->paths_.home());
+      facts.workspace(self->paths_.workspace()).variables(self->settings_.variables);
+      service = factory->second(self->environment(), facts);
+    }
+    const counted mine(*self);
+    auto served = asio::experimental::make_parallel_group(
+        asio::co_spawn(self->executor_, service->serve(call), cofferdam::detail::deferred),
+        asio::co_spawn(self->executor_, ended(self), cofferdam::detail::deferred));
+    const auto result = co_await served.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    if (self->state_ == state::ended && !call.replied())
+      throw error(exec_errc::environment_closed, "the sandbox has ended");
+    if (const std::exception_ptr& failure = std::get<1>(result)) std::rethrow_exception(failure);
+    co_return true;
+  }
+
+  /// Closes the services, then the environment, and then everything else of the sandbox. Call it once, and do not
+  /// cancel it.
+  /// \throws the exceptions of closing the services and the environment.
+  static awaitable<void> close(std::shared_ptr<served_sandbox> self) {
+    self->end();
+    const auto services = std::make_shared<cofferdam::detail::joined_tasks>(self->executor_);
+    services->spawn(close_services(self, services));
+    co_await cofferdam::detail::joined_tasks::wait(services, patience);
+    services->cancel();
+    // A service that ignores the cancellation may wait for the guest, for example in a paused environment. It ends only
+    // when the environment is closed. So the wait is limited here too, and continues below.
+    co_await cofferdam::detail::joined_tasks::wait(services, patience);
+    std::exception_ptr failure;
+    try {
+      co_await self->environment().close();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    try {
+      co_await cofferdam::detail::joined_tasks::join(services);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    while (self->serving_ != 0) co_await self->changed_.wait();
+    self->services_.clear();
+    self->tasks_->cancel();
+    try {
+      co_await cofferdam::detail::joined_tasks::join(self->tasks_);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    self->watchers_.clear();
+    self->processes_.clear();
+    self->ended_.clear();
+    self->slots_.reset();
+    self->is_closed_ = true;
+    self->changed_.notify();
+    if (failure) std::rethrow_exception(failure);
+  }
+  /// Marks the sandbox as ended, and wakes all coroutines that wait for a change.
+  void end() noexcept {
+    state_ = state::ended;
+    wake();
+  }
+  static awaitable<void> until_closed(std::shared_ptr<served_sandbox> self) {
+    while (!self->is_closed_) co_await self->changed_.wait();
+  }
+
+ private:
+  class counted {
+   public:
+    explicit counted(served_sandbox& of) noexcept : of_(of) { ++of_.serving_; }
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+    ~counted() {
+      --of_.serving_;
+      of_.changed_.notify();
+    }
+
+   private:
+    served_sandbox& of_;
+  };
+
+  // The time that the services have to end before they are cancelled, and again before the environment is closed.
+  static constexpr std::chrono::milliseconds patience{1000};
+
+  /// Waits until no request is served, and then closes all services at the same time, each in a task of `closing`.
+  static awaitable<void> close_services(std::shared_ptr<served_sandbox> self,
+                                        std::shared_ptr<cofferdam::detail::joined_tasks> closing) {
+    while (self->serving_ != 0) {
+      const cofferdam::detail::wait_result result = co_await self->changed_.wait();
+      if (result == cofferdam::detail::wait_result::cancelled) co_return;
+    }
+    for (const auto& [port, service] : self->services_)
+      if (service) closing->spawn(service->close());
+  }
+
+  static awaitable<void> ended(std::shared_ptr<served_sandbox> self) {
+    while (self->state_ != state::ended) co_await self->changed_.wait();
+    throw error(exec_errc::environment_closed, "the sandbox has ended");
+  }
+  static awaitable<void> pump(std::shared_ptr<served_sandbox> self, std::shared_ptr<served_process> served) {
+    co_await served_process::pump(served);
+    self->processes_.erase(served->pid());
+    served->forget_request();
+    if (!served->end() || self->state_ == state::ended) co_return;
+    self->ended_.emplace_back(steady_clock::now(), served);
+    self->forget_old();
+    if (!std::exchange(self->is_sweeping_, true)) self->tasks_->spawn(sweep(self));
+  }
+  /// Forgets ended processes after `ended_time`, even if no request arrives.
+  static awaitable<void> sweep(std::shared_ptr<served_sandbox> self) {
+    while (!self->ended_.empty()) {
+      co_await self->sweep_.wait(self->ended_.front().first + self->ended_time);
+      self->forget_old();
+    }
+    self->is_sweeping_ = false;
+  }
+  void forget_old() {
+    constexpr std::size_t max_ended = 256;
+    const steady_clock::time_point old = steady_clock::now() - ended_time;
+    while (!ended_.empty() && (ended_.front().first <= old || ended_.size() > max_ended)) ended_.pop_front();
+  }
+  void wake() noexcept { changed_.notify(); }
+
+  asio::any_io_executor executor_;
+  const e2b_gateway::options& options_;
+  sandbox_settings settings_;
+  opened_environment opened_;
+  std::unique_ptr<owner_slots> slots_;
+  guest_paths paths_;
+  metadata_store metadata_;
+  std::shared_ptr<cofferdam::detail::joined_tasks> tasks_;
+  cofferdam::detail::async_event changed_;
+  cofferdam::detail::async_semaphore turn_;
+  cofferdam::detail::async_semaphore listings_;
+  cofferdam::detail::async_semaphore looks_;
+  cofferdam::detail::async_event sweep_;
+  std::map<std::uint32_t, std::shared_ptr<served_process>> processes_;
+  std::deque<std::pair<steady_clock::time_point, std::shared_ptr<served_process>>> ended_;
+  std::map<std::string, std::shared_ptr<directory_watch>, std::less<>> watchers_;
+  std::map<std::uint16_t, std::unique_ptr<e2b_gateway::port_service>> services_;
+  std::size_t serving_ = 0;
+  std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
+  std::chrono::system_clock::time_point ends_shown_ = started_;
+  steady_clock::time_point ends_ = steady_clock::time_point::max();
+  std::uint32_t next_pid_ = std::uint32_t{1} << 30U;
+  state state_ = state::running;
+  bool is_sweeping_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/core.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The state that all handlers of a gateway share: the sandboxes, the API keys and the limits.
+class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
+ public:
+  using sandbox_pointer = std::shared_ptr<served_sandbox>;
+
+  sandbox_registry(asio::any_io_executor executor, environment_opener opener, e2b_gateway::options options)
+      : executor_(executor),
+        opener_(std::move(opener)),
+        options_(std::move(options)),
+        router_(options_.domain(), hosts_of(options_)),
+        slots_(std::make_shared<cofferdam::detail::async_semaphore>(executor, options_.sandboxes())),
+        memory_(executor, options_.memory(), options_.message()),
+        watches_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
+        closings_(std::make_shared<cofferdam::detail::joined_tasks>(executor)) {
+    for (const std::string& key : options_.api_keys()) keys_.push_back(cofferdam::detail::sha256_of(key));
+  }
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+  const e2b_gateway::options& options() const noexcept { return options_; }
+  const request_router& router() const noexcept { return router_; }
+  const std::map<std::string, sandbox_pointer>& sandboxes() const noexcept { return sandboxes_; }
+
+  /// Returns the owner of an API request, which is the digest of its API key. Each key has its own sandboxes.
+  /// \throws http_refusal 401 for an unknown key.
+  cofferdam::detail::sha256_digest owner_of(const http_call& call) const {
+    const std::string_view key = call.field("X-API-KEY").value_or(std::string_view());
+    const cofferdam::detail::sha256_digest digest = cofferdam::detail::sha256_of(key);
+    bool is_known = keys_.empty() && !key.empty();
+    for (const cofferdam::detail::sha256_digest& key_digest : keys_)
+      if (CRYPTO_memcmp(key_digest.data(), digest.data(), key_digest.size()) == 0) is_known = true;
+    if (!is_known)
+      throw http_refusal(401,
+                         "Invalid API key, please visit https://e2b.dev/docs/api-key for more information.\n"
+                         "Cannot get the team for the given API key");
+    return digest;
+  }
+
+  /// Returns a sandbox of this owner.
+  /// \param name  the id of the sandbox. In an old form, a dash and a client's id follow.
+  /// \throws http_refusal 404 if the owner has no such sandbox.
+  sandbox_pointer find(std::string_view name, const cofferdam::detail::sha256_digest& owner) const {
+    const std::string id(name.substr(0, name.find('-')));
+    const auto found = sandboxes_.find(id);
+    if (found == sandboxes_.end() || found->second->settings().owner != owner)
+      throw http_refusal(404, "Sandbox \"" + id + "\" doesn't exist or you don't have access to it");
+    return found->second;
+  }
+  /// Returns the running sandbox with this id for a request to the data plane (the API inside a sandbox); null if there
+  /// is none.
+  sandbox_pointer running(const std::string& id) const {
+    const auto found = sandboxes_.find(id);
+    if (found == sandboxes_.end() || found->second->now() != served_sandbox::state::running) return nullptr;
+    return found->second;
+  }
+
+  /// Opens an environment for a new sandbox.
+  /// \throws http_refusal if the limit is reached, or if the gateway is being stopped; the exceptions of the provider.
+  static awaitable<sandbox_pointer> create(std::shared_ptr<sandbox_registry> self, sandbox_settings settings,
+                                           std::chrono::seconds life) {
+    const std::size_t max_sandboxes = self->options_.sandboxes();
+    if (self->is_over_) throw http_refusal(503, "The gateway is being stopped");
+    // Each key has a share of the limit, so that no key can use the share of another key.
+    const std::size_t share = std::max<std::size_t>(max_sandboxes / std::max<std::size_t>(self->keys_.size(), 1), 1);
+    const std::shared_ptr<cofferdam::detail::async_semaphore> part = self->share_of(settings.owner, share);
+    if (!part->try_acquire(1)) throw too_many(share);
+    cofferdam::detail::held_permits of_owner(*part, 1);
+    if (!self->slots_->try_acquire(1)) throw too_many(max_sandboxes);
+    auto slots = std::make_unique<owner_slots>(self->slots_, part, std::move(of_owner),
+                                               cofferdam::detail::held_permits(*self->slots_, 1));
+    opened_environment opened = co_await self->opener_();
+    settings.id = sandbox_id_text();
+    settings.number = ++self->made_;
+    const bool cannot_pause = settings.pauses_at_end && !opened.environment().can_suspend();
+    auto sandbox = std::make_shared<served_sandbox>(self->executor_, self->options_, std::move(settings),
+                                                    std::move(opened), std::move(slots));
+    if (self->is_over_ || cannot_pause) {
+      self->close(sandbox);
+      if (cannot_pause)
+        throw http_refusal(400, "autoPause: the backend of this gateway cannot be paused; leave it out");
+      throw http_refusal(503, "The gateway is being stopped");
+    }
+    sandbox->live(life);
+    self->sandboxes_.emplace(sandbox->settings().id, sandbox);
+    self->watches_->spawn(watch_over(self, sandbox));
+    co_return sandbox;
+  }
+
+  /// Ends a sandbox. Requests do not find it any more. Its resources are closed in the background;
+  /// `served_sandbox::until_closed` waits for that.
+  void close(const sandbox_pointer& sandbox) {
+    sandbox->end();
+    sandboxes_.erase(sandbox->settings().id);
+    closings_->spawn(served_sandbox::close(sandbox));
+  }
+
+  /// Ends all sandboxes and waits until they are closed. No sandbox can be created afterwards. Must not be cancelled.
+  static awaitable<void> close_all(std::shared_ptr<sandbox_registry> self) {
+    self->is_over_ = true;
+    while (!self->sandboxes_.empty()) {
+      const sandbox_pointer first = self->sandboxes_.begin()->second;
+      self->close(first);
+    }
+    self->watches_->cancel();
+    co_await cofferdam::detail::joined_tasks::join(self->watches_);
+    co_await cofferdam::detail::joined_tasks::join(self->closings_);
+  }
+
+  /// Reads the body of a request into memory, within the limits of size, memory and time.
+  /// \param owner  the digest of the API key whose share of the memory is used.
+  /// \throws http_refusal 408 or 503 after the time limit; the exceptions of `http_call::read_some`.
+  static awaitable<cofferdam::detail::request_body> read_body(std::shared_ptr<sandbox_registry> self, http_call& call,
+                                                              cofferdam::detail::sha256_digest owner) {
+    const std::size_t max_bytes = self->options_.message();
+    call.body_limit(max_bytes);
+    std::size_t units = max_bytes;
+    if (const auto length = call.field("Content-Length"))
+      units = std::min(max_bytes, number_from<std::size_t>(*length).value_or(max_bytes));
+    cofferdam::detail::request_body body;
+    try {
+      co_await in_time(self->executor_, self->options_.message_timeout(),
+                       cofferdam::detail::request_body::read(self->memory_, owner, units, call, body));
+    } catch (const http_refusal&) {
+      if (!body.is_waiting()) throw;
+      throw http_refusal(503, "The gateway has no memory for another request; try again later");
+    }
+    co_return body;
+  }
+
+ private:
+  static std::vector<std::string> hosts_of(const e2b_gateway::options& options) {
+    std::vector<std::string> names;
+    if (const auto& hosts = options.server().allowed_hosts()) {
+      for (std::string host : *hosts) {
+        if (!host.starts_with('[')) host = host.substr(0, host.find(':'));
+        names.push_back(std::move(host));
+      }
+    }
+    return names;
+  }
+
+  static http_refusal too_many(std::size_t limit) {
+    return {429, "you have reached the maximum number of concurrent E2B sandboxes (" + std::to_string(limit) +
+                     "). If you need more, raise the gateway's limit"};
+  }
+
+  std::shared_ptr<cofferdam::detail::async_semaphore> share_of(const cofferdam::detail::sha256_digest& owner,
+                                                               std::size_t permits) {
+    std::erase_if(shares_, [](const auto& entry) { return entry.second.expired(); });
+    std::shared_ptr<cofferdam::detail::async_semaphore> share = shares_[owner].lock();
+    if (!share) share = std::make_shared<cofferdam::detail::async_semaphore>(executor_, permits);
+    shares_[owner] = share;
+    return share;
+  }
+
+  /// Pauses or ends the sandbox at the end of its lifetime.
+  static awaitable<void> watch_over(std::shared_ptr<sandbox_registry> self, sandbox_pointer sandbox) {
+    for (;;) {
+      const bool is_due = co_await served_sandbox::until_end(sandbox);
+      if (!is_due) co_return;
+      bool is_paused = false;
+      if (sandbox->settings().pauses_at_end) {
+        try {
+          is_paused = co_await served_sandbox::pause(sandbox);
+        } catch (const error& failure) {
+          if (failure.code() == exec_errc::cancelled) throw;
+        }
+      }
+      if (sandbox->now() == served_sandbox::state::ended) co_return;
+      if (!is_paused && sandbox->now() == served_sandbox::state::running) {
+        self->close(sandbox);
+        co_return;
+      }
+    }
+  }
+
+  asio::any_io_executor executor_;
+  environment_opener opener_;
+  e2b_gateway::options options_;
+  request_router router_;
+  std::shared_ptr<cofferdam::detail::async_semaphore>
+      slots_;  // shared, because a sandbox returns its slot and may outlive this object
+  std::map<cofferdam::detail::sha256_digest, std::weak_ptr<cofferdam::detail::async_semaphore>>
+      shares_;  // one semaphore for each owner that has sandboxes
+  memory_budget memory_;
+  std::shared_ptr<cofferdam::detail::joined_tasks> watches_;
+  std::shared_ptr<cofferdam::detail::joined_tasks> closings_;
+  std::vector<cofferdam::detail::sha256_digest> keys_;
+  std::map<std::string, sandbox_pointer> sandboxes_;
+  std::uint64_t made_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/detail/secrets.hpp ----
+
+
+#include <openssl/crypto.h>
+
+#include <string_view>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A parsed `host[:port]`, with the host in lower case.
-class http_authority {
- public:
-  std::string host;
-  std::string port;
-};
-
-inline std::optional<http_authority> parse_authority(std::string_view text) {
-  http_authority found;
-  std::size_t end = 0;
-  if (text.starts_with('[')) {
-    end = text.find(']');
-    if (end == std::string_view::npos) return std::nullopt;
-    ++end;
-  } else {
-    end = std::min(text.find(':'), text.size());
-  }
-  const bool bracketed = text.starts_with('[');
-  for (const char c : text.substr(0, end)) {
-    const char low = lowered(c);
-    const bool word = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || low == '.';
-    const bool extra =
-        bracketed ? low == ':' || low == '[' || low == ']' : low == '-' || low == '_' || low == '~' || low == '%';
-    if (!word && !extra) return std::nullopt;
-    found.host += low;
-  }
-  std::string_view rest = text.substr(end);
-  if (rest.empty()) return found;
-  if (rest.front() != ':' || rest.size() > 6) return std::nullopt;
-  rest.remove_prefix(1);
-  if (!std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
-  found.port = rest;
-  return found;
-}
-
-/// Returns the host and port of an origin such as `https://host:port`; no value for `null` or an invalid origin.
-inline std::optional<http_authority> parse_origin(std::string_view text) {
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!same_ignoring_case(text.substr(0, scheme.size()), scheme)) continue;
-    std::optional<http_authority> found = parse_authority(text.substr(scheme.size()));
-    if (found && found->host.empty()) return std::nullopt;
-    return found;
-  }
-  return std::nullopt;
-}
-
-inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
-
-/// Checks the allowed hosts and origins in the settings.
-/// \throws error{exec_errc::invalid_argument} for an entry that is not a valid host or origin.
-inline void check_lists(const http_server_settings& settings) {
-  if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
-    for (const std::string& host : *hosts) {
-      const std::optional<http_authority> each = parse_authority(host);
-      if (!each || each->host.empty())
-        throw error(exec_errc::invalid_argument, "allowed_hosts: \"" + one_line(host) +
-                                                     "\" is not a host name or address, with or without a port; write "
-                                                     "IPv6 addresses in brackets, and * only as the single entry");
-    }
-  }
-  if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
-    for (const std::string& origin : *origins)
-      if (!parse_origin(origin))
-        throw error(exec_errc::invalid_argument,
-                    "allowed_origins: \"" + one_line(origin) +
-                        "\" is not an origin such as https://app.example; write * only as the single entry");
-  }
-}
-
-/// Returns true if the host is in `allowed`. An entry without a port allows every port.
-/// \param any_port  true to ignore the ports in `allowed`.
-inline bool is_allowed_host(const http_authority& asked, const std::vector<std::string>& allowed, bool any_port) {
-  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
-    const std::optional<http_authority> each = parse_authority(entry);
-    return each && !each->host.empty() && each->host == asked.host &&
-           (any_port || each->port.empty() || each->port == asked.port);
-  });
-}
-
-/// Returns the allowed hosts of the settings or their default; no value if every host is allowed.
-inline std::optional<std::vector<std::string>> believed_hosts(const http_server_settings& settings, bool loopback) {
-  if (settings.allowed_hosts()) {
-    if (is_everything(*settings.allowed_hosts())) return std::nullopt;
-    return settings.allowed_hosts();
-  }
-  if (!loopback) return std::nullopt;
-  return std::vector<std::string>{"localhost", "127.0.0.1", "[::1]"};
-}
-
-inline bool is_allowed_origin(std::string_view text, const http_authority& host,
-                              const std::optional<std::vector<std::string>>& hosts,
-                              const http_server_settings& settings) {
-  if (settings.allowed_origins()) {
-    const std::vector<std::string>& allowed = *settings.allowed_origins();
-    return is_everything(allowed) || std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
-             return same_ignoring_case(entry, text);
-           });
-  }
-  const std::optional<http_authority> origin = parse_origin(text);
-  if (!origin) return false;
-  return origin->host == host.host || (hosts && is_allowed_host(*origin, *hosts, true));
-}
-
-/// Replaces an absolute target such as `http://host/path` by `/path`.
-/// \return 0, or the status code for an invalid target.
-inline int normalise_target(http_request_head& head) {
-  if (head.method == "CONNECT") return 501;
-  if (head.target == "*") return head.method == "OPTIONS" ? 0 : 400;
-  if (head.target.front() == '/') return 0;
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!same_ignoring_case(std::string_view(head.target).substr(0, scheme.size()), scheme)) continue;
-    const std::string_view rest = std::string_view(head.target).substr(scheme.size());
-    const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
-    // A handler may use the target or the Host field, so both must name the same host.
-    if (const auto host = head.fields.find("Host"); !host || !same_ignoring_case(*host, rest.substr(0, end)))
-      return 400;
-    std::string path(rest.substr(end));
-    if (path.empty() || path.front() != '/') path.insert(path.begin(), '/');
-    head.target = std::move(path);
-    return 0;
-  }
-  return 400;
-}
-
-/// Decides about a request by its head.
-/// \param loopback  true if the listener is on a loopback address, which only this machine can reach.
-/// \return          0 if a handler may get the request; otherwise the status code of the refusal.
-inline int admit(http_request_head& head, const http_server_settings& settings, bool loopback) {
-  if (const int status = normalise_target(head); status != 0) return status;
-  for (const http_field& field : head.fields)
-    if (same_ignoring_case(field.name(), "Expect") && !same_ignoring_case(field.value(), "100-continue")) return 417;
-  const auto named = head.fields.find("Host");
-  const std::optional<http_authority> host = parse_authority(named.value_or(""));
-  if (!host) return 400;
-  const bool carries = head.method == "POST" || head.method == "PUT" || head.method == "PATCH";
-  if (head.minor_version == 0 && carries && head.fields.count("Content-Length") == 0) return 411;
-  const std::optional<std::vector<std::string>> hosts = believed_hosts(settings, loopback);
-  if (hosts && !is_allowed_host(*host, *hosts, false)) return 421;
-  for (const http_field& field : head.fields)
-    if (same_ignoring_case(field.name(), "Origin") && !is_allowed_origin(field.value(), *host, hosts, settings))
-      return 403;
-  return 0;
+/// Returns true if two secrets are equal. The time of the comparison does not depend on the position of a difference,
+/// so it reveals nothing about the secret.
+inline bool same_secret(std::string_view a, std::string_view b) {
+  const sha256_digest digest_a = sha256_of(a);
+  const sha256_digest digest_b = sha256_of(b);
+  return CRYPTO_memcmp(digest_a.data(), digest_b.data(), digest_a.size()) == 0;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/api_objects.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+// Converts the objects of the control plane (the API that manages sandboxes) to and from JSON.
+// \par Source  E2B's API, openapi.yml.
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+inline constexpr std::string_view envd_version = "0.6.13";
+inline constexpr std::string_view client_id = "6532622b";
+
+/// Formats a time as RFC 3339 defines it, in UTC and with nine digits after the second.
+inline std::string timestamp(std::chrono::system_clock::time_point when) {
+  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
+  const auto seconds = std::time_t{since / 1'000'000'000};
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  std::string fraction = std::to_string(since % 1'000'000'000);
+  fraction.insert(0, 9 - std::min<std::size_t>(9, fraction.size()), '0');
+  return std::string(text, size) + "." + fraction + "Z";
+}
+
+/// Parses the JSON object in a request's body. An empty body counts as `{}`.
+/// \throws http_refusal 400 if the body is not a JSON object.
+inline boost::json::object json_object_of(std::string_view text) {
+  if (text.empty()) return {};
+  std::error_code broken;
+  const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
+  if (broken) throw http_refusal(400, "validation error: request body has an error: failed to decode request body");
+  if (!value.is_object()) throw http_refusal(400, "validation error: request body has an error: it is not an object");
+  return value.get_object();
+}
+
+/// A reader for the members of a request's JSON object. It throws http_refusal 400 for a member of a wrong type.
+class api_fields {
+ public:
+  explicit api_fields(const boost::json::object& object) noexcept : object_(object) {}
+
+  /// Returns a member; null if it is absent or has the JSON value null.
+  const boost::json::value* find(std::string_view name) const noexcept {
+    const boost::json::value* const found = object_.if_contains(cofferdam::detail::json_view(name));
+    return found == nullptr || found->is_null() ? nullptr : found;
+  }
+  std::optional<std::string> text(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_string()) throw wrong(name, "a string");
+    return std::string(found->get_string().data(), found->get_string().size());
+  }
+  std::optional<bool> boolean(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_bool()) throw wrong(name, "a boolean");
+    return found->get_bool();
+  }
+  std::optional<std::int64_t> number(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_int64()) throw wrong(name, "an integer");
+    return found->get_int64();
+  }
+  string_pairs strings(std::string_view name) const {
+    string_pairs pairs;
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return pairs;
+    if (!found->is_object()) throw wrong(name, "an object of strings");
+    for (const auto& [key, value] : found->get_object()) {
+      if (!value.is_string()) throw wrong(name, "an object of strings");
+      pairs.emplace_back(std::string(key.data(), key.size()),
+                         std::string(value.get_string().data(), value.get_string().size()));
+    }
+    return pairs;
+  }
+  /// Returns true if the member exists and is not null, `false`, or an empty object or list.
+  bool has_value(std::string_view name) const noexcept {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return false;
+    if (found->is_bool()) return found->get_bool();
+    if (found->is_object()) return !found->get_object().empty();
+    return !found->is_array() || !found->get_array().empty();
+  }
+
+ private:
+  static http_refusal wrong(std::string_view name, std::string_view what) {
+    return {400, "validation error: request body has an error: doesn't match schema: \"" + std::string(name) +
+                     "\" must be " + std::string(what)};
+  }
+  const boost::json::object& object_;
+};
+
+inline boost::json::object strings_object(const string_pairs& strings) {
+  boost::json::object object;
+  for (const auto& [key, value] : strings) object[valid_json_text(key)] = valid_json_text(value);
+  return object;
+}
+
+/// Makes the object `Sandbox`, the answer to create and connect.
+inline boost::json::object sandbox_object(const served_sandbox& sandbox) {
+  const sandbox_settings& settings = sandbox.settings();
+  boost::json::object object;
+  object["sandboxID"] = settings.id;
+  object["templateID"] = settings.template_name;
+  object["alias"] = settings.template_name;
+  object["clientID"] = cofferdam::detail::json_view(client_id);
+  object["envdVersion"] = cofferdam::detail::json_view(envd_version);
+  if (settings.token) object["envdAccessToken"] = *settings.token;
+  object["domain"] = nullptr;
+  if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
+  object["trafficAccessToken"] = nullptr;
+  if (settings.traffic_token) object["trafficAccessToken"] = *settings.traffic_token;
+  return object;
+}
+
+/// Makes the object `ListedSandbox`, an entry in the list of sandboxes.
+inline boost::json::object listed_object(const served_sandbox& sandbox) {
+  const sandbox_settings& settings = sandbox.settings();
+  boost::json::object object;
+  object["sandboxID"] = settings.id;
+  object["templateID"] = settings.template_name;
+  object["alias"] = settings.template_name;
+  object["clientID"] = cofferdam::detail::json_view(client_id);
+  object["envdVersion"] = cofferdam::detail::json_view(envd_version);
+  object["startedAt"] = timestamp(sandbox.started());
+  object["endAt"] = timestamp(sandbox.ends());
+  object["state"] = sandbox.now() == served_sandbox::state::paused ? "paused" : "running";
+  // Clients require these members, but the real values of the environment are not known here.
+  object["cpuCount"] = 1;
+  object["memoryMB"] = 512;
+  object["diskSizeMB"] = 512;
+  object["metadata"] = strings_object(settings.metadata);
+  return object;
+}
+
+/// Makes the object `SandboxDetail`, the answer to a request for one sandbox.
+inline boost::json::object detail_object(const served_sandbox& sandbox) {
+  boost::json::object object = listed_object(sandbox);
+  const sandbox_settings& settings = sandbox.settings();
+  if (settings.token) object["envdAccessToken"] = *settings.token;
+  object["domain"] = nullptr;
+  if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
+  object["allowInternetAccess"] = sandbox.options().has_internet();
+  boost::json::object lifecycle;
+  lifecycle["autoResume"] = false;
+  lifecycle["onTimeout"] = settings.pauses_at_end ? "pause" : "kill";
+  object["lifecycle"] = std::move(lifecycle);
+  return object;
+}
+
+/// Decodes the `metadata` filter of a query. Clients percent-encode it three times. The decoding of the query has
+/// undone the outermost encoding; this function undoes the other two.
+inline string_pairs metadata_filter(std::string_view text) {
+  string_pairs filter;
+  const query_fields pairs(text);
+  for (const auto& [key, value] : pairs.all()) filter.emplace_back(form_decode(key), form_decode(value));
+  return filter;
+}
+
+/// The filter, the order and the page that a request for the list of sandboxes has selected.
+class list_filter {
+ public:
+  explicit list_filter(const query_fields& query, bool is_old) {
+    metadata_ = metadata_filter(query.value("metadata"));
+    if (const auto state = query.find("state"); state && !is_old) {
+      running_ = has(*state, "running");
+      paused_ = has(*state, "paused");
+    }
+    if (is_old) {
+      paused_ = false;
+      limit_ = SIZE_MAX;
+      return;
+    }
+    if (const auto limit = query.find("limit")) {
+      const auto number = number_from<std::size_t>(*limit);
+      if (!number || *number < 1 || *number > 100)
+        throw http_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
+      limit_ = *number;
+    }
+    if (const auto token = query.find("nextToken"); token && !token->empty()) {
+      const auto number = number_from<std::uint64_t>(*token);
+      if (!number) throw http_refusal(400, "Invalid next token");
+      behind_ = *number;
+    }
+    is_ascending_ = query.value("order") == "asc";
+    template_ = std::string(query.value("template"));
+  }
+
+  bool takes(const served_sandbox& sandbox) const {
+    const bool is_paused = sandbox.now() == served_sandbox::state::paused;
+    if (sandbox.now() == served_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
+    if (!template_.empty() && template_ != sandbox.settings().template_name) return false;
+    const string_pairs& has = sandbox.settings().metadata;
+    return std::all_of(metadata_.begin(), metadata_.end(),
+                       [&](const auto& pair) { return std::find(has.begin(), has.end(), pair) != has.end(); });
+  }
+  /// Returns true if the sandbox comes after the previous page.
+  bool is_behind(const served_sandbox& sandbox) const noexcept {
+    if (!behind_) return true;
+    return is_ascending_ ? sandbox.settings().number > *behind_ : sandbox.settings().number < *behind_;
+  }
+  std::size_t limit() const noexcept { return limit_; }
+  bool is_ascending() const noexcept { return is_ascending_; }
+
+ private:
+  static bool has(std::string_view list, std::string_view word) {
+    while (!list.empty()) {
+      const std::string_view item = list.substr(0, list.find(','));
+      if (item == word) return true;
+      list.remove_prefix(std::min(list.size(), item.size() + 1));
+    }
+    return false;
+  }
+  string_pairs metadata_;
+  std::string template_;
+  std::size_t limit_ = 100;
+  std::optional<std::uint64_t> behind_;
+  bool running_ = true;
+  bool paused_ = true;
+  bool is_ascending_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/control_plane.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// A request to the control plane, which manages sandboxes. \par Source  E2B's API, openapi.yml.
+class control_plane {
+ public:
+  control_plane(std::shared_ptr<sandbox_registry> core, http_call& call) : core_(std::move(core)), call_(call) {}
+
+  /// Handles the request and returns the reply.
+  /// \throws http_refusal, and the exceptions of the environments. In these cases no reply was sent.
+  static awaitable<http_reply> answer(control_plane self) {
+    const std::string_view method = self.call_.method();
+    if (self.call_.path() == "/health") {
+      if (method != "GET") throw wrong_method();
+      co_return text_reply(200, "Health check successful");
+    }
+    self.owner_ = self.core_->owner_of(self.call_);
+    std::vector<std::string> parts;
+    for (const std::string_view part : cofferdam::detail::path_components(self.call_.path()))
+      parts.push_back(form_decode(part));
+    const bool is_v2 = !parts.empty() && parts.front() == "v2";
+    if (is_v2) parts.erase(parts.begin());
+    if (parts.empty() || parts.front() != "sandboxes" || parts.size() > 3) throw unknown();
+    if (parts.size() == 1) {
+      if (method == "POST") {
+        http_reply created = co_await self.create(is_v2);
+        co_return created;
+      }
+      if (method != "GET") throw wrong_method();
+      co_return self.list(!is_v2);
+    }
+    if (parts.size() == 2 && parts[1] == "metrics" && !is_v2) {
+      if (method != "GET") throw wrong_method();
+      co_return self.all_metrics();
+    }
+    const sandbox_registry::sandbox_pointer sandbox = self.core_->find(parts[1], self.owner_);
+    if (parts.size() == 2) {
+      if (is_v2) throw unknown();
+      if (method == "GET") co_return json_reply(200, detail_object(*sandbox));
+      if (method != "DELETE") throw wrong_method();
+      self.core_->close(sandbox);
+      co_await served_sandbox::until_closed(sandbox);
+      co_return http_reply(204);
+    }
+    http_reply done = co_await self.act(sandbox, parts[2], is_v2);
+    co_return done;
+  }
+
+ private:
+  static http_refusal unknown() { return {404, "validation error: no matching operation was found"}; }
+  static http_refusal wrong_method() { return {400, "validation error: method not allowed"}; }
+
+  awaitable<boost::json::object> read() {
+    const cofferdam::detail::request_body body = co_await sandbox_registry::read_body(core_, call_, owner_);
+    boost::json::object object = json_object_of(body.text());
+    co_return object;
+  }
+
+  std::chrono::seconds checked_life(std::int64_t seconds) const {
+    if (seconds <= 0) throw http_refusal(400, "Timeout must be greater than 0");
+    const std::chrono::seconds max_lifetime = core_->options().max_lifetime();
+    if (seconds > max_lifetime.count())
+      throw http_refusal(400,
+                         "Timeout cannot be greater than " + std::to_string(max_lifetime.count() / 3600) + " hours");
+    return std::chrono::seconds(seconds);
+  }
+
+  awaitable<http_reply> create(bool is_v2) {
+    const boost::json::object object = co_await read();
+    const api_fields fields(object);
+    sandbox_settings settings;
+    const std::optional<std::string> asked = fields.text("templateID");
+    if (!asked)
+      throw http_refusal(
+          400, "validation error: request body has an error: doesn't match schema: property \"templateID\" is missing");
+    settings.template_name = template_of(*asked);
+    const std::int64_t usual = is_v2 ? 300 : 15;
+    const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(usual));
+    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = cofferdam::detail::random_token();
+    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = cofferdam::detail::random_token();
+    settings.metadata = fields.strings("metadata");
+    settings.variables = fields.strings("envVars");
+    for (const auto& [name, value] : settings.variables) static_cast<void>(command().variable(name, value));
+    check_size("metadata", settings.metadata);
+    check_size("envVars", settings.variables);
+    settings.pauses_at_end = fields.boolean("autoPause").value_or(false);
+    settings.owner = owner_;
+    refuse_what_is_not_here(fields);
+    const sandbox_registry::sandbox_pointer sandbox =
+        co_await sandbox_registry::create(core_, std::move(settings), life);
+    co_return json_reply(201, sandbox_object(*sandbox));
+  }
+
+  std::string template_of(std::string name) const {
+    for (char& c : name) c = cofferdam::detail::lowered(c);
+    const std::string plain = name.substr(0, name.find(':'));
+    const std::vector<std::string>& known = core_->options().templates();
+    const bool is_known = std::any_of(known.begin(), known.end(),
+                                      [&](const std::string& pattern) { return pattern == "*" || pattern == plain; });
+    const bool is_name = !plain.empty() && plain.size() <= 128 &&
+                         std::all_of(plain.begin(), plain.end(), [](char c) { return c > ' ' && c < 0x7F; });
+    if (!is_known || !is_name) throw http_refusal(404, "template '" + one_line(name.substr(0, 128)) + "' not found");
+    return plain;
+  }
+
+  /// Refuses strings (metadata or environment variables) of more than 64 KiB in total, because every list of sandboxes
+  /// and every command repeats them.
+  static void check_size(std::string_view name, const string_pairs& strings) {
+    constexpr std::size_t max_bytes = std::size_t{64} * 1024;
+    std::size_t size = 0;
+    for (const auto& [key, value] : strings) size += key.size() + value.size();
+    if (size > max_bytes) throw http_refusal(400, std::string(name) + ": more than 64 KiB");
+  }
+
+  /// Refuses options that are not supported. Otherwise a client would rely on isolation that does not exist.
+  void refuse_what_is_not_here(const api_fields& fields) const {
+    const bool internet = fields.boolean("allow_internet_access").value_or(true);
+    if (!internet && core_->options().has_internet())
+      throw http_refusal(400,
+                         "allow_internet_access: this gateway cannot remove the network of a sandbox; use a backend "
+                         "without network, and declare it in the gateway's options");
+    if (const boost::json::value* const resume = fields.find("autoResume"))
+      if (resume->is_object() && api_fields(resume->get_object()).boolean("enabled").value_or(false))
+        throw http_refusal(400, "autoResume: not supported by this gateway");
+    for (const std::string_view name : {"network", "volumeMounts", "mcp", "iam"})
+      if (fields.has_value(name))
+        throw http_refusal(400, std::string(name) + ": not supported by this gateway; leave it out");
+  }
+
+  http_reply list(bool is_old) const {
+    const list_filter filter{query_fields(call_.query()), is_old};
+    std::vector<const served_sandbox*> matching;
+    std::size_t running = 0;
+    for (const auto& [id, sandbox] : core_->sandboxes()) {
+      if (sandbox->settings().owner != owner_ || !filter.takes(*sandbox)) continue;
+      if (sandbox->now() == served_sandbox::state::running) ++running;
+      if (filter.is_behind(*sandbox)) matching.push_back(sandbox.get());
+    }
+    std::sort(matching.begin(), matching.end(), [&](const served_sandbox* a, const served_sandbox* b) {
+      if (filter.is_ascending()) return a->settings().number < b->settings().number;
+      return a->settings().number > b->settings().number;
+    });
+    boost::json::array listed;
+    for (std::size_t i = 0; i < matching.size() && i < filter.limit(); ++i)
+      listed.push_back(listed_object(*matching[i]));
+    http_reply reply = json_reply(200, listed);
+    if (matching.size() > filter.limit())
+      reply.field("X-Next-Token", std::to_string(matching[filter.limit() - 1]->settings().number));
+    if (!is_old) reply.field("X-Total-Running", std::to_string(running));
+    return reply;
+  }
+
+  http_reply all_metrics() const {
+    // The gateway does not know the resource usage of an environment, so the answer has no values for any id.
+    boost::json::object answer;
+    answer["sandboxes"] = boost::json::object();
+    return json_reply(200, answer);
+  }
+
+  awaitable<http_reply> act(sandbox_registry::sandbox_pointer sandbox, std::string what, bool is_v2) {
+    const std::string& method = call_.method();
+    const bool is_get = what == "metrics" || what == "logs";
+    const bool is_known = is_get || what == "connect" || what == "resume" || what == "pause" || what == "timeout" ||
+                          what == "refreshes" || what == "network" || what == "snapshots" || what == "fork";
+    if (!is_known || (is_v2 && what != "connect" && what != "logs")) throw unknown();
+    const std::string_view due = is_get ? "GET" : what == "network" ? "PUT" : "POST";
+    if (method != due) throw wrong_method();
+    if (what == "metrics") co_return json_reply(200, boost::json::array());
+    if (what == "logs") co_return logs();
+    if (what == "network" || what == "snapshots" || what == "fork")
+      throw http_refusal(501, what + ": not supported by this gateway");
+    const boost::json::object object = co_await read();
+    const api_fields fields(object);
+    if (what == "timeout") {
+      const std::int64_t seconds = fields.number("timeout").value_or(-1);
+      if (seconds < 0) throw http_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
+      if (sandbox->now() != served_sandbox::state::running)
+        throw http_refusal(409, "Sandbox \"" + sandbox->settings().id + "\" is not running");
+      const std::chrono::seconds longest = core_->options().max_lifetime();
+      sandbox->live(std::min(longest, std::chrono::seconds(std::min<std::int64_t>(seconds, longest.count()))));
+      co_return http_reply(204);
+    }
+    if (what == "refreshes") {
+      const std::int64_t seconds = fields.number("duration").value_or(0);
+      if (seconds < 0 || seconds > 3600)
+        throw http_refusal(400, "validation error: \"duration\" must be an integer from 0 to 3600");
+      prolong(*sandbox, std::chrono::seconds(std::max<std::int64_t>(15, seconds)));
+      co_return http_reply(204);
+    }
+    if (what == "pause") {
+      if (!sandbox->can_pause())
+        throw http_refusal(501, "Error pausing sandbox - the backend of this gateway cannot be paused");
+      const bool done = co_await served_sandbox::pause(sandbox);
+      if (!done)
+        throw http_refusal(409, "Error pausing sandbox - sandbox '" + sandbox->settings().id + "' is already paused");
+      co_return http_reply(204);
+    }
+    const std::optional<std::int64_t> asked = fields.number("timeout");
+    if (what == "connect" && !is_v2 && !asked)
+      throw http_refusal(
+          400, "validation error: request body has an error: doesn't match schema: property \"timeout\" is missing");
+    const std::int64_t usual = what == "resume" ? 15 : 300;
+    const std::chrono::seconds life = checked_life(asked.value_or(usual));
+    const bool resumed = co_await served_sandbox::resume(sandbox, life);
+    if (sandbox->now() == served_sandbox::state::ended) sandbox = core_->find(sandbox->settings().id, owner_);
+    if (what == "resume" && !resumed)
+      throw http_refusal(409, "Sandbox " + sandbox->settings().id + " is already running");
+    if (!resumed) prolong(*sandbox, life);
+    int status = 200;
+    if (resumed) status = 201;
+    co_return json_reply(status, sandbox_object(*sandbox));
+  }
+
+  static void prolong(served_sandbox& sandbox, std::chrono::seconds life) {
+    if (sandbox.rest() < life) sandbox.live(life);
+  }
+
+  static http_reply logs() {
+    boost::json::object answer;
+    answer["logs"] = boost::json::array();
+    answer["logEntries"] = boost::json::array();
+    return json_reply(200, answer);
+  }
+
+  std::shared_ptr<sandbox_registry> core_;
+  http_call& call_;
+  cofferdam::detail::sha256_digest owner_{};
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/put_upload.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+// Writes uploads into a sandbox as envd, E2B's daemon in a sandbox, does. An existing file keeps its mode, its owner
+// and its hard links. For a symbolic link, the target is written. Only a program inside the sandbox can do that, so a
+// shell in the sandbox writes such a file. A new file is written completely or not at all, and so is every file if
+// there is no shell.
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// A file source that has only one file: the current file of the source `of`, which may have several files.
+class single_file_source final : public file_source {
+ public:
+  single_file_source(file_source& of, file_header header) : of_(of), header_(std::move(header)) {}
+  awaitable<std::optional<file_header>> next() override {
+    if (std::exchange(is_given_, true)) co_return std::nullopt;
+    co_return header_;
+  }
+  awaitable<bytes> read(std::size_t max_bytes) override { return of_.read(max_bytes); }
+
+ private:
+  file_source& of_;
+  file_header header_;
+  bool is_given_ = false;
+};
+
+/// The functions that write the files of an upload.
+class in_place_writer {
+ public:
+  /// Writes all files of a source.
+  /// \param environment, source  kept by the caller until the awaitable completes.
+  static awaitable<transfer_result> all(any_environment& environment, file_source& source) {
+    return cofferdam::detail::put_each(
+        source, [&environment, &source](const file_header& header) { return put_one(environment, source, header); });
+  }
+
+ private:
+  static constexpr int is_outside = 42;
+  static constexpr int is_no_file = 43;
+  static constexpr int is_denied = 45;
+
+  // The shell script that writes its input to a file. It prints "go" when the file is open and empty.
+  static constexpr std::string_view script = R"sh([ -d "$1" ] && exit 43
+r=$(pwd -P) && t=$(readlink -f "$1") || exit 42
+case $t in "${r%/}"/*) ;; *) exit 42 ;; esac
+[ -e "$1" ] && [ ! -f "$1" ] && exit 43
+[ -e "$1" ] && [ ! -w "$1" ] && exit 45
+exec 3>"$1" || exit 45
+echo go
+exec cat >&3)sh";
+
+  static awaitable<transferred_file> put_one(any_environment& environment, file_source& source,
+                                             const file_header& header) {
+    const std::string path = header.destination();
+    std::optional<directory_entry> found;
+    try {
+      const directory_entry entry = co_await environment.files().stat(path);
+      found = entry;
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::not_found) throw;
+    }
+    const bool is_link = found && found->type() == file_type::symlink;
+    if (found && (is_link || found->type() == file_type::regular) && environment.can_start()) {
+      std::optional<transferred_file> written = co_await write_in_place(environment, source, path);
+      if (written) co_return std::move(*written);
+    }
+    if (is_link)
+      throw error(exec_errc::permission_denied,
+                  "write " + cofferdam::detail::shown_path(path) +
+                      ": it is a symbolic link, and the backend of this gateway has no shell to write to its target");
+    unsigned mode = header.mode();
+    if (found) mode = found->mode();
+    file_header whole(path, path, file_type::regular, header.size(), mode);
+    transferred_file done = co_await put_whole(environment, source, std::move(whole));
+    co_return done;
+  }
+
+  static awaitable<transferred_file> put_whole(any_environment& environment, file_source& source, file_header header) {
+    single_file_source single_file(source, std::move(header));
+    transfer_result report = co_await environment.files().put_files(single_file);
+    if (!report.ok()) throw error(report.failed().front().reason());
+    co_return report.files().front();
+  }
+
+  /// Writes a file with a shell in the sandbox.
+  /// \return no value if no shell could be started, or if a layer (middleware of the provider) has refused it. Then
+  ///     nothing has been read or written.
+  static awaitable<std::optional<transferred_file>> write_in_place(any_environment& environment, file_source& source,
+                                                                   std::string path) {
+    command writer = argv("/bin/sh", "-c", std::string(script), "sh", "./" + path);
+    writer.open_input().timeout(no_timeout).keep_output(4096);
+    process running = co_await environment.start(std::move(writer));
+    bool is_open = false;
+    for (;;) {
+      const output_chunk piece = co_await running.read();
+      if (piece.data().empty()) break;
+      is_open = piece.stream() == output_stream::out && as_text(piece.data()).starts_with("go");
+      if (is_open) break;
+    }
+    std::uint64_t size = 0;
+    if (is_open) size = co_await copy(source, running);
+    const command_result result = co_await running.wait();
+    if (!is_open && result.kind() != error_kind::none) co_return std::nullopt;
+    if (!result.ok()) throw failure_of(result, path);
+    co_return transferred_file(path, path, size);
+  }
+
+  /// Copies the current file of the source to the shell's input, and returns the number of bytes. Stops without an
+  /// error if the shell has ended, because its result has the reason.
+  static awaitable<std::uint64_t> copy(file_source& source, process& running) {
+    std::uint64_t size = 0;
+    for (;;) {
+      const bytes piece = co_await source.read(cofferdam::detail::file_piece);
+      if (piece.empty()) break;
+      const bytes_view view(piece);
+      size += view.size();
+      try {
+        co_await running.write_input(view);
+      } catch (const error& failure) {
+        if (failure.code() != exec_errc::io_error) throw;
+        break;
+      }
+    }
+    co_await running.close_input();
+    co_return size;
+  }
+
+  static error failure_of(const command_result& result, std::string_view path) {
+    const std::string what = "write " + cofferdam::detail::shown_path(path) + ": ";
+    const std::string told = one_line(result.err().text());
+    if (result.exit_code() == is_outside)
+      return {exec_errc::outside_workspace, what + "it is a link that leads out of the home directory"};
+    if (result.exit_code() == is_no_file) return {exec_errc::not_a_file, what + "not a regular file"};
+    if (told.find("No space left") != std::string::npos || told.find("quota exceeded") != std::string::npos)
+      return {exec_errc::io_error, what + told, std::make_error_code(std::errc::no_space_on_device)};
+    if (result.exit_code() == is_denied || told.find("ermission denied") != std::string::npos)
+      return {exec_errc::permission_denied, what + "permission denied"};
+    return {exec_errc::io_error, what + (told.empty() ? result.reason() : told)};
+  }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/detail/net/gzip_decoder.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+constexpr std::array<std::uint32_t, 256> make_crc32_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t n = 0; n < 256; ++n) {
+    std::uint32_t c = n;
+    for (int bit = 0; bit < 8; ++bit) c = (c & 1U) != 0 ? 0xEDB88320U ^ (c >> 1U) : c >> 1U;
+    table[n] = c;
+  }
+  return table;
+}
+inline constexpr std::array<std::uint32_t, 256> crc32_table = make_crc32_table();
+
+/// The CRC-32 of gzip (polynomial 0xEDB88320), computed piece by piece.
+/// \par Source  RFC 1952, section 8.
+class crc32 {
+ public:
+  void add(bytes_view data) noexcept {
+    for (const std::byte octet : data)
+      state_ = crc32_table[(state_ ^ std::to_integer<std::uint32_t>(octet)) & 0xFFU] ^ (state_ >> 8U);
+  }
+  std::uint32_t value() const noexcept { return state_ ^ 0xFFFFFFFFU; }
+
+ private:
+  std::uint32_t state_ = 0xFFFFFFFFU;
+};
+
+/// A canonical Huffman code with at most 288 symbols.
+/// \par Source  RFC 1951, section 3.2.2.
+class huffman_code {
+ public:
+  static constexpr unsigned longest = 15;
+  static constexpr int incomplete = -1;  // more bits are needed
+  static constexpr int invalid = -2;     // no symbol has this code
+
+  /// Builds the code.
+  /// \param lengths  the length of each symbol's code in bits; 0 means that the symbol is not used.
+  /// \return false if the lengths do not form a complete code. Two incomplete codes are valid, too: a single code of
+  ///     one bit, and no codes at all.
+  bool assign(std::span<const std::uint8_t> lengths) noexcept {
+    counts_.fill(0);
+    for (const std::uint8_t length : lengths) ++counts_[length];
+    const unsigned used = static_cast<unsigned>(lengths.size()) - counts_[0];
+    counts_[0] = 0;
+    int left = 1;
+    for (unsigned length = 1; length <= longest; ++length) {
+      left = left * 2 - counts_[length];
+      if (left < 0) return false;
+    }
+    std::array<std::uint16_t, longest + 2> offsets{};
+    for (unsigned length = 1; length <= longest; ++length)
+      offsets[length + 1] = static_cast<std::uint16_t>(offsets[length] + counts_[length]);
+    for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol)
+      if (lengths[symbol] != 0) symbols_[offsets[lengths[symbol]]++] = static_cast<std::uint16_t>(symbol);
+    fill_table();
+    return left == 0 || used == 0 || (used == 1 && counts_[1] == 1);
+  }
+
+  /// Finds the symbol whose code is at the beginning of `bits`.
+  /// \param bits   the next bits of the stream, lowest bit first.
+  /// \param size   the number of available bits.
+  /// \param taken  receives the length of the code in bits.
+  /// \return the symbol, `incomplete` or `invalid`.
+  int decode(std::uint64_t bits, unsigned size, unsigned& taken) const noexcept {
+    const table_row quick = table_[bits & (table_size - 1)];
+    if (quick.length != 0 && quick.length <= size) {
+      taken = quick.length;
+      return quick.symbol;
+    }
+    int code = 0;
+    int first = 0;
+    int index = 0;
+    for (unsigned length = 1; length <= longest; ++length) {
+      if (length > size) return incomplete;
+      code |= static_cast<int>(bits & 1U);
+      bits >>= 1U;
+      const int count = counts_[length];
+      if (code - count < first) {
+        taken = length;
+        return symbols_[static_cast<std::size_t>(index + (code - first))];
+      }
+      index += count;
+      first = (first + count) * 2;
+      code *= 2;
+    }
+    return invalid;
+  }
+
+ private:
+  static constexpr unsigned table_bits = 9;
+  static constexpr std::size_t table_size = std::size_t{1} << table_bits;
+  struct table_row {
+    std::uint16_t symbol = 0;
+    std::uint8_t length = 0;  // 0 means that the code has more than `table_bits` bits
+  };
+
+  void fill_table() noexcept {
+    table_.fill(table_row());
+    unsigned code = 0;
+    std::size_t index = 0;
+    for (unsigned length = 1; length <= table_bits; ++length, code <<= 1U) {
+      for (unsigned i = 0; i < counts_[length]; ++i, ++code, ++index) {
+        std::size_t reversed = 0;  // the stream has the first bit of a code in the lowest position
+        for (unsigned bit = 0; bit < length; ++bit) reversed |= std::size_t{(code >> bit) & 1U} << (length - 1 - bit);
+        for (std::size_t at = reversed; at < table_size; at += std::size_t{1} << length)
+          table_[at] = table_row{symbols_[index], static_cast<std::uint8_t>(length)};
+      }
+    }
+  }
+
+  std::array<std::uint16_t, longest + 1> counts_{};
+  std::array<std::uint16_t, 288> symbols_{};
+  std::array<table_row, table_size> table_{};
+};
+
+/// A decoder for gzip. It does no I/O: the input is pieces of the compressed stream, cut anywhere, and the output is
+/// pieces of the content.
+///
+///     decoder.feed(piece);
+///     while (decoder.next() == gzip_decoder::event::output) use(decoder.output());
+///
+/// If the stream has several members one after another, their contents are concatenated, as RFC 1952 requires.
+/// Checksums and lengths are verified. The decoder needs 64 KiB and a few tables, whatever the input is. Each piece of
+/// output has at most 32 KiB.
+/// \par Source  RFC 1952 (gzip), RFC 1951 (DEFLATE).
+class gzip_decoder {
+ public:
+  enum class event {
+    need_input,  ///< the input is used up: feed the next piece, or check `is_complete` at the end of the stream
+    output,      ///< `output()` has the next piece of the content
+  };
+
+  /// \param max_bytes  the maximum size of the content in bytes. It protects against a small stream with a very large
+  ///                   content.
+  explicit gzip_decoder(std::uint64_t max_bytes) : window_(window_size), max_bytes_(max_bytes) {}
+
+  /// Sets the next piece of the compressed stream.
+  /// \param piece  kept by the caller until `next` returns `need_input`.
+  void feed(bytes_view piece) noexcept { input_ = piece; }
+
+  /// Decodes input until the next piece of output is complete, or more input is needed.
+  /// \throws error{exec_errc::too_large} if the content is longer than `max_bytes`; error{exec_errc::io_error} with
+  ///     `net_errc::malformed` if the input is not gzip. The decoder is unusable after that.
+  event next() {
+    for (;;) {
+      // The trailer's checksum covers all output, and `take_output` computes it. All output must therefore be returned
+      // before the trailer is read.
+      bool is_due = is_piece_full() || state_ == state::trailer;
+      if (flushed_ == written_ || !is_due) {
+        if (step()) continue;
+        is_due = flushed_ != written_;
+        if (!is_due) return event::need_input;
+      }
+      take_output();
+      return event::output;
+    }
+  }
+
+  /// Returns the piece of content that the last call of `next` has produced. The view is valid until the next call of
+  /// `next`.
+  bytes_view output() const noexcept { return output_; }
+
+  /// Returns true if the stream may end here, because the last member is complete.
+  bool is_complete() const noexcept { return state_ == state::header && has_member_ && header_size_ == 0; }
+
+ private:
+  enum class state {
+    header,
+    extra_size,
+    extra,
+    name,
+    comment,
+    header_check,
+    block,
+    stored_size,
+    stored,
+    dynamic_sizes,
+    dynamic_order,
+    dynamic_lengths,
+    symbol,
+    length_bits,
+    distance,
+    distance_bits,
+    copy,
+    trailer
+  };
+
+  static constexpr std::size_t window_size = std::size_t{64} * 1024;
+  static constexpr std::size_t history_size = std::size_t{32} * 1024;
+  static constexpr unsigned flag_check = 2;
+  static constexpr unsigned flag_extra = 4;
+  static constexpr unsigned flag_name = 8;
+  static constexpr unsigned flag_comment = 16;
+
+  [[noreturn]] static void refuse(const char* why) {
+    throw error(exec_errc::io_error, std::string("gzip: ") + why, net_errc::malformed);
+  }
+
+  // ---- reading bits, lowest bit first ----
+  bool need(unsigned count) noexcept {
+    while (count_ < count) {
+      if (input_.empty()) return false;
+      bits_ |= std::uint64_t{std::to_integer<unsigned>(input_.front())} << count_;
+      count_ += 8;
+      input_ = input_.subspan(1);
+    }
+    return true;
+  }
+  std::uint32_t take(unsigned count) noexcept {
+    const auto value = static_cast<std::uint32_t>(bits_ & ((std::uint64_t{1} << count) - 1));
+    bits_ >>= count;
+    count_ -= count;
+    return value;
+  }
+
+  // ---- output ----
+  bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
+  void write(std::byte value) {
+    if (total_ == max_bytes_)
+      throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(max_bytes_) + " bytes");
+    ++total_;
+    window_[written_++ % window_size] = value;
+  }
+  void take_output() noexcept {
+    const std::size_t start = flushed_ % window_size;
+    const auto size = std::min(written_ - flushed_, window_size - start);
+    output_ = bytes_view(window_).subspan(start, size);
+    check_.add(output_);
+    flushed_ += size;
+  }
+
+  /// Decodes until the state changes, a piece of output is full, or the input is used up.
+  /// \return false if more input is needed.
+  bool step() {
+    switch (state_) {
+      case state::header: return read_header();
+      case state::extra_size:
+        if (!need(16)) return false;
+        left_ = take_of_header();
+        left_ |= take_of_header() << 8U;
+        state_ = state::extra;
+        return true;
+      case state::extra:
+        for (; left_ != 0; --left_) {
+          if (!need(8)) return false;
+          take_of_header();
+        }
+        state_ = state::name;
+        return true;
+      case state::name: return skip_text(flag_name, state::comment);
+      case state::comment: return skip_text(flag_comment, state::header_check);
+      case state::header_check:
+        if ((flags_ & flag_check) != 0) {
+          if (!need(16)) return false;
+          if (take(16) != (header_crc_.value() & 0xFFFFU)) refuse("the header's checksum is wrong");
+        }
+        begin_content();
+        return true;
+      case state::block: return read_block();
+      case state::stored_size: {
+        if (!need(32)) return false;
+        left_ = take(16);
+        if (take(16) != (left_ ^ 0xFFFFU)) refuse("the two lengths of a stored block differ");
+        state_ = state::stored;
+        return true;
+      }
+      case state::stored:
+        while (left_ != 0) {
+          if (!need(8)) return false;
+          write(std::byte(take(8)));
+          --left_;
+          if (is_piece_full()) return true;
+        }
+        end_block();
+        return true;
+      case state::dynamic_sizes: return read_sizes();
+      case state::dynamic_order: return read_order();
+      case state::dynamic_lengths: return read_lengths();
+      case state::symbol: return read_symbols();
+      case state::length_bits:
+        if (!need(extra_)) return false;
+        length_ += take(extra_);
+        state_ = state::distance;
+        return true;
+      case state::distance: return read_distance();
+      case state::distance_bits:
+        if (!need(extra_)) return false;
+        distance_ += take(extra_);
+        if (distance_ > written_ - member_) refuse("a distance points before the start of the content");
+        state_ = state::copy;
+        return true;
+      case state::copy:
+        while (length_ != 0) {
+          write(window_[(written_ - distance_) % window_size]);
+          --length_;
+          if (is_piece_full()) return true;
+        }
+        state_ = state::symbol;
+        return true;
+      case state::trailer: return read_trailer();
+    }
+    return false;
+  }
+
+  bool read_header() {
+    constexpr std::size_t size = 10;
+    while (header_size_ < size) {
+      if (!need(8)) return false;
+      if (header_size_ == 0) header_crc_ = detail::crc32();
+      const std::uint32_t value = take_of_header();
+      if ((header_size_ == 0 && value != 0x1F) || (header_size_ == 1 && value != 0x8B))
+        refuse("the data does not start with a gzip header");
+      if (header_size_ == 2 && value != 8) refuse("the compression method is not DEFLATE");
+      if (header_size_ == 3) flags_ = value;
+      ++header_size_;
+    }
+    if ((flags_ & 0xE0U) != 0) refuse("a flag is set that RFC 1952 reserves");
+    header_size_ = 0;
+    state_ = (flags_ & flag_extra) != 0 ? state::extra_size : state::name;
+    return true;
+  }
+  std::uint32_t take_of_header() noexcept {
+    const std::uint32_t value = take(8);
+    const std::array<std::byte, 1> single_byte{std::byte(value)};
+    header_crc_.add(single_byte);
+    return value;
+  }
+  bool skip_text(unsigned flag, state after) {
+    while ((flags_ & flag) != 0) {
+      if (!need(8)) return false;
+      if (take_of_header() == 0) break;
+    }
+    state_ = after;
+    return true;
+  }
+  void begin_content() noexcept {
+    member_ = written_;
+    check_ = detail::crc32();
+    has_member_ = true;
+    state_ = state::block;
+  }
+
+  bool read_block() {
+    if (!need(3)) return false;
+    is_last_ = take(1) != 0;
+    switch (take(2)) {
+      case 0:
+        take(count_ % 8);
+        state_ = state::stored_size;
+        return true;
+      case 1: use_fixed_codes(); return true;
+      case 2: state_ = state::dynamic_sizes; return true;
+      default: refuse("a block has an invalid type");
+    }
+  }
+  void end_block() noexcept {
+    if (is_last_) take(count_ % 8);
+    state_ = is_last_ ? state::trailer : state::block;
+  }
+
+  void use_fixed_codes() noexcept {
+    std::array<std::uint8_t, 288> lengths{};
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      lengths[i] = static_cast<std::uint8_t>(i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8);
+    symbols_.assign(lengths);
+    std::array<std::uint8_t, 30> distances{};
+    distances.fill(5);
+    distances_.assign(distances);  // the standard defines 32 codes of 5 bits, of which the last two are never used
+    state_ = state::symbol;
+  }
+  bool read_sizes() {
+    if (!need(14)) return false;
+    symbol_count_ = take(5) + 257;
+    distance_count_ = take(5) + 1;
+    order_count_ = take(4) + 4;
+    if (symbol_count_ > 286 || distance_count_ > 30) refuse("a block has too many codes");
+    lengths_.fill(0);
+    at_ = 0;
+    state_ = state::dynamic_order;
+    return true;
+  }
+  bool read_order() {
+    static constexpr std::array<std::uint8_t, 19> order{16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                                        11, 4,  12, 3, 13, 2, 14, 1, 15};
+    for (; at_ < order_count_; ++at_) {
+      if (!need(3)) return false;
+      lengths_[order[at_]] = static_cast<std::uint8_t>(take(3));
+    }
+    if (!symbols_.assign(std::span<const std::uint8_t>(lengths_).first(order.size())))
+      refuse("the code of the code lengths is invalid");
+    lengths_.fill(0);
+    at_ = 0;
+    state_ = state::dynamic_lengths;
+    return true;
+  }
+  bool read_lengths() {
+    const std::size_t total = symbol_count_ + distance_count_;
+    while (at_ < total) {
+      // A symbol and its extra bits are taken together. If one of them is incomplete, both stay in the input.
+      need(detail::huffman_code::longest + 7);
+      unsigned taken = 0;
+      const int symbol = symbols_.decode(bits_, count_, taken);
+      if (symbol == detail::huffman_code::incomplete) return false;
+      if (symbol < 0) refuse("a code length is invalid");
+      const unsigned more = symbol == 16 ? 2 : symbol == 17 ? 3 : symbol == 18 ? 7 : 0;
+      if (count_ < taken + more) return false;
+      take(taken);
+      if (symbol < 16) {
+        lengths_[at_++] = static_cast<std::uint8_t>(symbol);
+        continue;
+      }
+      if (symbol == 16 && at_ == 0) refuse("a repeated code length has no predecessor");
+      const std::uint8_t length = symbol == 16 ? lengths_[at_ - 1] : std::uint8_t{0};
+      const std::size_t times = take(more) + (symbol == 18 ? 11U : 3U);
+      if (times > total - at_) refuse("a block has more code lengths than codes");
+      std::fill_n(lengths_.begin() + static_cast<std::ptrdiff_t>(at_), times, length);
+      at_ += times;
+    }
+    if (lengths_[256] == 0) refuse("a block has no code for its end");
+    const std::span<const std::uint8_t> lengths(lengths_);
+    if (!symbols_.assign(lengths.first(symbol_count_)) ||
+        !distances_.assign(lengths.subspan(symbol_count_, distance_count_)))
+      refuse("the code lengths of a block are invalid");
+    state_ = state::symbol;
+    return true;
+  }
+
+  bool read_symbols() {
+    static constexpr std::array<std::uint16_t, 29> bases{3,  4,  5,  6,   7,   8,   9,   10,  11, 13,
+                                                         15, 17, 19, 23,  27,  31,  35,  43,  51, 59,
+                                                         67, 83, 99, 115, 131, 163, 195, 227, 258};
+    static constexpr std::array<std::uint8_t, 29> extras{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                                         2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+    for (;;) {
+      need(detail::huffman_code::longest);
+      unsigned taken = 0;
+      const int symbol = symbols_.decode(bits_, count_, taken);
+      if (symbol == detail::huffman_code::incomplete) return false;
+      if (symbol < 0 || symbol > 285) refuse("a symbol is invalid");
+      take(taken);
+      if (symbol == 256) {
+        end_block();
+        return true;
+      }
+      if (symbol > 256) {
+        const auto index = static_cast<std::size_t>(symbol - 257);
+        length_ = bases[index];
+        extra_ = extras[index];
+        state_ = state::length_bits;
+        return true;
+      }
+      write(std::byte(symbol));
+      if (is_piece_full()) return true;
+    }
+  }
+  bool read_distance() {
+    static constexpr std::array<std::uint16_t, 30> bases{1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                                         33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
+                                                         1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
+    need(detail::huffman_code::longest);
+    unsigned taken = 0;
+    const int symbol = distances_.decode(bits_, count_, taken);
+    if (symbol == detail::huffman_code::incomplete) return false;
+    if (symbol < 0 || symbol > 29) refuse("a distance is invalid");
+    take(taken);
+    distance_ = bases[static_cast<std::size_t>(symbol)];
+    extra_ = symbol < 4 ? 0U : static_cast<unsigned>(symbol) / 2 - 1;
+    state_ = state::distance_bits;
+    return true;
+  }
+
+  bool read_trailer() {
+    if (!need(32)) return false;
+    if (!has_check_) {
+      expected_ = take(32);
+      has_check_ = true;
+      if (!need(32)) return false;
+    }
+    const std::uint32_t size = take(32);
+    if (expected_ != check_.value()) refuse("the content's checksum is wrong");
+    if (size != static_cast<std::uint32_t>(written_ - member_)) refuse("the content's length is wrong");
+    has_check_ = false;
+    state_ = state::header;
+    return true;
+  }
+
+  std::vector<std::byte> window_;
+  std::uint64_t max_bytes_;
+  bytes_view input_;
+  bytes_view output_;
+  std::uint64_t bits_ = 0;
+  unsigned count_ = 0;
+  state state_ = state::header;
+  std::size_t header_size_ = 0;
+  std::uint32_t flags_ = 0;
+  std::uint32_t left_ = 0;
+  std::uint64_t total_ = 0;
+  // These are positions in the decoded content.
+  std::size_t written_ = 0;
+  std::size_t flushed_ = 0;
+  std::size_t member_ = 0;  // the start of the current member
+  detail::crc32 header_crc_;
+  detail::crc32 check_;
+  detail::huffman_code symbols_;
+  detail::huffman_code distances_;
+  std::array<std::uint8_t, 320> lengths_{};
+  std::size_t symbol_count_ = 0;
+  std::size_t distance_count_ = 0;
+  std::size_t order_count_ = 0;
+  std::size_t at_ = 0;
+  std::uint32_t length_ = 0;
+  std::size_t distance_ = 0;
+  unsigned extra_ = 0;
+  std::uint32_t expected_ = 0;
+  bool is_last_ = false;
+  bool has_member_ = false;
+  bool has_check_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// A parser of `multipart/form-data` that performs no input or output. It buffers at most the head of one part, or one
+/// delimiter.
+///
+/// ```
+/// body      = [preamble] "--" boundary *blank CRLF part *(delimiter *blank CRLF part) delimiter "--" epilogue
+/// part      = *(field CRLF) CRLF content
+/// delimiter = CRLF "--" boundary
+/// ```
+/// \par Source  RFC 2046, 5.1.1; RFC 7578.
+class multipart_reader {
+ public:
+  enum class event {
+    more,     ///< `feed` must be called with more input
+    part,     ///< a part begins; `name()` and `file_name()` describe it
+    content,  ///< `content()` is the next piece of the part
+    part_end,
+    end,
+  };
+  static constexpr std::size_t max_head = 16 * 1024;
+
+  /// \param boundary  the boundary of the body: 1 to 70 characters.
+  explicit multipart_reader(std::string boundary) : delimiter_("\r\n--" + std::move(boundary)) {}
+
+  /// Returns the boundary in the value of a `Content-Type` field; no value if it is missing or invalid.
+  static std::optional<std::string> boundary_of(std::string_view type) {
+    const auto value = parameter(type, "boundary");
+    if (!value || value->empty() || value->size() > 70 || !cofferdam::detail::is_field_text(*value))
+      return std::nullopt;
+    return value;
+  }
+
+  /// Adds the next piece of the body.
+  void feed(std::string_view text) { input_ += text; }
+
+  /// Parses the input up to the next event.
+  /// \throws error{exec_errc::io_error} with net_errc::malformed for an invalid body.
+  event next() {
+    input_.erase(0, std::exchange(done_, 0));
+    switch (state_) {
+      case state::preamble: return next_delimiter();
+      case state::after_delimiter: return next_part();
+      case state::head: return next_head();
+      case state::content: return next_content();
+      case state::end: input_.clear(); return event::end;
+    }
+    return event::end;
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  const std::optional<std::string>& file_name() const noexcept { return file_name_; }
+  /// Returns a piece of the part; valid until the next call of `feed` or `next`.
+  std::string_view content() const noexcept { return std::string_view(input_).substr(0, done_); }
+  bool ended() const noexcept { return state_ == state::end; }
+
+  /// Returns a parameter in the value of a field, such as `; name="value"`; no value if it is absent. In quotes, a
+  /// backslash escapes a quote or a backslash.
+  static std::optional<std::string> parameter(std::string_view value, std::string_view parameter_name) {
+    std::size_t at = value.find(';');
+    while (at < value.size()) {
+      const std::size_t equals = value.find('=', at);
+      if (equals == std::string_view::npos) return std::nullopt;
+      const std::string_view name = cofferdam::detail::without_blanks(value.substr(at + 1, equals - at - 1));
+      std::string text;
+      at = equals + 1;
+      if (at < value.size() && value[at] == '"') {
+        for (++at; at < value.size() && value[at] != '"'; ++at) {
+          const bool is_escaped =
+              value[at] == '\\' && at + 1 < value.size() && (value[at + 1] == '"' || value[at + 1] == '\\');
+          if (is_escaped) ++at;
+          text += value[at];
+        }
+        at = std::min(value.find(';', at), value.size());
+      } else {
+        const std::size_t end = std::min(value.find(';', at), value.size());
+        text = cofferdam::detail::without_blanks(value.substr(at, end - at));
+        at = end;
+      }
+      if (cofferdam::detail::same_ignoring_case(name, parameter_name)) return text;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  enum class state { preamble, after_delimiter, head, content, end };
+
+  static error malformed(const std::string& what) {
+    return {exec_errc::io_error, "multipart/form-data: " + what, net_errc::malformed};
+  }
+
+  /// Finds the first delimiter, which is at the beginning of the body or after a line end.
+  event next_delimiter() {
+    const std::string_view first = std::string_view(delimiter_).substr(2);
+    if (input_.size() < first.size()) return event::more;
+    if (std::string_view(input_).starts_with(first)) {
+      input_.erase(0, first.size());
+      state_ = state::after_delimiter;
+      return next_part();
+    }
+    const std::size_t found = input_.find(delimiter_);
+    if (found == std::string::npos) {
+      if (input_.size() > max_head) throw malformed("the body does not begin with its boundary");
+      return event::more;
+    }
+    input_.erase(0, found + delimiter_.size());
+    state_ = state::after_delimiter;
+    return next_part();
+  }
+
+  event next_part() {
+    if (input_.starts_with("--")) {
+      state_ = state::end;
+      input_.clear();
+      return event::end;
+    }
+    const std::size_t end = input_.find("\r\n");
+    if (end == std::string::npos) {
+      if (input_.size() > 256) throw malformed("a boundary is not followed by a line break");
+      return event::more;
+    }
+    if (!cofferdam::detail::without_blanks(std::string_view(input_).substr(0, end)).empty())
+      throw malformed("a boundary is not followed by a line break");
+    // The line end stays in the input. If the head has no fields, this line end is the first half of the head's end.
+    input_.erase(0, end);
+    state_ = state::head;
+    return next_head();
+  }
+
+  event next_head() {
+    const std::size_t end = input_.find("\r\n\r\n");
+    if (end == std::string::npos || end > max_head) {
+      if (input_.size() > max_head) throw malformed("a part's head is longer than 16 KiB");
+      return event::more;
+    }
+    name_.clear();
+    file_name_.reset();
+    std::string_view head = std::string_view(input_).substr(0, end);
+    while (!head.empty()) {
+      head.remove_prefix(2);
+      const std::string_view line = head.substr(0, head.find("\r\n"));
+      head.remove_prefix(line.size());
+      const std::size_t colon = line.find(':');
+      if (colon == std::string_view::npos) throw malformed("a line of a part's head is not a field");
+      if (!cofferdam::detail::same_ignoring_case(line.substr(0, colon), "Content-Disposition")) continue;
+      const std::string_view value = line.substr(colon + 1);
+      name_ = parameter(value, "name").value_or(std::string());
+      file_name_ = parameter(value, "filename");
+    }
+    input_.erase(0, end + 4);
+    state_ = state::content;
+    return event::part;
+  }
+
+  event next_content() {
+    const std::size_t found = input_.find(delimiter_);
+    if (found == 0) {
+      input_.erase(0, delimiter_.size());
+      state_ = state::after_delimiter;
+      return event::part_end;
+    }
+    // Bytes that may be the beginning of a delimiter stay in the buffer.
+    const std::size_t kept = delimiter_.size() - 1;
+    if (found == std::string::npos && input_.size() <= kept) return event::more;
+    done_ = found == std::string::npos ? input_.size() - kept : found;
+    return event::content;
+  }
+
+  std::string delimiter_;
+  std::string input_;
+  std::size_t done_ = 0;
+  state state_ = state::preamble;
+  std::string name_;
+  std::optional<std::string> file_name_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/uploads.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The files in the body of a request, as a source for an environment. The body is streamed. If the client sends
+/// invalid data, the source ends, and the failure is kept for the reply.
+class upload_source : public file_source {
+ public:
+  const std::exception_ptr& failure() const noexcept { return failure_; }
+
+  /// Declares that the body is compressed with gzip.
+  /// \param max_bytes  the maximum size of the decompressed body, in bytes.
+  void decode_gzip(std::uint64_t max_bytes) { gzip_.emplace(max_bytes); }
+
+ protected:
+  explicit upload_source(http_call& call) noexcept : call_(call) {}
+
+  /// Returns the next piece of the decompressed body; an empty text at its end.
+  awaitable<std::string_view> more() {
+    for (;;) {
+      if (gzip_) {
+        const bytes_view piece = decoded();
+        if (!piece.empty()) co_return as_text(piece);
+      }
+      std::size_t count = 0;
+      try {
+        count = co_await call_.read_some(room_);
+      } catch (...) {
+        failure_ = std::current_exception();
+        throw;
+      }
+      const bytes_view piece = bytes_view(room_).first(count);
+      if (!gzip_) co_return as_text(piece);
+      if (count == 0) {
+        if (!gzip_->is_complete()) refuse_gzip("gzip: the body ends in the middle");
+        co_return std::string_view();
+      }
+      gzip_->feed(piece);
+    }
+  }
+  void fail(std::exception_ptr why) { failure_ = std::move(why); }
+  http_call& call() const noexcept { return call_; }
+  bool is_gzip() const noexcept { return gzip_.has_value(); }
+
+ private:
+  bytes_view decoded() {
+    try {
+      if (gzip_->next() == cofferdam::detail::gzip_decoder::event::output) return gzip_->output();
+    } catch (const error& wrong) {
+      if (wrong.code() != exec_errc::too_large) refuse_gzip(wrong.what());
+      failure_ = std::make_exception_ptr(http_refusal(413, wrong.what()));
+      throw;
+    }
+    return {};
+  }
+  [[noreturn]] void refuse_gzip(const char* why) {
+    failure_ = std::make_exception_ptr(http_refusal(400, why));
+    throw error(exec_errc::io_error, why, net_errc::malformed);
+  }
+
+  http_call& call_;
+  std::optional<cofferdam::detail::gzip_decoder> gzip_;
+  std::array<std::byte, std::size_t{64} * 1024> room_;
+  std::exception_ptr failure_;
+};
+
+/// An upload whose body is one file.
+class raw_upload final : public upload_source {
+ public:
+  raw_upload(http_call& call, std::string destination) : upload_source(call), destination_(std::move(destination)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    if (std::exchange(is_given_, true)) co_return std::nullopt;
+    std::uint64_t size = 0;
+    const auto length = call().field("Content-Length");
+    if (length && !is_gzip()) size = number_from<std::uint64_t>(*length).value_or(0);
+    co_return file_header(destination_, destination_, file_type::regular, size, 0644);
+  }
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    if (rest_.empty() && !is_over_) {
+      rest_ = co_await more();
+      is_over_ = rest_.empty();
+    }
+    const std::string_view piece = rest_.substr(0, max_bytes);
+    rest_.remove_prefix(piece.size());
+    co_return to_bytes(piece);
+  }
+
+ private:
+  std::string destination_;
+  std::string_view rest_;
+  bool is_given_ = false;
+  bool is_over_ = false;
+};
+
+/// The parts of a form that have the name `file`. Each part is one file.
+class form_upload final : public upload_source {
+ public:
+  /// \param destination  the path for the only file of the form. Without it, each part must name its own file.
+  form_upload(http_call& call, std::string boundary, std::optional<std::string> destination, const guest_paths& paths)
+      : upload_source(call), reader_(std::move(boundary)), destination_(std::move(destination)), paths_(paths) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    if (failure()) co_return std::nullopt;
+    std::optional<file_header> header;
+    for (bool is_open = true; is_open && !header;) {
+      const event what = co_await step();
+      if (what == event::end) is_open = false;
+      if (what == event::part && reader_.name() == "file") {
+        try {
+          header = head();
+        } catch (...) {
+          fail(std::current_exception());
+          is_open = false;
+        }
+      }
+    }
+    in_file_ = header.has_value();
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    while (rest_.empty() && in_file_) {
+      const event what = co_await step();
+      if (what == event::content) rest_ = reader_.content();
+      if (what == event::part_end || what == event::end) in_file_ = false;
+    }
+    const std::string_view piece = rest_.substr(0, max_bytes);
+    rest_.remove_prefix(piece.size());
+    co_return to_bytes(piece);
+  }
+
+ private:
+  using event = multipart_reader::event;
+
+  awaitable<event> step() {
+    rest_ = std::string_view();
+    for (;;) {
+      event what = event::more;
+      try {
+        what = reader_.next();
+      } catch (...) {
+        fail(std::current_exception());
+        throw;
+      }
+      if (what != event::more) co_return what;
+      const std::string_view piece = co_await more();
+      if (piece.empty()) {
+        fail(std::make_exception_ptr(http_refusal(400, "multipart: NextPart: EOF")));
+        throw error(exec_errc::io_error, "multipart/form-data: the body ends before its last boundary",
+                    net_errc::truncated);
+      }
+      reader_.feed(piece);
+    }
+  }
+
+  file_header head() {
+    std::string target;
+    if (destination_) {
+      target = *destination_;
+    } else {
+      if (!reader_.file_name() || reader_.file_name()->empty())
+        throw http_refusal(400, "a part of the form has no file name, and the request has no path");
+      target = paths_.inside(*reader_.file_name());
+    }
+    if (!seen_.insert(target).second)
+      throw http_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
+                                  "' in one upload request");
+    constexpr std::size_t max_files = 10'000;
+    if (seen_.size() > max_files) throw http_refusal(400, "one form can contain at most 10000 files");
+    return {target, target, file_type::regular, 0, 0644};
+  }
+
+  multipart_reader reader_;
+  std::optional<std::string> destination_;
+  const guest_paths& paths_;
+  std::string_view rest_;
+  std::set<std::string> seen_;
+  bool in_file_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/files_endpoint.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The endpoint `/files` of a sandbox: `GET` downloads a file, and `POST` uploads files.
+/// \par Source  the API of envd (E2B's daemon in a sandbox), envd.yaml.
+class files_endpoint {
+ public:
+  files_endpoint(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox, http_call& call)
+      : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), query_(call.query()) {}
+
+  /// Returns true if the signature in the URL of a request was made with the sandbox's token.
+  static bool is_signed_by(const served_sandbox& sandbox, const http_call& call) {
+    if (!sandbox.settings().token) return false;
+    const query_fields query(call.query());
+    return cofferdam::detail::same_secret(query.value("signature"), due_signature(sandbox, call.method(), query));
+  }
+
+  /// Handles the request and sends the reply.
+  /// \throws http_refusal or error if no reply was sent.
+  static awaitable<void> answer(files_endpoint self) {
+    const std::string& method = self.call_.method();
+    if (method != "GET" && method != "POST") {
+      http_reply reply(405);
+      reply.field("Allow", "GET, POST");
+      co_await self.call_.reply(std::move(reply));
+      co_return;
+    }
+    self.check_access();
+    const std::string_view user = self.query_.value("username");
+    if (!user.empty() && user != "user" && user != "root")
+      throw http_refusal(401, "error looking up user '" + one_line(user.substr(0, 64)) + "': user: unknown user " +
+                                  one_line(user.substr(0, 64)));
+    if (method == "GET") {
+      co_await self.download();
+    } else {
+      co_await self.upload();
+    }
+  }
+
+ private:
+  static std::string due_signature(const served_sandbox& sandbox, std::string_view method, const query_fields& query) {
+    const std::string_view operation = method == "POST" ? "write" : "read";
+    return url_signature(query.value("path"), operation, query.value("username"), *sandbox.settings().token,
+                         query.value("signature_expiration"));
+  }
+
+  void check_access() const {
+    const std::optional<std::string>& token = sandbox_->settings().token;
+    if (!token) return;
+    if (const auto given = call_.field("X-Access-Token")) {
+      if (!cofferdam::detail::same_secret(*given, *token))
+        throw http_refusal(401, "access token present in header but does not match");
+      return;
+    }
+    const auto signature = query_.find("signature");
+    if (!signature) throw http_refusal(401, "missing signature query parameter");
+    if (!cofferdam::detail::same_secret(*signature, due_signature(*sandbox_, call_.method(), query_)))
+      throw http_refusal(401, "invalid signature");
+    const std::string_view expiration = query_.value("signature_expiration");
+    if (expiration.empty()) return;
+    const auto until = number_from<std::int64_t>(expiration);
+    if (!until ||
+        *until < std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+                     .count())
+      throw http_refusal(401, "signature is already expired");
+  }
+
+  /// Converts a failure of the environment to the exception for an HTTP reply.
+  http_refusal refusal(const error& failure, std::string_view path) const {
+    const std::string name = "'" + one_line(sandbox_->paths().outside(path)) + "'";
+    if (failure.code() == exec_errc::not_found) return {404, "path " + name + " does not exist"};
+    if (failure.code() == exec_errc::not_a_file) return {400, "path is a directory: " + name};
+    if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::permission_denied)
+      return {403, failure.what()};
+    if (failure.code() == exec_errc::invalid_argument) return {400, failure.what()};
+    if (failure.code() == exec_errc::too_large) return {413, failure.what()};
+    if (failure.cause() == std::errc::no_space_on_device) return {507, "not enough disk space available"};
+    return {500, failure.what()};
+  }
+
+  static std::string type_of(std::string_view path) {
+    struct row {
+      std::string_view ending;
+      std::string_view type;
+    };
+    static constexpr std::array<row, 12> known{{{".txt", "text/plain; charset=utf-8"},
+                                                {".html", "text/html; charset=utf-8"},
+                                                {".css", "text/css; charset=utf-8"},
+                                                {".js", "text/javascript; charset=utf-8"},
+                                                {".json", "application/json"},
+                                                {".csv", "text/csv; charset=utf-8"},
+                                                {".xml", "text/xml; charset=utf-8"},
+                                                {".png", "image/png"},
+                                                {".jpg", "image/jpeg"},
+                                                {".gif", "image/gif"},
+                                                {".svg", "image/svg+xml"},
+                                                {".pdf", "application/pdf"}}};
+    for (const row& entry : known)
+      if (path.ends_with(entry.ending)) return std::string(entry.type);
+    return "application/octet-stream";
+  }
+
+  /// Checks that a path can be downloaded.
+  /// \throws http_refusal if the path does not exist, is a directory or is a special file.
+  awaitable<void> check_file(std::string path) {
+    std::optional<http_refusal> wrong;
+    try {
+      const directory_entry found = co_await sandbox_->environment().files().stat(path);
+      if (found.is_directory())
+        wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is a directory");
+      if (found.type() == file_type::other)
+        wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is not a regular file");
+    } catch (const error& failure) {
+      if (cofferdam::detail::ends_everything(failure)) throw;
+      wrong = refusal(failure, path);
+    }
+    if (wrong) throw *wrong;
+  }
+
+  awaitable<void> download() {
+    const std::string path = sandbox_->paths().inside(query_.value("path"));
+    co_await check_file(path);
+    std::vector<file_request> requests;
+    requests.emplace_back(path, path);
+    const std::unique_ptr<file_source> source = co_await sandbox_->environment().files().get_files(std::move(requests));
+    const std::optional<file_header> header = co_await source->next();
+    if (!header) throw http_refusal(404, "path '" + one_line(sandbox_->paths().outside(path)) + "' does not exist");
+    if (header->failure()) throw refusal(*header->failure(), path);
+    http_reply head(200);
+    std::string name = header->destination();
+    name = one_line(name.substr(name.rfind('/') + 1));
+    for (char& c : name)
+      if (c == '"' || c == '\\') c = '_';
+    // The content is untrusted. A browser must not show it, because a script in it would run in the gateway's origin,
+    // and must not guess another type. envd sends `inline`; E2B's SDKs do not read the field.
+    head.field("Content-Disposition", "attachment; filename=\"" + name + "\"");
+    head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
+    co_await call_.begin(std::move(head), header->size());
+    std::uint64_t left = header->size();
+    while (left != 0) {
+      bytes piece = co_await source->read(cofferdam::detail::file_piece);
+      if (piece.empty()) break;
+      if (piece.size() > left) piece.resize(left);  // the file has grown since the head was sent
+      left -= piece.size();
+      const bytes_view view(piece);
+      co_await call_.write(view);
+    }
+    // The file became shorter after the head was sent, so the reply is aborted.
+    if (left != 0) throw error(exec_errc::io_error, "download: the file became shorter during the download");
+  }
+
+  awaitable<void> upload() {
+    const std::string_view coding = call_.field("Content-Encoding").value_or("identity");
+    const bool is_gzip = cofferdam::detail::same_ignoring_case(coding, "gzip");
+    if (!is_gzip && !cofferdam::detail::same_ignoring_case(coding, "identity") && !coding.empty())
+      throw http_refusal(400, "unsupported Content-Encoding: " + one_line(coding.substr(0, 64)) +
+                                  ", this gateway accepts gzip or no encoding");
+    const metadata_store::values metadata = metadata_store::of(call_.head().fields);
+    const std::string_view type = call_.field("Content-Type").value_or(std::string_view());
+    const std::string_view plain = cofferdam::detail::without_blanks(type.substr(0, type.find(';')));
+    std::optional<std::string> destination;
+    if (const auto path = query_.find("path"); path && !path->empty()) {
+      destination = sandbox_->paths().inside(*path);
+      if (*destination == ".") throw http_refusal(400, "path is a directory: " + sandbox_->paths().home());
+    }
+    std::unique_ptr<upload_source> source;
+    if (cofferdam::detail::same_ignoring_case(plain, "application/octet-stream")) {
+      if (!destination) throw http_refusal(400, "path query parameter is required for raw body upload");
+      source = std::make_unique<raw_upload>(call_, *destination);
+    } else if (cofferdam::detail::same_ignoring_case(plain, "multipart/form-data")) {
+      std::optional<std::string> boundary = multipart_reader::boundary_of(type);
+      if (!boundary) throw http_refusal(400, "multipart/form-data: the boundary is missing or invalid");
+      source = std::make_unique<form_upload>(call_, std::move(*boundary), destination, sandbox_->paths());
+    } else {
+      throw http_refusal(400, "unsupported content type: " + one_line(plain.substr(0, 64)) +
+                                  ", expected multipart/form-data or application/octet-stream");
+    }
+    call_.body_limit(core_->options().upload());
+    if (is_gzip) source->decode_gzip(core_->options().upload());
+    transfer_result report;
+    std::exception_ptr failure;
+    try {
+      report = co_await in_place_writer::all(sandbox_->environment(), *source);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (source->failure()) std::rethrow_exception(source->failure());
+    if (failure) std::rethrow_exception(failure);
+    if (!report.ok()) throw refusal(report.failed().front().reason(), report.failed().front().source());
+    boost::json::array answer;
+    for (const transferred_file& file : report.files()) {
+      boost::json::object object;
+      const std::string whole = sandbox_->paths().outside(file.destination());
+      object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
+      object["path"] = valid_json_text(whole);
+      object["type"] = "file";
+      sandbox_->metadata().assign(file.destination(), metadata);
+      sandbox_->metadata().describe(object, file.destination());
+      answer.push_back(std::move(object));
+    }
+    http_reply reply = text_reply(200, boost::json::serialize(answer));
+    reply.field("Vary", "Origin");
+    co_await call_.reply(std::move(reply));
+  }
+
+  std::shared_ptr<sandbox_registry> core_;
+  std::shared_ptr<served_sandbox> sandbox_;
+  http_call& call_;
+  query_fields query_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/rpc.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+// Implements the server's side of the Connect protocol with its JSON codec. \par Source  Connect protocol.
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// Decodes base64 as protobuf's JSON format does: with the standard or the URL alphabet, with or without padding.
+inline std::optional<bytes> standard_base64(std::string_view text) {
+  std::string plain(text);
+  while (!plain.empty() && plain.back() == '=') plain.pop_back();
+  for (char& c : plain) {
+    if (c == '-') c = '+';
+    if (c == '_') c = '/';
+  }
+  while (plain.size() % 4 != 0) plain += '=';
+  return cofferdam::detail::base64_decode(plain);
+}
+
+/// A reader for the members of a message in protobuf's JSON format. It throws rpc_failure for a member of a wrong type.
+class message_fields {
+ public:
+  explicit message_fields(const boost::json::object& object) noexcept : object_(object) {}
+
+  const boost::json::value* find(std::string_view name) const noexcept {
+    const boost::json::value* const found = object_.if_contains(cofferdam::detail::json_view(name));
+    return found == nullptr || found->is_null() ? nullptr : found;
+  }
+  const boost::json::object* object(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return nullptr;
+    if (!found->is_object()) throw wrong(name);
+    return &found->get_object();
+  }
+  std::optional<std::string> text(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_string()) throw wrong(name);
+    return std::string(found->get_string().data(), found->get_string().size());
+  }
+  std::optional<bool> boolean(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_bool()) throw wrong(name);
+    return found->get_bool();
+  }
+  /// Returns a uint32, which may be given as a number or as a text.
+  std::optional<std::uint32_t> number(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    std::optional<std::uint32_t> value;
+    if (found->is_int64() && found->get_int64() >= 0 && found->get_int64() <= UINT32_MAX)
+      value = static_cast<std::uint32_t>(found->get_int64());
+    if (found->is_string())
+      value = number_from<std::uint32_t>(std::string_view(found->get_string().data(), found->get_string().size()));
+    if (!value) throw wrong(name);
+    return value;
+  }
+  std::optional<bytes> data(std::string_view name) const {
+    const boost::json::value* const found = find(name);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_string()) throw wrong(name);
+    std::optional<bytes> raw =
+        standard_base64(std::string_view(found->get_string().data(), found->get_string().size()));
+    if (!raw) throw wrong(name);
+    return raw;
+  }
+
+ private:
+  static rpc_failure wrong(std::string_view name) {
+    return {cofferdam::detail::connect_code::invalid_argument,
+            "unmarshal message: invalid value for the field " + std::string(name)};
+  }
+  const boost::json::object& object_;
+};
+
+/// One Connect call: its header fields, its message and its time limit.
+class rpc_call {
+ public:
+  rpc_call(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox, http_call& call)
+      : core_(std::move(core)), sandbox_(std::move(sandbox)), call_(call), began_(steady_clock::now()) {}
+
+  const std::shared_ptr<sandbox_registry>& core() const noexcept { return core_; }
+  const std::shared_ptr<served_sandbox>& sandbox() const noexcept { return sandbox_; }
+  http_call& call() const noexcept { return call_; }
+  const boost::json::object& message() const noexcept { return message_; }
+
+  /// Returns an error reply if the content type is wrong for this kind of call; otherwise no value.
+  static std::optional<http_reply> refused_type(const http_call& call, bool is_stream) {
+    const std::string_view due = is_stream ? "application/connect+json" : "application/json";
+    std::string_view type = call.field("Content-Type").value_or(std::string_view());
+    type = cofferdam::detail::without_blanks(type.substr(0, type.find(';')));
+    if (cofferdam::detail::same_ignoring_case(type, due)) return std::nullopt;
+    http_reply reply(415);
+    reply.field("Accept-Post", std::string(due));
+    return reply;
+  }
+
+  /// Checks the header fields that all calls have, and stores the limits of time that they set.
+  /// \throws rpc_failure for an invalid field, or if the time limit is over already.
+  void check_fields() {
+    const std::string_view version = call_.field("Connect-Protocol-Version").value_or("1");
+    if (version != "1")
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "connect-protocol-version must be \"1\": got \"" + one_line(version) + "\"");
+    for (const char* const name : {"Content-Encoding", "Connect-Content-Encoding"}) {
+      const std::string_view coding = call_.field(name).value_or("identity");
+      if (coding != "identity" && !coding.empty())
+        throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
+                          "unknown compression \"" + one_line(coding) + "\": supported encodings are identity");
+    }
+    if (const auto limit = call_.field("Connect-Timeout-Ms")) {
+      const bool is_number = !limit->empty() && limit->size() <= 10 &&
+                             std::all_of(limit->begin(), limit->end(), [](char c) { return c >= '0' && c <= '9'; });
+      if (!is_number)
+        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                          "parse timeout: \"" + one_line(*limit) + "\"");
+      due_ = began_ + std::chrono::milliseconds(number_from<std::int64_t>(*limit).value_or(0));
+      if (*due_ <= began_)
+        throw rpc_failure(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
+    }
+    if (const auto ping = call_.field("Keepalive-Ping-Interval")) {
+      const auto seconds = number_from<std::int64_t>(*ping);
+      if (seconds && *seconds > 0) keepalive_ = std::chrono::seconds(std::min<std::int64_t>(*seconds, 3600));
+    }
+    check_user();
+  }
+
+  /// Returns the time at which the call must have ended; no value if the client has set no limit.
+  const std::optional<steady_clock::time_point>& due() const noexcept { return due_; }
+  std::chrono::seconds keepalive() const noexcept { return keepalive_; }
+
+  /// Reads the message of a unary call.
+  awaitable<void> read_unary() {
+    co_await read_body();
+    parse(body_.text());
+  }
+
+  /// Reads the only message of a call whose reply is a stream.
+  awaitable<void> read_only_envelope() {
+    co_await read_body();
+    cofferdam::detail::connect_envelope_reader reader(core_->options().message());
+    std::string_view rest = body_.text();
+    const std::optional<cofferdam::detail::connect_envelope> first = next_of(reader, rest);
+    if (!first || first->is_end())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
+    parse(first->payload());
+    if (!rest.empty())
+      throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "unary request has more than one message");
+  }
+
+  static std::optional<cofferdam::detail::connect_envelope> next_of(cofferdam::detail::connect_envelope_reader& reader,
+                                                                    std::string_view& rest) {
+    try {
+      return reader.next(rest);
+    } catch (const error& broken) {
+      if (broken.code() == exec_errc::too_large)
+        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, broken.what());
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        std::string("protocol error: ") + broken.what());
+    }
+  }
+
+  void parse(std::string_view text) {
+    if (text.empty())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "zero-length payload is not a valid JSON object");
+    std::error_code broken;
+    boost::json::value value = cofferdam::detail::parse_untrusted_json(text, broken);
+    if (broken || !value.is_object())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "unmarshal message: " + (broken ? broken.message() : std::string("it is not an object")));
+    message_ = std::move(value.get_object());
+  }
+  /// Releases the request's memory for other requests.
+  void forget() {
+    message_ = boost::json::object();
+    body_ = cofferdam::detail::request_body();
+  }
+
+  /// Waits for a permit to send a long reply, and keeps it until the call ends. Releases the request's memory first, so
+  /// that a waiting call does not keep memory from other requests.
+  awaitable<void> take_listing() {
+    forget();
+    co_await sandbox_->listings().acquire(1, "list");
+    listing_ = cofferdam::detail::held_permits(sandbox_->listings(), 1);
+  }
+
+  awaitable<void> begin_stream() {
+    http_reply head(200);
+    head.field("Content-Type", "application/connect+json").field("Connect-Accept-Encoding", "identity");
+    head.field("Vary", "Origin");
+    co_await call_.begin(std::move(head));
+  }
+  awaitable<void> end_stream() {
+    const std::string text = cofferdam::detail::connect_end();
+    co_await call_.write(text);
+    co_await call_.end();
+  }
+  awaitable<void> end_stream(cofferdam::detail::connect_code code, std::string message) {
+    const std::string text = cofferdam::detail::connect_end(
+        cofferdam::detail::connect_end_text(cofferdam::detail::connect_failure(code, std::move(message))));
+    co_await call_.write(text);
+    co_await call_.end();
+  }
+
+ private:
+  /// Reads the body of the request.
+  /// \throws http_refusal 408 after the time limit; rpc_failure if there is no memory for the body.
+  awaitable<void> read_body() {
+    try {
+      body_ = co_await sandbox_registry::read_body(core_, call_, sandbox_->settings().owner);
+    } catch (const http_refusal& refusal) {
+      if (refusal.status() != 503) throw;
+      throw rpc_failure(cofferdam::detail::connect_code::unavailable, refusal.what());
+    }
+  }
+  /// Checks the user name in the call. All valid names (`user`, `root` or none) mean the user of the environment.
+  /// \throws rpc_failure for another name.
+  void check_user() const {
+    const std::string_view given = call_.field("Authorization").value_or(std::string_view());
+    if (given.size() < 6 || !cofferdam::detail::same_ignoring_case(given.substr(0, 6), "Basic ")) return;
+    const std::optional<bytes> plain = standard_base64(cofferdam::detail::without_blanks(given.substr(6)));
+    if (!plain) return;
+    const std::string_view pair = as_text(*plain);
+    check_user(pair.substr(0, pair.find(':')));
+  }
+
+ public:
+  static void check_user(std::string_view name) {
+    if (!name.empty() && name != "user" && name != "root")
+      throw rpc_failure(cofferdam::detail::connect_code::unauthenticated,
+                        "invalid username: '" + one_line(name.substr(0, 64)) + "'");
+  }
+
+ private:
+  std::shared_ptr<sandbox_registry> core_;
+  std::shared_ptr<served_sandbox> sandbox_;
+  http_call& call_;
+  steady_clock::time_point began_;
+  std::optional<steady_clock::time_point> due_;
+  std::chrono::seconds keepalive_{90};
+  cofferdam::detail::request_body body_;
+  cofferdam::detail::held_permits listing_;
+  boost::json::object message_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/filesystem_service.hpp ----
+
+
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The service `filesystem.Filesystem` of envd, E2B's daemon in a sandbox: files, directories and watches.
+/// \par Source  envd's filesystem.proto.
+class filesystem_service {
+ public:
+  explicit filesystem_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
+
+  static bool is_stream(std::string_view method) noexcept { return method == "WatchDir"; }
+  static bool is_unary(std::string_view method) noexcept {
+    return method == "Stat" || method == "ListDir" || method == "MakeDir" || method == "Move" || method == "Remove" ||
+           method == "CreateWatcher" || method == "GetWatcherEvents" || method == "RemoveWatcher";
+  }
+
+  awaitable<boost::json::object> unary(std::string method) {
+    boost::json::object answer;
+    if (method == "Stat") answer = co_await stat();
+    if (method == "ListDir") answer = co_await list();
+    if (method == "MakeDir") answer = co_await make_directory();
+    if (method == "Move") answer = co_await move();
+    if (method == "Remove") co_await remove();
+    if (method == "CreateWatcher") answer = co_await create_watcher();
+    if (method == "GetWatcherEvents") answer = co_await watcher_events();
+    if (method == "RemoveWatcher") {
+      const std::string id = watcher_id();
+      if (sandbox_.watchers().erase(id) == 0) throw no_watcher(id);
+    }
+    co_return answer;
+  }
+
+  awaitable<void> stream(std::string) {
+    co_await rpc_.read_only_envelope();
+    co_await watch();
+  }
+
+ private:
+  file_system files() { return sandbox_.environment().files(); }
+
+  static constexpr std::size_t max_listed = 20'000;
+  static constexpr std::size_t max_listed_bytes = std::size_t{16} * 1024 * 1024;
+  static constexpr std::size_t max_watched = 10'000;
+
+  message_fields fields() const noexcept { return message_fields(rpc_.message()); }
+  std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
+  std::string inside(std::string_view path) const { return sandbox_.paths().inside(path); }
+
+  /// Returns the entry at this path; no value if it does not exist.
+  awaitable<std::optional<directory_entry>> look(std::string path) {
+    std::optional<directory_entry> found;
+    try {
+      const directory_entry entry = co_await files().stat(std::move(path));
+      found = entry;
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
+    }
+    co_return found;
+  }
+  boost::json::object entry_answer(const directory_entry& found, const std::string& path) const {
+    boost::json::object answer;
+    answer["entry"] = sandbox_.describe(found, path);
+    return answer;
+  }
+
+  awaitable<boost::json::object> stat() {
+    const std::string given = text_of("path");
+    const std::string path = inside(given);
+    const std::optional<directory_entry> found = co_await look(path);
+    if (!found) sandbox_.metadata().removed(path);
+    if (!found)
+      throw rpc_failure(
+          cofferdam::detail::connect_code::not_found,
+          "file not found: lstat " + shown(sandbox_.paths().outside(path)) + ": no such file or directory");
+    co_return entry_answer(*found, path);
+  }
+
+  awaitable<boost::json::object> list() {
+    const std::string path = inside(text_of("path"));
+    const std::uint32_t asked = fields().number("depth").value_or(1);
+    const std::uint32_t depth = asked == 0 ? 1 : asked;
+    const std::optional<directory_entry> found = co_await look(path);
+    check_directory(found, path, "path not found: path ", "path is not a directory: ");
+    co_await rpc_.take_listing();
+    const list_options options = list_options().depth(depth).entries(max_listed);
+    const std::vector<directory_entry> listing = co_await listed(
+        path, options,
+        "more than " + std::to_string(max_listed) + " entries; list a directory below it, or fewer levels");
+    boost::json::array entries;
+    for (const directory_entry& entry : listing)
+      entries.push_back(sandbox_.describe(entry, cofferdam::detail::joined_path(path, entry.path())));
+    boost::json::object answer;
+    if (!entries.empty()) answer["entries"] = std::move(entries);
+    co_return answer;
+  }
+
+  awaitable<boost::json::object> make_directory() {
+    const std::string path = inside(text_of("path"));
+    std::optional<directory_entry> found = co_await look(path);
+    if (found && found->is_directory())
+      throw rpc_failure(cofferdam::detail::connect_code::already_exists,
+                        "directory already exists: " + shown(sandbox_.paths().outside(path)));
+    if (found)
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "path already exists but it is not a directory: " + shown(sandbox_.paths().outside(path)));
+    co_await files().make_directory(path);
+    found = co_await look(path);
+    if (!found) throw error(exec_errc::not_found, "make directory: the directory was removed again");
+    co_return entry_answer(*found, path);
+  }
+
+  awaitable<boost::json::object> move() {
+    const std::string from = inside(text_of("source"));
+    const std::string to = inside(text_of("destination"));
+    if (from == "." || to == ".")
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the home directory itself cannot be moved or replaced");
+    std::optional<directory_entry> found = co_await look(from);
+    if (!found)
+      throw rpc_failure(cofferdam::detail::connect_code::not_found,
+                        "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
+                            shown(sandbox_.paths().outside(to)) + ": no such file or directory");
+    const std::size_t slash = to.rfind('/');
+    if (slash != std::string::npos) co_await files().make_directory(to.substr(0, slash));
+    co_await files().rename(from, to);
+    sandbox_.metadata().moved(from, to);
+    found = co_await look(to);
+    if (!found) throw error(exec_errc::not_found, "move: the file was removed again");
+    co_return entry_answer(*found, to);
+  }
+
+  awaitable<void> remove() {
+    const std::string path = inside(text_of("path"));
+    if (path == ".")
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the home directory itself cannot be removed");
+    try {
+      co_await files().remove(path);
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
+    }
+    sandbox_.metadata().removed(path);
+  }
+
+  // ---- watching directories, by polling ----
+  class watching {
+   public:
+    watching(served_sandbox& sandbox, std::size_t max_watchers) : sandbox_(sandbox) {
+      if (sandbox.watching + sandbox.watchers().size() >= max_watchers)
+        throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
+                          "the sandbox has the maximum number of watchers of this gateway");
+      ++sandbox_.watching;
+    }
+    watching(const watching&) = delete;
+    watching& operator=(const watching&) = delete;
+    ~watching() { --sandbox_.watching; }
+
+   private:
+    served_sandbox& sandbox_;
+  };
+
+  awaitable<std::shared_ptr<directory_watch>> begin_watch() {
+    const std::string path = inside(text_of("path"));
+    const std::optional<directory_entry> found = co_await look(path);
+    check_directory(found, path, "path ", "path is not a directory: ");
+    const bool is_recursive = fields().boolean("recursive").value_or(false);
+    const bool with_entries =
+        fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
+    const auto created = std::make_shared<directory_watch>(path, is_recursive, with_entries);
+    rpc_.forget();
+    co_await sandbox_.looks().acquire(1, "watch");
+    const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
+    const std::vector<directory_entry> entries = co_await watched(*created);
+    created->look(entries);
+    co_return created;
+  }
+
+  awaitable<std::vector<directory_entry>> watched(const directory_watch& watch) {
+    list_options options = list_options().entries(max_watched);
+    if (!watch.is_recursive()) options.depth(1);
+    std::string sentence =
+        "the directory has more than " + std::to_string(max_watched) + " entries below it, too many to watch";
+    return listed(watch.path(), options, std::move(sentence));
+  }
+
+  /// Lists a directory.
+  /// \param sentence  the error message if there are more entries than `options` allows.
+  awaitable<std::vector<directory_entry>> listed(std::string path, list_options options, std::string sentence) {
+    options.path_bytes(max_listed_bytes);
+    bool is_too_much = false;
+    std::vector<directory_entry> entries;
+    try {
+      entries = co_await files().list(path, options);
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::too_large) throw;
+      is_too_much = true;
+    }
+    if (is_too_much) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, sentence);
+    co_return entries;
+  }
+
+  boost::json::object event_object(const directory_watch& watch, const file_event& event) const {
+    boost::json::object object;
+    object["name"] = valid_json_text(event.name());
+    object["type"] = event.type();
+    if (watch.with_entries() && event.now() != nullptr)
+      object["entry"] = sandbox_.describe(*event.now(), cofferdam::detail::joined_path(watch.path(), event.name()));
+    return object;
+  }
+
+  /// Returns the changes since the last call. If the directory is gone, all its entries count as removed.
+  awaitable<std::vector<file_event>> changes(std::shared_ptr<directory_watch> watch) {
+    co_await sandbox_.looks().acquire(1, "watch");
+    const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
+    std::vector<directory_entry> entries;
+    try {
+      entries = co_await watched(*watch);
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
+    }
+    co_return watch->look(entries);
+  }
+
+  awaitable<void> watch() {
+    const watching mine(sandbox_, rpc_.core()->options().watchers());
+    const std::shared_ptr<directory_watch> watch = co_await begin_watch();
+    http_call& call = rpc_.call();
+    co_await rpc_.begin_stream();
+    const std::string begun = cofferdam::detail::connect_message(R"({"start":{}})");
+    co_await call.write(begun);
+    const std::string alive = cofferdam::detail::connect_message(R"({"keepalive":{}})");
+    asio::steady_timer timer(sandbox_.executor());
+    steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
+    for (;;) {
+      timer.expires_after(rpc_.core()->options().watch_interval());
+      std::error_code woken;
+      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      if (sandbox_.now() == served_sandbox::state::ended)
+        throw error(exec_errc::environment_closed, "the sandbox has ended");
+      if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
+        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
+        co_return;
+      }
+      const std::vector<file_event> events = co_await changes(watch);
+      for (const file_event& event : events) {
+        boost::json::object object;
+        object["filesystem"] = event_object(*watch, event);
+        const std::string text = cofferdam::detail::connect_message(boost::json::serialize(object));
+        co_await call.write(text);
+        ping = steady_clock::now() + rpc_.keepalive();
+      }
+      if (steady_clock::now() >= ping) {
+        co_await call.write(alive);
+        ping = steady_clock::now() + rpc_.keepalive();
+      }
+    }
+  }
+
+  awaitable<boost::json::object> create_watcher() {
+    const watching mine(sandbox_, rpc_.core()->options().watchers());
+    const std::shared_ptr<directory_watch> created = co_await begin_watch();
+    const std::string id = "w" + cofferdam::detail::random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789");
+    if (sandbox_.now() != served_sandbox::state::ended) sandbox_.watchers().emplace(id, created);
+    boost::json::object answer;
+    answer["watcherId"] = id;
+    co_return answer;
+  }
+
+  awaitable<boost::json::object> watcher_events() {
+    const std::string id = watcher_id();
+    const auto found = sandbox_.watchers().find(id);
+    if (found == sandbox_.watchers().end()) throw no_watcher(id);
+    const std::shared_ptr<directory_watch> watch = found->second;
+    co_await rpc_.take_listing();
+    const std::vector<file_event> happened = co_await changes(watch);
+    boost::json::array events;
+    for (const file_event& event : happened) events.push_back(event_object(*watch, event));
+    boost::json::object answer;
+    if (!events.empty()) answer["events"] = std::move(events);
+    co_return answer;
+  }
+
+  std::string watcher_id() const {
+    return fields().text("watcherId").value_or(fields().text("watcher_id").value_or(std::string()));
+  }
+  static rpc_failure no_watcher(std::string_view id) {
+    return {cofferdam::detail::connect_code::not_found, "watcher with id " + one_line(id.substr(0, 64)) + " not found"};
+  }
+  static std::string shown(std::string_view path) {
+    std::string text;
+    cofferdam::detail::append_repaired_utf8(text, path);
+    return text;
+  }
+  void check_directory(const std::optional<directory_entry>& found, std::string_view path, std::string_view missing,
+                       std::string_view no_directory) const {
+    const std::string name = shown(sandbox_.paths().outside(path));
+    if (!found)
+      throw rpc_failure(cofferdam::detail::connect_code::not_found,
+                        std::string(missing) + name + " not found: lstat " + name + ": no such file or directory");
+    if (!found->is_directory())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, std::string(no_directory) + name);
+  }
+
+  rpc_call& rpc_;
+  served_sandbox& sandbox_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/process_service.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The service `process.Process` of envd, E2B's daemon in a sandbox. It starts processes and connects clients to them.
+/// \par Source  envd's process.proto.
+class process_service {
+ public:
+  explicit process_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
+
+  static bool is_stream(std::string_view method) noexcept {
+    return method == "Start" || method == "Connect" || method == "StreamInput";
+  }
+  static bool is_unary(std::string_view method) noexcept {
+    return method == "List" || method == "SendInput" || method == "SendSignal" || method == "Update" ||
+           method == "CloseStdin";
+  }
+
+  awaitable<boost::json::object> unary(std::string method) {
+    if (method == "List") {
+      co_await rpc_.take_listing();
+      co_return list();
+    }
+    const message_fields fields(rpc_.message());
+    const std::shared_ptr<served_process> target = find(fields.object("process"));
+    if (method == "SendInput") {
+      co_await give_input(target, fields.object("input"));
+    } else if (method == "SendSignal") {
+      const int number = signal_of(fields.find("signal"));
+      co_await served_process::signal(target, number);
+    } else if (method == "Update") {
+      if (const boost::json::object* const terminal = fields.object("pty")) {
+        if (!target->has_terminal())
+          throw rpc_failure(cofferdam::detail::connect_code::internal,
+                            "error resizing tty: tty not assigned to process");
+        const terminal_size size = size_of(*terminal);
+        co_await served_process::resize(target, size.rows(), size.columns());
+      }
+    } else {
+      if (target->has_terminal())
+        throw rpc_failure(cofferdam::detail::connect_code::unknown, "cannot close stdin for a tty process");
+      if (target->over()) throw not_found(target->pid());
+      co_await served_process::close_input(target);
+    }
+    co_return boost::json::object();
+  }
+
+  awaitable<void> stream(std::string method) {
+    if (method == "StreamInput") {
+      co_await take_input();
+    } else {
+      co_await rpc_.read_only_envelope();
+      if (method == "Start") {
+        co_await start();
+      } else {
+        co_await connect();
+      }
+    }
+  }
+
+ private:
+  /// The maximum size of a tag in bytes. A tag stays in memory as long as its process runs, and every list of processes
+  /// repeats it.
+  static constexpr std::size_t max_tag = 1024;
+
+  static rpc_failure not_found(std::uint32_t pid) {
+    return {cofferdam::detail::connect_code::not_found, "process with pid " + std::to_string(pid) + " not found"};
+  }
+
+  std::shared_ptr<served_process> find(const boost::json::object* selector) {
+    if (selector != nullptr) {
+      const message_fields fields(*selector);
+      if (const auto pid = fields.number("pid")) {
+        std::shared_ptr<served_process> found = sandbox_.find_process(*pid);
+        if (!found) throw not_found(*pid);
+        return found;
+      }
+      if (const auto tag = fields.text("tag")) {
+        std::shared_ptr<served_process> found = sandbox_.find_process(*tag);
+        if (!found)
+          throw rpc_failure(cofferdam::detail::connect_code::not_found,
+                            "process with tag " + one_line(tag->substr(0, max_tag)) + " not found");
+        return found;
+      }
+    }
+    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid process selector");
+  }
+
+  boost::json::object list() const {
+    boost::json::array listed;
+    for (const auto& [pid, served] : sandbox_.processes()) {
+      boost::json::object described;
+      described["config"] = served->config();
+      described["pid"] = pid;
+      if (!served->tag().empty()) described["tag"] = valid_json_text(served->tag());
+      listed.push_back(std::move(described));
+    }
+    boost::json::object answer;
+    if (!listed.empty()) answer["processes"] = std::move(listed);
+    return answer;
+  }
+
+  static int signal_of(const boost::json::value* given) {
+    if (given != nullptr && given->is_string()) {
+      if (given->get_string() == "SIGNAL_SIGKILL") return SIGKILL;
+      if (given->get_string() == "SIGNAL_SIGTERM") return SIGTERM;
+    }
+    if (given != nullptr && given->is_int64()) {
+      if (given->get_int64() == SIGKILL) return SIGKILL;
+      if (given->get_int64() == SIGTERM) return SIGTERM;
+    }
+    throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid signal: SIGNAL_UNSPECIFIED");
+  }
+
+  static terminal_size size_of(const boost::json::object& terminal) {
+    const boost::json::object* const size = message_fields(terminal).object("size");
+    std::uint32_t rows = 0;
+    std::uint32_t columns = 0;
+    if (size != nullptr) {
+      const message_fields fields(*size);
+      rows = fields.number("rows").value_or(0);
+      columns = fields.number("cols").value_or(0);
+    }
+    constexpr std::uint32_t limit = std::numeric_limits<std::uint16_t>::max();
+    if (rows == 0 || columns == 0 || rows > limit || columns > limit)
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "a terminal must have 1 to 65535 rows and columns");
+    return {static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)};
+  }
+
+  awaitable<void> give_input(std::shared_ptr<served_process> served, const boost::json::object* input) {
+    std::optional<bytes> typed;
+    std::optional<bytes> data;
+    if (input != nullptr) {
+      const message_fields fields(*input);
+      data = fields.data("stdin");
+      typed = fields.data("pty");
+    }
+    if (!typed && !data) throw rpc_failure(cofferdam::detail::connect_code::unimplemented, "invalid input type <nil>");
+    if (data && served->has_terminal())
+      throw rpc_failure(cofferdam::detail::connect_code::internal,
+                        "error writing to stdin: tty assigned to process — input should be written to the "
+                        "pty, not the stdin");
+    if (typed && !served->has_terminal())
+      throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to tty: tty not assigned to process");
+    if (!served->has_input() || served->over())
+      throw rpc_failure(cofferdam::detail::connect_code::internal,
+                        "error writing to stdin: stdin not enabled or closed");
+    if (typed) data = std::move(typed);
+    // Input that waits for its process counts against a limit of the sandbox. The memory of the request is released
+    // below.
+    if (sandbox_.waiting_input + data->size() > 2 * rpc_.core()->options().message())
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
+                        "processes of the sandbox have not yet read their earlier input; try again later");
+    const waiting mine(sandbox_, data->size());
+    rpc_.forget();
+    std::optional<std::string> failed;
+    try {
+      co_await served_process::write(served, std::move(*data));
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::io_error && failure.code() != exec_errc::unsupported) throw;
+      failed = failure.what();
+    }
+    if (failed) throw rpc_failure(cofferdam::detail::connect_code::internal, "error writing to stdin: " + *failed);
+  }
+
+  class waiting {
+   public:
+    waiting(served_sandbox& sandbox, std::size_t size) noexcept : sandbox_(sandbox), size_(size) {
+      sandbox_.waiting_input += size_;
+    }
+    waiting(const waiting&) = delete;
+    waiting& operator=(const waiting&) = delete;
+    ~waiting() { sandbox_.waiting_input -= size_; }
+
+   private:
+    served_sandbox& sandbox_;
+    std::size_t size_;
+  };
+
+  // ---- the call Start ----
+  /// Converts the message of a start request to a command.
+  /// \throws rpc_failure or error if the message is invalid.
+  command make_command(const message_fields& fields, const message_fields& config) const {
+    std::vector<std::string> words;
+    words.push_back(config.text("cmd").value_or(std::string()));
+    if (words.front().empty())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process.cmd is empty");
+    if (const boost::json::value* const args = config.find("args")) {
+      if (!args->is_array())
+        throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "unmarshal message: args is not a list");
+      for (const boost::json::value& argument : args->get_array()) {
+        if (!argument.is_string())
+          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                            "unmarshal message: an argument is not a string");
+        words.emplace_back(argument.get_string().data(), argument.get_string().size());
+      }
+    }
+    command prepared = argv(std::move(words));
+    prepared.timeout(no_timeout).keep_output(0);
+    prepared.variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", sandbox_.settings().id);
+    prepared.variable("E2B_TEMPLATE_ID", sandbox_.settings().template_name);
+    for (const auto& [name, value] : sandbox_.settings().variables) prepared.variable(name, value);
+    if (const boost::json::object* const variables = config.object("envs")) {
+      for (const auto& [name, value] : *variables) {
+        if (!value.is_string())
+          throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                            "unmarshal message: a variable is not a string");
+        prepared.variable(std::string(name.data(), name.size()),
+                          std::string(value.get_string().data(), value.get_string().size()));
+      }
+    }
+    if (const boost::json::object* const terminal = fields.object("pty")) {
+      const terminal_size size = size_of(*terminal);
+      prepared.terminal(size.rows(), size.columns()).open_input();
+    } else if (fields.boolean("stdin").value_or(true)) {
+      prepared.open_input();
+    }
+    return prepared;
+  }
+
+  awaitable<void> find_directory(std::string given, std::string inside) {
+    bool is_directory = false;
+    try {
+      const directory_entry found = co_await sandbox_.environment().files().stat(inside);
+      // A symbolic link is accepted here; the environment checks its target.
+      is_directory = found.is_directory() || found.type() == file_type::symlink;
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
+    }
+    if (!is_directory)
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "cwd '" + one_line(given) + "' does not exist");
+  }
+
+  /// While a process is being started, counts it in `served_sandbox::starting`, for the limit of processes. The
+  /// destructor ends the counting.
+  class starting {
+   public:
+    explicit starting(served_sandbox& sandbox) noexcept : sandbox_(sandbox) { ++sandbox_.starting; }
+    starting(const starting&) = delete;
+    starting& operator=(const starting&) = delete;
+    ~starting() { --sandbox_.starting; }
+
+   private:
+    served_sandbox& sandbox_;
+  };
+
+  awaitable<process> run(command prepared) {
+    const background_policy policy = rpc_.core()->options().background();
+    if (policy == background_policy::keep && sandbox_.keeps_background) {
+      try {
+        command keeping = prepared;
+        keeping.background(background_policy::keep);
+        process running = co_await sandbox_.environment().start(std::move(keeping));
+        co_return running;
+      } catch (const error& failure) {
+        if (failure.code() != exec_errc::unsupported) throw;
+        sandbox_.keeps_background = false;
+      }
+    }
+    process running = co_await sandbox_.environment().start(std::move(prepared));
+    co_return running;
+  }
+
+  awaitable<void> start() {
+    const message_fields fields(rpc_.message());
+    const boost::json::object* const config = fields.object("process");
+    if (config == nullptr) throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process is missing");
+    const message_fields config_fields(*config);
+    if (!sandbox_.environment().can_start())
+      throw rpc_failure(cofferdam::detail::connect_code::unimplemented,
+                        "the backend of this gateway cannot stream the output of processes");
+    if (sandbox_.processes().size() + sandbox_.starting >= rpc_.core()->options().processes())
+      throw rpc_failure(
+          cofferdam::detail::connect_code::resource_exhausted,
+          "the sandbox has " + std::to_string(sandbox_.processes().size()) + " processes, the maximum of this gateway");
+    std::string tag = fields.text("tag").value_or(std::string());
+    if (tag.size() > max_tag)
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
+                        "the tag is longer than " + std::to_string(max_tag) + " bytes");
+    const starting place(sandbox_);
+    command prepared = make_command(fields, config_fields);
+    const std::string directory = config_fields.text("cwd").value_or(std::string());
+    if (!directory.empty()) {
+      std::string inside = sandbox_.paths().inside(directory);
+      co_await find_directory(directory, inside);
+      prepared.working_directory(std::move(inside));
+    }
+    const bool has_terminal = prepared.terminal().has_value();
+    const bool has_input = prepared.has_open_input();
+    boost::json::object shown = described(*config);
+    rpc_.forget();
+    process running = co_await run(std::move(prepared));
+    if (sandbox_.now() == served_sandbox::state::ended)
+      throw error(exec_errc::environment_closed, "start: the sandbox has ended");
+    const auto served = std::make_shared<served_process>(sandbox_.executor(), std::move(running), sandbox_.next_pid(),
+                                                         std::move(shown), std::move(tag), has_terminal, has_input);
+    served_process::listener mine(served, sandbox_.executor());
+    sandbox_.add(served);
+    if (rpc_.due()) sandbox_.tasks().spawn(served_process::kill_at(served, *rpc_.due()));
+    co_await send(*served, mine);
+  }
+
+  /// Returns the members of the request's `ProcessConfig` that a list of processes shows. They stay in memory as long
+  /// as the process runs, so members beyond 16 KiB in total are left out.
+  static boost::json::object described(const boost::json::object& config) {
+    constexpr std::size_t max_bytes = std::size_t{16} * 1024;
+    boost::json::object shown;
+    std::size_t size = 0;
+    for (const char* const name : {"cmd", "cwd", "args", "envs"}) {
+      const boost::json::value* const found = config.if_contains(name);
+      if (found == nullptr) continue;
+      size += boost::json::serialize(*found).size();
+      if (size <= max_bytes) shown[name] = *found;
+    }
+    return shown;
+  }
+
+  // ---- the call Connect ----
+  awaitable<void> connect() {
+    const boost::json::object* const selector = message_fields(rpc_.message()).object("process");
+    std::shared_ptr<served_process> served;
+    if (selector != nullptr)
+      if (const auto pid = message_fields(*selector).number("pid")) served = sandbox_.find_ended(*pid);
+    if (!served) served = find(selector);
+    rpc_.forget();
+    if (served->listeners() >= rpc_.core()->options().subscribers())
+      throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted,
+                        "the process has the maximum number of listening streams of this gateway");
+    served_process::listener mine(served, sandbox_.executor());
+    co_await send(*served, mine);
+  }
+
+  awaitable<void> send(served_process& served, served_process::listener& mine) {
+    http_call& call = rpc_.call();
+    co_await rpc_.begin_stream();
+    const std::string first = served.start_message();
+    co_await call.write(first);
+    const auto far = steady_clock::time_point::max();
+    const steady_clock::time_point due = rpc_.due().value_or(far);
+    steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
+    for (;;) {
+      co_await mine.wait(std::min(due, ping));
+      if (const encoded_message message = mine.take()) {
+        co_await call.write(*message);
+        ping = steady_clock::now() + rpc_.keepalive();
+      } else if (served.over()) {
+        break;
+      } else if (steady_clock::now() >= due) {
+        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
+        co_return;
+      } else if (steady_clock::now() >= ping) {
+        const std::string alive = served_process::event_message("keepalive", boost::json::object());
+        co_await call.write(alive);
+        ping = steady_clock::now() + rpc_.keepalive();
+      }
+    }
+    if (!served.end()) throw error(exec_errc::environment_closed, "the sandbox has ended");
+    if (served.timed_out() && steady_clock::now() >= due) {
+      co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
+    } else {
+      co_await call.write(*served.end());
+      co_await rpc_.end_stream();
+    }
+  }
+
+  // ---- the call StreamInput ----
+  awaitable<void> take_input() {
+    // A stream may last long. So it does not use the memory that all requests share, and each of its messages has at
+    // most 1 MiB.
+    constexpr std::size_t max_bytes = std::size_t{1024} * 1024;
+    cofferdam::detail::connect_envelope_reader reader(std::min(max_bytes, rpc_.core()->options().message()));
+    rpc_.call().body_limit(std::nullopt);
+    std::array<std::byte, 16 * 1024> piece;
+    std::shared_ptr<served_process> served;
+    for (;;) {
+      const std::size_t count = co_await rpc_.call().read_some(piece);
+      if (count == 0) break;
+      std::string_view rest = as_text(bytes_view(piece).first(count));
+      for (;;) {
+        const std::optional<cofferdam::detail::connect_envelope> envelope = rpc_call::next_of(reader, rest);
+        if (!envelope) break;
+        rpc_.parse(envelope->payload());
+        const message_fields fields(rpc_.message());
+        if (const boost::json::object* const begun = fields.object("start")) {
+          served = find(message_fields(*begun).object("process"));
+        } else if (const boost::json::object* const given = fields.object("data")) {
+          if (!served)
+            throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "the first message must be start");
+          co_await give_input(served, message_fields(*given).object("input"));
+        }
+      }
+    }
+    if (!reader.may_end())
+      throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "protocol error: incomplete envelope");
+    co_await rpc_.begin_stream();
+    const std::string answer = cofferdam::detail::connect_message("{}");
+    co_await rpc_.call().write(answer);
+    co_await rpc_.end_stream();
+  }
+
+  rpc_call& rpc_;
+  served_sandbox& sandbox_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/dispatch.hpp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The entry point for all requests. It routes each request, and converts failures to replies.
+class dispatcher {
+ public:
+  static constexpr std::uint16_t envd_port = 49983;
+
+  static awaitable<void> handle(std::shared_ptr<sandbox_registry> core, http_call& call) {
+    const request_route route = core->router().find(call.head());
+    using target = request_route::target;
+    switch (route.where()) {
+      case target::api: co_await serve_api(core, call); break;
+      case target::sandbox: co_await serve_sandbox(core, call, route.id(), route.port()); break;
+      case target::signed_file: co_await serve_signed(core, call); break;
+      case target::wrong_host: co_await call.reply(wrong_host()); break;
+      case target::one_header: co_await call.reply(text_reply(400, "missing header")); break;
+      case target::bad_host: co_await call.reply(text_reply(400, "Invalid host")); break;
+      case target::bad_id: co_await call.reply(text_reply(400, "Invalid sandbox ID")); break;
+      case target::bad_port:
+        co_await call.reply(text_reply(400, "Unexpected error when routing request: invalid sandbox port"));
+        break;
+    }
+  }
+
+ private:
+  static http_reply wrong_host() {
+    return text_reply(421, "this gateway does not serve this host name; see e2b_gateway::options::domain\n");
+  }
+
+  /// Returns the reply for a failure that happened before any reply was sent. Returns no value for a failure of the
+  /// connection, which the HTTP server handles itself.
+  static std::optional<http_reply> api_reply(const error& failure) {
+    if (is_connection_failure(failure)) return std::nullopt;
+    if (failure.code() == exec_errc::too_large) return error_reply(413, failure.what());
+    if (failure.code() == exec_errc::invalid_argument) return error_reply(400, failure.what());
+    if (cofferdam::detail::is_environment_gone(failure)) return error_reply(404, "The sandbox has ended");
+    if (failure.code() == exec_errc::unsupported) return error_reply(501, failure.what());
+    // The client does not get the reason. It is reported to the operator of the gateway.
+    return error_reply(500, "The sandbox could not be created, or changed");
+  }
+
+  static awaitable<void> serve_api(std::shared_ptr<sandbox_registry> core, http_call& call) {
+    std::optional<http_reply> reply;
+    std::exception_ptr told;
+    try {
+      http_reply answered = co_await control_plane::answer(control_plane(core, call));
+      reply = std::move(answered);
+    } catch (const http_refusal& refusal) {
+      reply = error_reply(refusal.status(), refusal.what());
+    } catch (const error& failure) {
+      reply = api_reply(failure);
+      if (!reply) throw;
+      if (reply->status() == 500) told = std::current_exception();
+    }
+    co_await call.reply(std::move(*reply));
+    // The HTTP server passes this exception to `on_error`. The reply was sent already.
+    if (told) std::rethrow_exception(told);
+  }
+
+  static http_reply not_found_reply(const std::string& id) {
+    boost::json::object object;
+    object["sandboxId"] = id;
+    object["message"] = "The sandbox was not found";
+    object["code"] = 502;
+    return json_reply(502, object);
+  }
+  static http_reply closed_port_reply(const std::string& id, std::uint16_t port) {
+    boost::json::object object;
+    object["sandboxId"] = id;
+    object["message"] = "The sandbox is running but port is not open";
+    object["port"] = port;
+    object["code"] = 502;
+    return json_reply(502, object);
+  }
+  static http_reply unauthorized_reply() {
+    return error_reply(401, "unauthorized access, please provide a valid access token or method signing if supported");
+  }
+
+  static awaitable<void> serve_signed(std::shared_ptr<sandbox_registry> core, http_call& call) {
+    std::shared_ptr<served_sandbox> found;
+    for (const auto& [id, sandbox] : core->sandboxes())
+      if (sandbox->now() == served_sandbox::state::running && files_endpoint::is_signed_by(*sandbox, call))
+        found = sandbox;
+    if (!found) {
+      co_await call.reply(error_reply(401, "invalid signature"));
+      co_return;
+    }
+    co_await serve_files(core, std::move(found), call);
+  }
+
+  static awaitable<void> serve_sandbox(std::shared_ptr<sandbox_registry> core, http_call& call, std::string id,
+                                       std::uint16_t port) {
+    std::shared_ptr<served_sandbox> sandbox = core->running(id);
+    if (!sandbox) {
+      co_await call.reply(not_found_reply(id));
+      co_return;
+    }
+    if (port != envd_port) {
+      // The services of a secured sandbox (one with an access token) are secured too. E2B's clients send the access
+      // token or the traffic token.
+      if (!may_enter(*sandbox, call) && !may_pass(*sandbox, call)) {
+        co_await call.reply(unauthorized_reply());
+        co_return;
+      }
+      bool is_served = false;
+      bool is_lost = false;
+      try {
+        is_served = co_await served_sandbox::serve(sandbox, port, call);
+      } catch (const error& failure) {
+        if (failure.code() != exec_errc::environment_closed || call.replied()) throw;
+        is_lost = true;
+      }
+      if (is_lost) {
+        co_await call.reply(not_found_reply(id));
+      } else if (!is_served) {
+        co_await call.reply(closed_port_reply(id, port));
+      }
+      co_return;
+    }
+    co_await serve_envd(core, std::move(sandbox), call);
+  }
+
+  static bool may_enter(const served_sandbox& sandbox, const http_call& call) {
+    const std::optional<std::string>& token = sandbox.settings().token;
+    return !token || cofferdam::detail::same_secret(call.field("X-Access-Token").value_or(std::string_view()), *token);
+  }
+
+  static bool may_pass(const served_sandbox& sandbox, const http_call& call) {
+    const std::optional<std::string>& token = sandbox.settings().traffic_token;
+    return token &&
+           cofferdam::detail::same_secret(call.field("E2B-Traffic-Access-Token").value_or(std::string_view()), *token);
+  }
+
+  static awaitable<void> serve_envd(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
+                                    http_call& call) {
+    const std::string path(call.path());
+    if (path == "/health") {
+      http_reply alive(204);
+      alive.field("Cache-Control", "no-store").field("Content-Type", "");
+      co_await call.reply(std::move(alive));
+      co_return;
+    }
+    if (path == "/files") {
+      co_await serve_files(core, std::move(sandbox), call);
+      co_return;
+    }
+    for (const char* const reserved :
+         {"/init", "/freeze", "/unfreeze", "/collapse", "/fsfreeze", "/fsthaw", "/upgrade"}) {
+      if (path != reserved) continue;
+      boost::json::object object;
+      object["message"] =
+          "This endpoint is reserved for the E2B control plane and is not reachable through the sandbox URL";
+      object["path"] = path;
+      object["code"] = 404;
+      co_await call.reply(json_reply(404, object));
+      co_return;
+    }
+    if (!may_enter(*sandbox, call)) {
+      co_await call.reply(unauthorized_reply());
+      co_return;
+    }
+    if (path == "/envs" && call.method() == "GET") {
+      boost::json::object variables;
+      variables["E2B_SANDBOX"] = "true";
+      variables["E2B_SANDBOX_ID"] = sandbox->settings().id;
+      variables["E2B_TEMPLATE_ID"] = sandbox->settings().template_name;
+      for (const auto& [name, value] : sandbox->settings().variables)
+        variables[valid_json_text(name)] = valid_json_text(value);
+      co_await call.reply(json_reply(200, variables));
+      co_return;
+    }
+    if (path == "/metrics" && call.method() == "GET") {
+      co_await call.reply(error_reply(501, "the backend of this gateway reports no metrics"));
+      co_return;
+    }
+    constexpr std::string_view processes = "/process.Process/";
+    constexpr std::string_view filesystem = "/filesystem.Filesystem/";
+    if (path.starts_with(processes)) {
+      co_await serve_rpc<process_service>(core, std::move(sandbox), call, path.substr(processes.size()));
+    } else if (path.starts_with(filesystem)) {
+      co_await serve_rpc<filesystem_service>(core, std::move(sandbox), call, path.substr(filesystem.size()));
+    } else {
+      co_await call.reply(not_here());
+    }
+  }
+  static http_reply not_here() { return text_reply(404, "404 page not found\n"); }
+
+  static awaitable<void> serve_files(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
+                                     http_call& call) {
+    std::optional<http_reply> reply;
+    const std::string id = sandbox->settings().id;
+    try {
+      co_await files_endpoint::answer(files_endpoint(core, sandbox, call));
+    } catch (const http_refusal& refusal) {
+      reply = error_reply(refusal.status(), refusal.what());
+    } catch (const error& failure) {
+      if (call.replied() || is_connection_failure(failure)) throw;
+      if (cofferdam::detail::is_environment_gone(failure)) {
+        reply = not_found_reply(id);
+      } else if (failure.code() == exec_errc::too_large) {
+        reply = error_reply(413, failure.what());
+      } else if (failure.code() == exec_errc::outside_workspace) {
+        reply = error_reply(403, failure.what());
+      } else if (failure.code() == exec_errc::invalid_argument) {
+        reply = error_reply(400, failure.what());
+      } else {
+        throw;
+      }
+    }
+    if (reply) co_await call.reply(std::move(*reply));
+  }
+
+  // ---- calls of the Connect protocol ----
+  template <class Service>
+  static awaitable<void> serve_rpc(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
+                                   http_call& call, std::string method) {
+    const bool is_stream = Service::is_stream(method);
+    if (!is_stream && !Service::is_unary(method)) {
+      co_await call.reply(not_here());
+      co_return;
+    }
+    if (call.method() != "POST") {
+      http_reply reply(405);
+      reply.field("Allow", "POST");
+      co_await call.reply(std::move(reply));
+      co_return;
+    }
+    if (std::optional<http_reply> refused = rpc_call::refused_type(call, is_stream)) {
+      co_await call.reply(std::move(*refused));
+      co_return;
+    }
+    rpc_call rpc(std::move(core), std::move(sandbox), call);
+    Service service(rpc);
+    std::optional<http_reply> late;
+    try {
+      if (is_stream) {
+        co_await serve_stream(rpc, service, std::move(method));
+      } else {
+        co_await serve_unary(rpc, service, std::move(method));
+      }
+    } catch (const http_refusal& refusal) {  // the body has not arrived in time
+      if (call.replied()) throw;
+      late = text_reply(refusal.status(), refusal.what());
+    }
+    if (late) co_await call.reply(std::move(*late));
+  }
+
+  /// Converts an error of this library to a failure for the client. Rethrows it if it is a failure of the connection.
+  static cofferdam::detail::connect_failure told(const error& failure) {
+    if (is_connection_failure(failure)) throw failure;
+    return as_connect_failure(failure);
+  }
+
+  template <class Service>
+  static awaitable<void> serve_unary(rpc_call& rpc, Service& service, std::string method) {
+    std::optional<cofferdam::detail::connect_failure> failed;
+    boost::json::object answer;
+    try {
+      rpc.check_fields();
+      co_await rpc.read_unary();
+      answer = co_await service.unary(std::move(method));
+    } catch (const rpc_failure& failure) {
+      failed = failure.failure();
+    } catch (const error& failure) {
+      failed = told(failure);
+    }
+    rpc.forget();  // frees memory, because the client may read slowly
+    int status = 200;
+    std::string text;
+    if (failed) {
+      status = static_cast<int>(cofferdam::detail::connect_status(failed->code()));
+      text = cofferdam::detail::connect_failure_text(*failed);
+    } else {
+      text = boost::json::serialize(answer);
+    }
+    http_reply reply(status);
+    reply.content("application/json", text).field("Vary", "Origin");
+    co_await rpc.call().reply(std::move(reply));
+  }
+
+  template <class Service>
+  static awaitable<void> serve_stream(rpc_call& rpc, Service& service, std::string method) {
+    std::optional<cofferdam::detail::connect_failure> failed;
+    try {
+      rpc.check_fields();
+      co_await service.stream(std::move(method));
+    } catch (const rpc_failure& failure) {
+      // After the first message, the failure would belong in the end envelope (the last message of a stream). But no
+      // service throws an rpc_failure after its first message.
+      if (rpc.call().replied()) throw;
+      failed = failure.failure();
+    } catch (const error& failure) {
+      if (rpc.call().replied()) throw;
+      failed = told(failure);
+    }
+    if (!failed) co_return;
+    rpc.forget();
+    http_reply reply(200);
+    reply
+        .content("application/connect+json",
+                 cofferdam::detail::connect_end(cofferdam::detail::connect_end_text(*failed)))
+        .field("Vary", "Origin");
+    co_await rpc.call().reply(std::move(reply));
+  }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/impl/e2b_gateway.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
+
+COFFERDAM_DECL awaitable<void> server::serve(listener where) {
+  if (core_->options().api_keys().empty() && !where.is_loopback())
+    throw error(exec_errc::invalid_argument, "e2b_gateway: " + where.name() +
+                                                 " is reachable from other machines, but there is no API key: set "
+                                                 "e2b_gateway::options::api_key, or listen on 127.0.0.1");
+  if (server_)
+    throw error(exec_errc::invalid_argument, "e2b_gateway: serve() was already called; create another gateway");
+  http_server_settings settings = core_->options().server();
+  settings.allowed_hosts({"*"});  // the router checks host names itself
+  server_ = std::make_shared<cofferdam::detail::http_server>(
+      executor_, [core = core_](http_call& call) { return detail::dispatcher::handle(core, call); },
+      std::move(settings));
+  server_->listen(std::move(where));
+  return serve_on(server_, core_);
+}
+
+COFFERDAM_DECL awaitable<void> server::stop() {
+  if (!server_) throw error(exec_errc::invalid_argument, "e2b_gateway: not serving; call serve() first");
+  return server_->stop();
+}
+
+COFFERDAM_DECL std::size_t server::sandboxes() const noexcept { return core_->sandboxes().size(); }
+
+COFFERDAM_DECL std::shared_ptr<detail::sandbox_registry> server::make_core(asio::any_io_executor executor,
+                                                                           detail::environment_opener opener,
+                                                                           e2b_gateway::options options) {
+  return std::make_shared<detail::sandbox_registry>(std::move(executor), std::move(opener), std::move(options));
+}
+
+COFFERDAM_DECL awaitable<void> server::serve_on(std::shared_ptr<cofferdam::detail::http_server> server,
+                                                std::shared_ptr<detail::sandbox_registry> core) {
+  const auto runs = [&server] { return server->run(); };
+  const auto closes = [&core] { return detail::sandbox_registry::close_all(core); };
+  co_await cofferdam::detail::with_cleanup(runs, closes, cofferdam::detail::failure_to_report);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
+
+// ---- cofferdam/net/detail/socket_listening.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/address.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/ip/v6_only.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/socket_base.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The part of a listener that does not depend on the address family.
+template <class Protocol>
+class socket_listening : public listening {
+ public:
+  explicit socket_listening(const asio::any_io_executor& executor) : acceptor_(executor) {}
+
+  void close() noexcept override {
+    closed_ = true;
+    std::error_code ignored;  // the acceptor is closed even if `close` fails
+    acceptor_.close(ignored);
+  }
+
+ protected:
+  void check(std::error_code failure) const {
+    if (failure) throw error(exec_errc::io_error, "cannot listen on " + name_ + ": " + failure.message(), failure);
+  }
+  /// Sets close-on-exec. Asio opens and accepts sockets without this flag, so child processes would inherit them.
+  static void keep_from_children(int fd) noexcept { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
+  awaitable<typename Protocol::socket> accept_socket() {
+    std::error_code failure;
+    typename Protocol::socket socket(acceptor_.get_executor());
+    co_await acceptor_.async_accept(socket, asio::redirect_error(asio::use_awaitable, failure));
+    if (failure) throw stream_error(name_, "accepting", failure, closed_);
+    keep_from_children(socket.native_handle());
+    co_return socket;
+  }
+
+  typename Protocol::acceptor acceptor_;
+};
+
+// A listener for TCP.
+class tcp_listening : public socket_listening<asio::ip::tcp> {
+ public:
+  tcp_listening(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port)
+      : socket_listening(executor) {
+    std::error_code failure;
+    const asio::ip::address where = asio::ip::make_address(address, failure);
+    if (failure)
+      throw error(exec_errc::invalid_argument,
+                  "\"" + one_line(address) + "\" is not an IPv4 or IPv6 address to listen on");
+    asio::ip::tcp::endpoint place(where, port);
+    name_ = text(place);
+    acceptor_.open(place.protocol(), failure);
+    check(failure);
+    keep_from_children(acceptor_.native_handle());
+    acceptor_.set_option(asio::socket_base::reuse_address(true), failure);
+    check(failure);
+    if (where.is_v6()) acceptor_.set_option(asio::ip::v6_only(true), failure);
+    check(failure);
+    acceptor_.bind(place, failure);
+    check(failure);
+    acceptor_.listen(asio::socket_base::max_listen_connections, failure);
+    check(failure);
+    place = acceptor_.local_endpoint(failure);
+    check(failure);
+    name_ = text(place);
+    port_ = place.port();
+    loopback_ = where.is_loopback();
+  }
+
+  awaitable<byte_stream> accept() override {
+    asio::ip::tcp::socket socket = co_await accept_socket();
+    std::string peer = peer_of(socket);
+    co_return byte_stream(std::make_unique<socket_stream<asio::ip::tcp::socket>>(std::move(socket), std::move(peer)));
+  }
+
+ protected:
+  static std::string peer_of(asio::ip::tcp::socket& socket) {
+    std::error_code failure;
+    socket.set_option(asio::ip::tcp::no_delay(true), failure);
+    const asio::ip::tcp::endpoint from = socket.remote_endpoint(failure);
+    return failure ? std::string("a disconnected client") : "the client " + text(from);
+  }
+
+ private:
+  static std::string text(const asio::ip::tcp::endpoint& place) {
+    const std::string address = place.address().to_string();
+    return (place.address().is_v6() ? "[" + address + "]" : address) + ":" + std::to_string(place.port());
+  }
+};
+
+// A listener on a Unix stream socket, which only the same user can connect to.
+class unix_listening final : public socket_listening<asio::local::stream_protocol> {
+ public:
+  unix_listening(const asio::any_io_executor& executor, const std::string& path)
+      : socket_listening(executor), path_(path) {
+    if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
+      throw error(exec_errc::invalid_argument,
+                  "\"" + one_line(path) +
+                      "\" is not a valid path of a Unix socket: the path must be absolute and at most 107 bytes long");
+    name_ = "the socket \"" + one_line(path) + "\"";
+    remove_dead_socket();
+    std::error_code failure;
+    acceptor_.open(asio::local::stream_protocol(), failure);
+    check(failure);
+    keep_from_children(acceptor_.native_handle());
+    // On Linux the socket's mode becomes the mode of its file. Because the mode is set before `bind`, other users can
+    // never connect.
+    if (::fchmod(acceptor_.native_handle(), 0600) != 0) check(std::error_code(errno, std::system_category()));
+    acceptor_.bind(asio::local::stream_protocol::endpoint(path), failure);
+    check(failure);
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0) check(std::error_code(errno, std::system_category()));
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+    bound_ = true;
+    if (!S_ISSOCK(status.st_mode) || (status.st_mode & 0077U) != 0) {
+      remove_file();
+      throw error(exec_errc::permission_denied, "cannot listen on " + name_ + ": other users could connect to it");
+    }
+    acceptor_.listen(asio::socket_base::max_listen_connections, failure);
+    if (failure) remove_file();
+    check(failure);
+  }
+  ~unix_listening() override { remove_file(); }
+
+  awaitable<byte_stream> accept() override {
+    asio::local::stream_protocol::socket socket = co_await accept_socket();
+    std::string peer = "a client of " + name_;
+    co_return byte_stream(
+        std::make_unique<socket_stream<asio::local::stream_protocol::socket>>(std::move(socket), std::move(peer)));
+  }
+
+  void close() noexcept override {
+    socket_listening::close();
+    remove_file();
+  }
+
+ private:
+  void remove_dead_socket() {
+    struct stat there {};
+    if (::lstat(path_.c_str(), &there) != 0) return;
+    if (!S_ISSOCK(there.st_mode))
+      throw error(exec_errc::already_exists,
+                  "cannot listen on " + name_ + ": something that is not a socket has this name");
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(static_cast<char*>(address.sun_path), sizeof(address.sun_path) - 1);
+    const bool dead = fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
+                      errno == ECONNREFUSED;
+    if (fd >= 0) ::close(fd);
+    if (!dead)
+      throw error(exec_errc::already_exists, "cannot listen on " + name_ + ": another process already listens there");
+    ::unlink(path_.c_str());
+  }
+
+  void remove_file() noexcept {
+    if (!std::exchange(bound_, false)) return;
+    struct stat there {};
+    if (::lstat(path_.c_str(), &there) == 0 && there.st_dev == device_ && there.st_ino == inode_)
+      ::unlink(path_.c_str());
+  }
+
+  std::string path_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  bool bound_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/impl/listener.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+COFFERDAM_DECL listener tcp_listener(const asio::any_io_executor& executor, const std::string& address,
+                                     std::uint16_t port) {
+  return listener(std::make_unique<detail::tcp_listening>(executor, address, port));
+}
+
+COFFERDAM_DECL listener unix_listener(const asio::any_io_executor& executor, const std::string& path) {
+  return listener(std::make_unique<detail::unix_listening>(executor, path));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/net/detail/http_date.hpp ----
 
@@ -71713,465 +70705,6 @@ class http_conversation {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/net/detail/http_served_connection.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <chrono>
-#include <exception>
-#include <functional>
-#include <memory>
-#include <string>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-using http_handler = std::function<awaitable<void>(http_call&)>;
-
-/// One connection of a server. It reads requests one after the other, and runs a handler for each. Each handler can be
-/// cancelled alone.
-///
-/// Two coroutines share the ownership of this object: `serve`, and `pump`, which reads the input in advance and detects
-/// that the client has disconnected.
-class http_served_connection {
- public:
-  using clock = std::chrono::steady_clock;
-
-  http_served_connection(const asio::any_io_executor& executor, byte_stream stream,
-                         const http_server_settings& settings, const http_handler& handler,
-                         const std::function<void()>& became_idle, bool loopback)
-      : executor_(executor),
-        settings_(settings),
-        handler_(handler),
-        became_idle_(became_idle),
-        talk_(executor, std::move(stream), settings),
-        request_limit_(executor, [this] { cancel_handler(); }),
-        loopback_(loopback) {}
-  http_served_connection(const http_served_connection&) = delete;
-  http_served_connection& operator=(const http_served_connection&) = delete;
-
-  /// Returns the time since which the connection has waited for a request; `time_point::max()` if it is not waiting.
-  /// The server may close a waiting connection to make room for a new one. A new connection reports a time one second
-  /// in the future, which protects it for its first second.
-  clock::time_point idle_since() const noexcept { return idle_since_; }
-
-  /// Closes the stream and cancels the handler.
-  void abort() noexcept {
-    aborted_ = true;
-    talk_.close();
-  }
-  /// Lets the current request finish and accepts no more requests. Closes the connection now if no request is under
-  /// way.
-  void stop() noexcept {
-    stopping_ = true;
-    talk_.last();
-    if (!replying_) abort();
-  }
-
-  static awaitable<void> pump(std::shared_ptr<http_served_connection> self) {
-    http_served_connection& connection = *self;
-    std::function<void()> left = [&connection] { connection.client_left(); };
-    co_await connection.talk_.input().pump(std::move(left));
-  }
-
-  static awaitable<void> serve(std::shared_ptr<http_served_connection> self) {
-    http_served_connection& connection = *self;
-    try {
-      bool first = true;
-      bool more = true;
-      bool answered = false;
-      while (more) {
-        // A new connection has one second for its first request before the server may close it as idle.
-        connection.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
-        connection.became_idle_();
-        const int status = co_await connection.talk_.next_head(first);
-        connection.idle_since_ = clock::time_point::max();
-        first = false;
-        if (status == 0 || connection.aborted_) {
-          answered = false;
-          break;
-        }
-        connection.replying_ = true;
-        answered = true;
-        const bool again = co_await connection.answer(self, status);
-        more = again && !connection.stopping_;
-        connection.replying_ = !more;
-      }
-      if (answered) co_await connection.talk_.linger();
-    } catch (...) {  // the connection is lost or was aborted, and handlers' errors have been reported
-    }
-    connection.request_limit_.stop();
-    connection.talk_.close();
-  }
-
- private:
-  /// Checks the head, runs the handler and completes its reply.
-  /// \param status  the result of `next_head`.
-  /// \return        true if another request may follow.
-  awaitable<bool> answer(std::shared_ptr<http_served_connection> self, int status) {
-    if (status == 200) status = admit(talk_.parser().head(), settings_, loopback_);
-    if (status != 0) {
-      talk_.last();
-      co_await refuse(status);
-      co_return false;
-    }
-    overdue_ = false;
-    failure_ = nullptr;
-    request_limit_.arm(settings_.request_timeout());
-    co_await asio::co_spawn(executor_, handle(std::move(self)),
-                            asio::bind_cancellation_slot(cancel_.slot(), asio::use_awaitable));
-    request_limit_.disarm();
-    if (aborted_) co_return false;
-    co_await settle();
-    const bool more = co_await talk_.ready_for_more();
-    co_return more;
-  }
-
-  /// Runs the handler and stores its exception in `failure_`. Does not throw.
-  static awaitable<void> handle(std::shared_ptr<http_served_connection> self) {
-    http_served_connection& connection = *self;
-    http_call call(connection.talk_);
-    connection.call_ = &call;
-    try {
-      // If the client has disconnected before this handler started, no event will cancel the handler any more.
-      if (connection.talk_.input().ended()) throw error(exec_errc::cancelled, "the client closed the connection");
-      co_await connection.handler_(call);
-    } catch (...) {
-      connection.failure_ = std::current_exception();
-    }
-    connection.call_ = nullptr;
-  }
-
-  /// Completes or replaces the reply after the handler has ended, and reports an unexpected exception.
-  awaitable<void> settle() {
-    using progress = http_conversation::progress;
-    const bool none = talk_.replied() == progress::none;
-    int status = 0;
-    if (failure_) {
-      if (!is_known(failure_)) report(failure_);
-      if (talk_.replied() == progress::begun) throw error(exec_errc::io_error, "a reply was cut off before its end");
-      if (talk_.verdict() != 0 || overdue_) talk_.last();
-      if (none) status = overdue_ ? 503 : talk_.verdict() != 0 ? talk_.verdict() : 500;
-    } else if (talk_.replied() == progress::begun) {
-      std::exception_ptr cut;
-      try {
-        co_await talk_.end();
-      } catch (const error&) {
-        cut = std::current_exception();
-      }
-      if (cut) report(cut);
-      if (cut) std::rethrow_exception(cut);
-    } else if (none) {
-      report(std::make_exception_ptr(error(exec_errc::invalid_argument, "the handler ended without a reply")));
-      status = 500;
-    }
-    if (status != 0) co_await refuse(status);
-  }
-
-  awaitable<void> refuse(int status) {
-    http_reply what(status);
-    what.content("text/plain; charset=utf-8", std::to_string(status) + " " + std::string(http_reason(status)) + "\n");
-    co_await talk_.reply(std::move(what));
-  }
-
-  /// Returns true if the failure is a consequence of the client's actions or of a time limit. Such failures are not
-  /// reported.
-  bool is_known(const std::exception_ptr& failure) const {
-    if (!overdue_ && talk_.verdict() == 0 && !talk_.input().ended() && !talk_.broken()) return false;
-    try {
-      std::rethrow_exception(failure);
-    } catch (const std::system_error&) {
-      return true;
-    } catch (...) {
-      return false;
-    }
-  }
-  void report(const std::exception_ptr& failure) {
-    if (settings_.on_error()) settings_.on_error()(talk_.parser().head(), failure);
-  }
-
-  void cancel_handler() {
-    if (call_ == nullptr) return;
-    overdue_ = true;
-    cancel_.emit(asio::cancellation_type::terminal);
-  }
-  /// Cancels the handler after the client has disconnected or the connection was aborted. Only this function and the
-  /// time limit's `cancel_handler` cancel handlers. It is never called from inside a handler.
-  void client_left() {
-    if (call_ == nullptr || (call_->ignores_departure_ && !aborted_)) return;
-    cancel_.emit(asio::cancellation_type::terminal);
-  }
-
-  asio::any_io_executor executor_;
-  const http_server_settings& settings_;
-  const http_handler& handler_;
-  const std::function<void()>& became_idle_;
-  asio::cancellation_signal cancel_;
-  http_conversation talk_;
-  deadline_timer request_limit_;
-  http_call* call_ = nullptr;
-  std::exception_ptr failure_;
-  clock::time_point idle_since_ = clock::time_point::max();
-  bool loopback_;
-  // True while a handler runs and its reply is completed; false while the connection waits for a head.
-  bool replying_ = false;
-  bool stopping_ = false;
-  bool overdue_ = false;
-  bool aborted_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/net/detail/http_server_core.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/error.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <exception>
-#include <functional>
-#include <iterator>
-#include <list>
-#include <memory>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The state that the coroutines of a server share: listeners, connections, and the progress of stopping.
-class http_server_core : public std::enable_shared_from_this<http_server_core> {
- public:
-  using clock = std::chrono::steady_clock;
-
-  http_server_core(asio::any_io_executor executor, http_handler handler, http_server_settings settings)
-      : executor_(std::move(executor)),
-        handler_(std::move(handler)),
-        settings_(std::move(settings)),
-        changed_(executor_) {
-    if (!handler_) throw error(exec_errc::invalid_argument, "http_server: the handler is empty");
-    check_lists(settings_);
-  }
-
-  const http_server_settings& settings() const noexcept { return settings_; }
-  std::size_t connections() const noexcept { return connections_.size(); }
-  void listen(listener where) {
-    if (running_ || stopping_)
-      throw error(exec_errc::invalid_argument, "http_server: add listeners before the server runs or is stopped");
-    static_cast<void>(where.name());  // throws if `where` is default-constructed or moved from
-    listeners_.push_back(std::move(where));
-  }
-
-  /// Closes the listeners, and lets each connection finish only its current request.
-  void begin_stop() noexcept {
-    if (std::exchange(stopping_, true)) return;
-    for (listener& each : listeners_) each.close();
-    for (const auto& each : connections_) each->stop();
-    changed_.notify();
-  }
-  /// Stops the server and closes all connections at once, which cancels their handlers.
-  void abort() noexcept {
-    begin_stop();
-    for (const auto& each : connections_) each->abort();
-  }
-
-  static awaitable<void> run(std::shared_ptr<http_server_core> self) {
-    http_server_core& core = *self;
-    if (core.listeners_.empty())
-      throw error(exec_errc::invalid_argument, "http_server: no listener was added; call listen() first");
-    if (std::exchange(core.running_, true)) throw error(exec_errc::invalid_argument, "http_server: already running");
-    if (!core.stopping_) {
-      for (listener& each : core.listeners_) core.spawn_acceptor(each);
-    }
-    bool whole = false;
-    const auto waits = [&]() -> awaitable<void> { whole = co_await core.over_by(clock::time_point::max()); };
-    const auto ends = [&]() -> awaitable<void> {
-      if (whole) return {};
-      return end_at_once(self);
-    };
-    co_await with_cleanup(waits, ends);
-    if (!whole) throw error(exec_errc::cancelled, "the HTTP server was cancelled; all its connections are closed");
-    if (core.failure_) std::rethrow_exception(core.failure_);
-  }
-
-  static awaitable<void> stop(std::shared_ptr<http_server_core> self) {
-    http_server_core& core = *self;
-    core.begin_stop();
-    const clock::time_point due = clock::now() + core.settings_.stop_timeout();
-    bool whole = false;
-    const auto waits = [&]() -> awaitable<void> {
-      const bool in_time = co_await core.over_by(due);
-      if (!in_time) co_return;
-      core.abort();
-      whole = co_await core.over_by(clock::time_point::max());
-    };
-    const auto ends = [&]() -> awaitable<void> {
-      if (whole) return {};
-      return end_at_once(self);
-    };
-    co_await with_cleanup(waits, ends);
-    if (!whole)
-      throw error(exec_errc::cancelled,
-                  "stopping the HTTP server was cancelled; all its connections were closed at once");
-  }
-
- private:
-  /// Waits until all connections and listeners have ended, or until `due`.
-  /// \return false if the coroutine was cancelled. The caller then ends everything, so this function does not throw.
-  awaitable<bool> over_by(clock::time_point due) {
-    bool whole = true;
-    while (whole && !over() && clock::now() < due) {
-      const wait_result ended = co_await changed_.wait(due);
-      whole = ended != wait_result::cancelled;
-    }
-    co_return whole;
-  }
-
-  /// Aborts all connections, and waits until they have ended.
-  static awaitable<void> end_at_once(const std::shared_ptr<http_server_core>& self) {
-    self->abort();
-    return until_over(self);
-  }
-  static awaitable<void> until_over(std::shared_ptr<http_server_core> self) {
-    while (!self->over()) co_await self->changed_.wait();
-  }
-
-  bool over() const noexcept { return stopping_ && acceptors_ == 0 && connections_.empty(); }
-
-  void spawn_acceptor(listener& from) {
-    ++acceptors_;
-    const auto ended = [core = shared_from_this()](const std::exception_ptr& failure) {
-      --core->acceptors_;
-      if (failure && !core->failure_) core->failure_ = failure;
-      if (failure) core->abort();
-      core->changed_.notify();
-    };
-    asio::co_spawn(executor_, accept_from(shared_from_this(), from), ended);
-  }
-
-  static awaitable<void> accept_from(std::shared_ptr<http_server_core> self, listener& from) {
-    http_server_core& core = *self;
-    while (!core.stopping_) {
-      byte_stream stream;
-      std::exception_ptr failure;
-      try {
-        byte_stream accepted = co_await from.accept();
-        stream = std::move(accepted);
-      } catch (const error&) {
-        failure = std::current_exception();
-      }
-      if (core.stopping_) break;
-      if (failure) {
-        if (!is_passing(failure)) std::rethrow_exception(failure);
-        const clock::time_point due = clock::now() + std::chrono::milliseconds(50);
-        while (!core.stopping_ && clock::now() < due) co_await core.changed_.wait(due);
-        continue;
-      }
-      while (core.connections_.size() >= core.settings_.connections() && !core.stopping_) {
-        core.close_the_most_idle();
-        co_await core.changed_.wait(clock::now() + std::chrono::milliseconds(500));
-      }
-      if (!core.stopping_) core.take(std::move(stream), from.is_loopback());
-    }
-  }
-
-  /// Returns true if accepting failed for a temporary reason: the peer has disconnected, or the system lacks resources.
-  static bool is_passing(const std::exception_ptr& failure) {
-    try {
-      std::rethrow_exception(failure);
-    } catch (const error& reason) {
-      for (const std::errc code :
-           {std::errc::connection_aborted, std::errc::connection_reset, std::errc::too_many_files_open,
-            std::errc::too_many_files_open_in_system, std::errc::no_buffer_space, std::errc::not_enough_memory,
-            std::errc::protocol_error, std::errc::network_down, std::errc::network_unreachable,
-            std::errc::host_unreachable, std::errc::interrupted, std::errc::timed_out})
-        if (reason.cause() == code) return true;
-      return false;
-    }
-  }
-
-  void close_the_most_idle() noexcept {
-    const auto idle = std::min_element(connections_.begin(), connections_.end(),
-                                       [](const auto& a, const auto& b) { return a->idle_since() < b->idle_since(); });
-    if (idle != connections_.end() && (*idle)->idle_since() <= clock::now()) (*idle)->abort();
-  }
-
-  void take(byte_stream stream, bool loopback) {
-    const auto connection = std::make_shared<http_served_connection>(executor_, std::move(stream), settings_, handler_,
-                                                                     became_idle_, loopback);
-    connections_.push_back(connection.get());
-    const auto at = std::prev(connections_.end());
-    // The deleter removes the connection from the list. It runs when the coroutines `pump` and `serve` have both ended,
-    // or when the executor's context has destroyed them.
-    const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
-      core->connections_.erase(at);
-      core->changed_.notify();
-    });
-    // Keeps the objects alive until both coroutines have ended. Neither coroutine throws.
-    const auto ended = [core = shared_from_this(), connection, both](const std::exception_ptr&) {};
-    asio::co_spawn(executor_, http_served_connection::pump(connection), ended);
-    asio::co_spawn(executor_, http_served_connection::serve(connection), ended);
-  }
-
-  asio::any_io_executor executor_;
-  http_handler handler_;
-  http_server_settings settings_;
-  // Called by a connection that has become idle. If the server has its maximum of connections, this function wakes the
-  // coroutine that waits to add a connection, which can then close the idle one.
-  std::function<void()> became_idle_ = [this] {
-    if (connections_.size() >= settings_.connections()) changed_.notify();
-  };
-  std::list<listener> listeners_;
-  std::list<http_served_connection*> connections_;
-  async_event changed_;
-  std::exception_ptr failure_;
-  std::size_t acceptors_ = 0;
-  bool running_ = false;
-  bool stopping_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/net/impl/http_server.ipp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-COFFERDAM_DECL http_server& http_server::listen(listener where) {
-  core_->listen(std::move(where));
-  return *this;
-}
-
-COFFERDAM_DECL http_server::http_server(asio::any_io_executor executor, handler each, http_server_settings settings)
-    : core_(std::make_shared<detail::http_server_core>(std::move(executor), std::move(each), std::move(settings))) {}
-
-COFFERDAM_DECL http_server::~http_server() { core_->abort(); }
-
-COFFERDAM_DECL awaitable<void> http_server::run() { return detail::http_server_core::run(core_); }
-
-COFFERDAM_DECL awaitable<void> http_server::stop() { return detail::http_server_core::stop(core_); }
-
-COFFERDAM_DECL std::size_t http_server::connections() const noexcept { return core_->connections(); }
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/net/impl/http_call.ipp ----
 
 
@@ -72254,218 +70787,932 @@ COFFERDAM_DECL std::string_view http_call::target() const noexcept { return head
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/net/detail/socket_listening.hpp ----
+// ---- cofferdam/serve/e2b_gateway/detail/interpreter_lines.hpp ----
 
 
-#include <asio/any_io_executor.hpp>
-#include <asio/error.hpp>
-#include <asio/ip/address.hpp>
-#include <asio/ip/tcp.hpp>
-#include <asio/ip/v6_only.hpp>
-#include <asio/local/stream_protocol.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/socket_base.hpp>
-#include <asio/use_awaitable.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
 
-#include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
+// Formats the events of an execution for the protocol of E2B's code interpreter: one JSON object per line. Performs no
+// input or output.
 
-namespace cofferdam::inline COFFERDAM_ABI::detail {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// The part of a listener that does not depend on the address family.
-template <class Protocol>
-class socket_listening : public listening {
- public:
-  explicit socket_listening(const asio::any_io_executor& executor) : acceptor_(executor) {}
-
-  void close() noexcept override {
-    closed_ = true;
-    std::error_code ignored;  // the acceptor is closed even if `close` fails
-    acceptor_.close(ignored);
-  }
-
- protected:
-  void check(std::error_code failure) const {
-    if (failure) throw error(exec_errc::io_error, "cannot listen on " + name_ + ": " + failure.message(), failure);
-  }
-  /// Sets close-on-exec. Asio opens and accepts sockets without this flag, so child processes would inherit them.
-  static void keep_from_children(int fd) noexcept { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
-
-  awaitable<typename Protocol::socket> accept_socket() {
-    std::error_code failure;
-    typename Protocol::socket socket(acceptor_.get_executor());
-    co_await acceptor_.async_accept(socket, asio::redirect_error(asio::use_awaitable, failure));
-    if (failure) throw stream_error(name_, "accepting", failure, closed_);
-    keep_from_children(socket.native_handle());
-    co_return socket;
-  }
-
-  typename Protocol::acceptor acceptor_;
-};
-
-// A listener for TCP.
-class tcp_listening : public socket_listening<asio::ip::tcp> {
- public:
-  tcp_listening(const asio::any_io_executor& executor, const std::string& address, std::uint16_t port)
-      : socket_listening(executor) {
-    std::error_code failure;
-    const asio::ip::address where = asio::ip::make_address(address, failure);
-    if (failure)
-      throw error(exec_errc::invalid_argument,
-                  "\"" + one_line(address) + "\" is not an IPv4 or IPv6 address to listen on");
-    asio::ip::tcp::endpoint place(where, port);
-    name_ = text(place);
-    acceptor_.open(place.protocol(), failure);
-    check(failure);
-    keep_from_children(acceptor_.native_handle());
-    acceptor_.set_option(asio::socket_base::reuse_address(true), failure);
-    check(failure);
-    if (where.is_v6()) acceptor_.set_option(asio::ip::v6_only(true), failure);
-    check(failure);
-    acceptor_.bind(place, failure);
-    check(failure);
-    acceptor_.listen(asio::socket_base::max_listen_connections, failure);
-    check(failure);
-    place = acceptor_.local_endpoint(failure);
-    check(failure);
-    name_ = text(place);
-    port_ = place.port();
-    loopback_ = where.is_loopback();
-  }
-
-  awaitable<byte_stream> accept() override {
-    asio::ip::tcp::socket socket = co_await accept_socket();
-    std::string peer = peer_of(socket);
-    co_return byte_stream(std::make_unique<socket_stream<asio::ip::tcp::socket>>(std::move(socket), std::move(peer)));
-  }
-
- protected:
-  static std::string peer_of(asio::ip::tcp::socket& socket) {
-    std::error_code failure;
-    socket.set_option(asio::ip::tcp::no_delay(true), failure);
-    const asio::ip::tcp::endpoint from = socket.remote_endpoint(failure);
-    return failure ? std::string("a disconnected client") : "the client " + text(from);
-  }
-
- private:
-  static std::string text(const asio::ip::tcp::endpoint& place) {
-    const std::string address = place.address().to_string();
-    return (place.address().is_v6() ? "[" + address + "]" : address) + ":" + std::to_string(place.port());
-  }
-};
-
-// A listener on a Unix stream socket, which only the same user can connect to.
-class unix_listening final : public socket_listening<asio::local::stream_protocol> {
- public:
-  unix_listening(const asio::any_io_executor& executor, const std::string& path)
-      : socket_listening(executor), path_(path) {
-    if (path.empty() || path.front() != '/' || path.size() > 107 || path.find('\0') != std::string::npos)
-      throw error(exec_errc::invalid_argument,
-                  "\"" + one_line(path) +
-                      "\" is not a valid path of a Unix socket: the path must be absolute and at most 107 bytes long");
-    name_ = "the socket \"" + one_line(path) + "\"";
-    remove_dead_socket();
-    std::error_code failure;
-    acceptor_.open(asio::local::stream_protocol(), failure);
-    check(failure);
-    keep_from_children(acceptor_.native_handle());
-    // On Linux the socket's mode becomes the mode of its file. Because the mode is set before `bind`, other users can
-    // never connect.
-    if (::fchmod(acceptor_.native_handle(), 0600) != 0) check(std::error_code(errno, std::system_category()));
-    acceptor_.bind(asio::local::stream_protocol::endpoint(path), failure);
-    check(failure);
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0) check(std::error_code(errno, std::system_category()));
-    device_ = status.st_dev;
-    inode_ = status.st_ino;
-    bound_ = true;
-    if (!S_ISSOCK(status.st_mode) || (status.st_mode & 0077U) != 0) {
-      remove_file();
-      throw error(exec_errc::permission_denied, "cannot listen on " + name_ + ": other users could connect to it");
+/// Converts a JSON value to ASCII text. E2B's JavaScript SDK decodes each received piece separately. So it would lose a
+/// character of several bytes that is split between two pieces.
+inline std::string ascii_json(const boost::json::value& value) {
+  const std::string text = boost::json::serialize(value);
+  std::string ascii;
+  ascii.reserve(text.size());
+  const auto escape = [&ascii](std::uint32_t unit) {
+    ascii += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) ascii += "0123456789abcdef"[unit >> shift & 15U];
+  };
+  for (std::string_view rest = text; !rest.empty();) {
+    const cofferdam::detail::utf8_unit decoded = cofferdam::detail::decode_utf8(rest);
+    const std::uint32_t point = decoded.code_point();
+    rest.remove_prefix(decoded.size());
+    if (point < 0x80) {
+      ascii += static_cast<char>(point);
+    } else if (point < 0x10000) {
+      escape(point);
+    } else {
+      escape(0xD800 + ((point - 0x10000) >> 10U));
+      escape(0xDC00 + ((point - 0x10000) & 0x3FFU));
     }
-    acceptor_.listen(asio::socket_base::max_listen_connections, failure);
-    if (failure) remove_file();
-    check(failure);
   }
-  ~unix_listening() override { remove_file(); }
+  return ascii;
+}
 
-  awaitable<byte_stream> accept() override {
-    asio::local::stream_protocol::socket socket = co_await accept_socket();
-    std::string peer = "a client of " + name_;
-    co_return byte_stream(
-        std::make_unique<socket_stream<asio::local::stream_protocol::socket>>(std::move(socket), std::move(peer)));
+inline std::string interpreter_line(const boost::json::object& object) { return ascii_json(object) + "\n"; }
+
+inline std::string interpreter_line(std::string_view type) {
+  boost::json::object object;
+  object["type"] = cofferdam::detail::json_view(type);
+  return interpreter_line(object);
+}
+
+inline std::string interpreter_count_line(std::int64_t count) {
+  boost::json::object object;
+  object["type"] = "number_of_executions";
+  object["execution_count"] = count;
+  return interpreter_line(object);
+}
+
+/// Makes the line for an exception.
+/// \param name,value,traceback  texts from the sandbox or from this library; each is cut after 128 KiB.
+inline std::string interpreter_error_line(std::string_view name, std::string_view value, std::string_view traceback) {
+  const auto some = [](std::string_view text) {
+    constexpr std::size_t max_bytes = std::size_t{128} * 1024;
+    return valid_json_text(text.size() > max_bytes ? cofferdam::detail::without_cut_end(text.substr(0, max_bytes))
+                                                   : text);
+  };
+  boost::json::object object;
+  object["type"] = "error";
+  object["name"] = some(name);
+  object["value"] = some(value);
+  object["traceback"] = some(traceback);
+  return interpreter_line(object);
+}
+
+/// Returns the name of the member in a result line for content of a MIME type; an empty text if E2B has no such member.
+inline std::string_view interpreter_form(std::string_view mime) noexcept {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"text/plain", "text"},
+      {"text/html", "html"},
+      {"text/markdown", "markdown"},
+      {"image/svg+xml", "svg"},
+      {"image/png", "png"},
+      {"image/jpeg", "jpeg"},
+      {"application/pdf", "pdf"},
+      {"text/latex", "latex"},
+      {"application/json", "json"},
+      {"application/javascript", "javascript"},
+      {"application/vnd.e2b.data+json", "data"},
+      {"application/vnd.e2b.chart+json", "chart"},
+  };
+  for (const auto& [type, name] : known)
+    if (type == mime) return name;
+  return {};
+}
+
+/// Makes the result line for one display with all its forms. If the content of a JSON type is not valid JSON, it is
+/// sent as text.
+inline std::string interpreter_result_line(const display_output& shown) {
+  boost::json::object object;
+  object["type"] = "result";
+  boost::json::object extra;
+  for (const auto& [mime, content] : shown.forms()) {
+    const std::string_view name = interpreter_form(mime);
+    boost::json::value value = valid_json_text(content);
+    if (mime.ends_with("json")) {
+      std::error_code broken;
+      boost::json::value parsed = cofferdam::detail::parse_untrusted_json(content, broken);
+      if (!broken) value = std::move(parsed);
+    }
+    const bool is_quoted = name == "text" && content.size() > 1 && content.front() == content.back() &&
+                           (content.front() == '\'' || content.front() == '"');
+    if (is_quoted) value = valid_json_text(std::string_view(content).substr(1, content.size() - 2));
+    if (name.empty())
+      extra[valid_json_text(mime)] = std::move(value);
+    else
+      object[cofferdam::detail::json_view(name)] = std::move(value);
   }
+  object["extra"] = std::move(extra);
+  object["is_main_result"] = shown.is_value();
+  return interpreter_line(object);
+}
 
-  void close() noexcept override {
-    socket_listening::close();
-    remove_file();
+/// A converter that makes protocol lines from one output stream of an execution. Each line has only complete
+/// characters.
+class interpreter_output {
+ public:
+  explicit interpreter_output(std::string_view type) noexcept : type_(type) {}
+
+  /// Adds a piece of output.
+  /// \return a line; an empty text if there is no complete character yet.
+  std::string take(bytes_view piece) {
+    received_ += piece.size();
+    held_ += as_text(piece);
+    const std::size_t whole = cofferdam::detail::without_cut_end(held_).size();
+    std::string result = line(std::string_view(held_).substr(0, whole));
+    held_.erase(0, whole);
+    return result;
+  }
+  /// Returns a line with the output that was not sent before.
+  /// \param captured  the output of the whole execution; its middle may have been left out.
+  std::string finish(const captured_output& captured) {
+    const bytes_view head(captured.head());
+    held_ += as_text(head.subspan(received_ < head.size() ? received_ : head.size()));
+    if (captured.cut() == 0) return line(held_);
+    std::string text(cofferdam::detail::without_cut_end(held_));
+    text += captured_output::cut_marker(captured.cut(), captured.total());
+    text += cofferdam::detail::without_cut_start(as_text(captured.tail()));
+    return line(text);
   }
 
  private:
-  void remove_dead_socket() {
-    struct stat there {};
-    if (::lstat(path_.c_str(), &there) != 0) return;
-    if (!S_ISSOCK(there.st_mode))
-      throw error(exec_errc::already_exists,
-                  "cannot listen on " + name_ + ": something that is not a socket has this name");
-    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path_.copy(static_cast<char*>(address.sun_path), sizeof(address.sun_path) - 1);
-    const bool dead = fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
-                      errno == ECONNREFUSED;
-    if (fd >= 0) ::close(fd);
-    if (!dead)
-      throw error(exec_errc::already_exists, "cannot listen on " + name_ + ": another process already listens there");
-    ::unlink(path_.c_str());
+  std::string line(std::string_view text) const {
+    if (text.empty()) return {};
+    boost::json::object object;
+    object["type"] = cofferdam::detail::json_view(type_);
+    object["text"] = valid_json_text(text);
+    object["timestamp"] = timestamp(std::chrono::system_clock::now());
+    return interpreter_line(object);
   }
 
-  void remove_file() noexcept {
-    if (!std::exchange(bound_, false)) return;
-    struct stat there {};
-    if (::lstat(path_.c_str(), &there) == 0 && there.st_dev == device_ && there.st_ino == inode_)
-      ::unlink(path_.c_str());
-  }
-
-  std::string path_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-  bool bound_ = false;
+  std::string_view type_;
+  std::string held_;
+  std::size_t received_ = 0;
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
 
-// ---- cofferdam/net/impl/listener.ipp ----
+// ---- cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp ----
 
 
 #include <asio/any_io_executor.hpp>
+#include <asio/cancellation_signal.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI {
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-COFFERDAM_DECL listener tcp_listener(const asio::any_io_executor& executor, const std::string& address,
-                                     std::uint16_t port) {
-  return listener(std::make_unique<detail::tcp_listening>(executor, address, port));
+/// A limit for the bytes that code interpreters keep in memory for their clients: of all sandboxes together, or of one
+/// sandbox.
+class interpreter_memory {
+ public:
+  explicit interpreter_memory(std::size_t max_bytes) noexcept : max_bytes_(max_bytes), left_(max_bytes) {}
+  /// Makes the part of one sandbox: a quarter of the whole, but at least room for one request.
+  /// \param request  the maximum size of one request, in bytes.
+  interpreter_memory(std::shared_ptr<interpreter_memory> parent, std::size_t request) noexcept
+      : all_(std::move(parent)),
+        max_bytes_(std::min(all_->max_bytes_, std::max(all_->max_bytes_ / 4, request))),
+        left_(max_bytes_) {}
+
+  bool take(std::size_t size) noexcept {
+    if (left_ < size) return false;
+    if (all_ && !all_->take(size)) return false;
+    left_ -= size;
+    return true;
+  }
+  void give(std::size_t size) noexcept {
+    if (all_) all_->give(size);
+    left_ += size;
+  }
+
+ private:
+  std::shared_ptr<interpreter_memory> all_;
+  std::size_t max_bytes_;
+  std::size_t left_;
+};
+
+/// Bytes that were taken from an `interpreter_memory`. The destructor returns them.
+class interpreter_share {
+ public:
+  interpreter_share() = default;
+  explicit interpreter_share(std::shared_ptr<interpreter_memory> of) noexcept : of_(std::move(of)) {}
+  interpreter_share(interpreter_share&& other) noexcept
+      : of_(std::move(other.of_)), size_(std::exchange(other.size_, 0)) {}
+  interpreter_share& operator=(interpreter_share&& other) noexcept {
+    if (this == &other) return *this;
+    give_back();
+    of_ = std::move(other.of_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+  ~interpreter_share() { give_back(); }
+
+  bool take(std::size_t size) noexcept {
+    if (!of_->take(size)) return false;
+    size_ += size;
+    return true;
+  }
+  void give(std::size_t size) noexcept {
+    of_->give(size);
+    size_ -= size;
+  }
+
+ private:
+  void give_back() noexcept {
+    if (of_) of_->give(std::exchange(size_, 0));
+  }
+
+  std::shared_ptr<interpreter_memory> of_;
+  std::size_t size_ = 0;
+};
+
+/// The settings of a code interpreter.
+class interpreter_settings {
+ public:
+  python runner;
+  std::size_t contexts = 16;
+  std::size_t runs = 64;
+  std::size_t request = std::size_t{4} * 1024 * 1024;
+  std::size_t output = std::size_t{4} * 1024 * 1024;
+  std::size_t results = std::size_t{16} * 1024 * 1024;
+  std::chrono::milliseconds request_timeout{60'000};
+  std::chrono::milliseconds keepalive{5000};
+  std::shared_ptr<interpreter_memory> memory = std::make_shared<interpreter_memory>(std::size_t{256} * 1024 * 1024);
+};
+
+/// A context as a client sees it. When a client restarts the context, its id stays the same, but a new context of the
+/// runner takes its place.
+class interpreter_context {
+ public:
+  interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where)
+      : id(std::move(name)), directory(std::move(where)), turn(executor, 1) {}
+
+  const std::string id;
+  const std::string directory;  // relative to the workspace
+  std::int64_t count = 0;       // the number of executions since the last restart
+  std::uint64_t restarts = 0;
+  bool is_removed = false;
+  cofferdam::detail::async_semaphore turn;
+
+  std::string name() const { return id + "." + std::to_string(restarts); }
+};
+
+/// An execution that waits or runs. One coroutine runs the code and queues lines; another sends the lines to the
+/// client.
+class interpreter_run {
+ public:
+  /// \param memory  the limit of this sandbox.
+  interpreter_run(const asio::any_io_executor& executor, const interpreter_settings& settings,
+                  std::shared_ptr<interpreter_memory> memory, std::shared_ptr<interpreter_context> where,
+                  code_request what)
+      : context(std::move(where)),
+        request(std::move(what)),
+        share_(std::move(memory)),
+        changed_(executor),
+        results_left_(settings.results) {}
+
+  std::shared_ptr<interpreter_context> context;
+  code_request request;
+  asio::cancellation_signal cancel;
+  bool is_over = false;
+  std::exception_ptr failure;
+
+  /// Waits for a change, at most until the time `limit`. A cancellation ends the wait too; the coroutine then throws at
+  /// its next `co_await`.
+  awaitable<void> until_changed(std::chrono::steady_clock::time_point limit = cofferdam::detail::async_event::never) {
+    co_await changed_.wait(limit);
+  }
+  void change() noexcept { changed_.notify(); }
+
+  /// Queues a line. It does not count against the memory limit.
+  void say(std::string line) {
+    if (line.empty()) return;
+    lines_.emplace_back(std::move(line), 0);
+    change();
+  }
+  void hear(output_stream stream, bytes_view piece) { offer((stream == output_stream::out ? out_ : err_).take(piece)); }
+  void show(const display_output& shown) {
+    std::string line = interpreter_result_line(shown);
+    if (line.size() > results_left_) {
+      is_cut_ = true;
+      return;
+    }
+    results_left_ -= line.size();
+    offer(std::move(line));
+  }
+  /// Queues the rest of the output and the outcome of the code.
+  /// \param restarts  the number of the context's restarts before the code began.
+  void conclude(const code_result& result, std::uint64_t restarts) {
+    offer(out_.finish(result.out()));
+    offer(err_.finish(result.err()));
+    if (is_cut_) {
+      static constexpr std::string_view words = "\n[... part of the output was left out: it is too long ...]\n";
+      interpreter_output note("stderr");
+      say(note.take(as_bytes(words)));
+    }
+    if (context->is_removed) {
+      say(interpreter_error_line("ExecutionAborted", "The context was removed", ""));
+    } else if (context->restarts != restarts) {
+      say(interpreter_error_line("ContextRestarting", "The context was restarted", ""));
+    } else if (const auto& why = result.failure()) {
+      say(interpreter_error_line(why->type(), why->message(), why->traceback()));
+    } else if (result.context_lost() || result.kind() != error_kind::none) {
+      std::string reason = result.reason();
+      if (reason.empty()) reason = "The code's process has ended; the next execution starts fresh";
+      say(interpreter_error_line("UnexpectedEndOfExecution", reason, ""));
+    }
+  }
+  void end() { say(interpreter_line("end_of_execution")); }
+
+  bool has_lines() const noexcept { return !lines_.empty(); }
+  /// Returns some of the queued lines, and removes them. They count against the memory limit until `written` is called.
+  std::string take_lines() {
+    constexpr std::size_t enough = std::size_t{64} * 1024;
+    std::string text;
+    while (!lines_.empty() && text.size() < enough) {
+      text += lines_.front().first;
+      writing_ += lines_.front().second;
+      lines_.pop_front();
+    }
+    return text;
+  }
+  void written() noexcept { share_.give(std::exchange(writing_, 0)); }
+
+ private:
+  void offer(std::string line) {
+    if (line.empty()) return;
+    const std::size_t size = line.size();
+    if (!share_.take(size)) {
+      is_cut_ = true;
+      return;
+    }
+    lines_.emplace_back(std::move(line), size);
+    change();
+  }
+
+  interpreter_share share_;
+  cofferdam::detail::async_event changed_;
+  std::size_t results_left_;
+  interpreter_output out_{"stdout"};
+  interpreter_output err_{"stderr"};
+  std::deque<std::pair<std::string, std::size_t>> lines_;  // each line with the bytes that it has taken from `share_`
+  std::size_t writing_ = 0;
+  bool is_cut_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/detail/interpreter_service.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
+
+/// The code interpreter of one sandbox: its runner, its contexts and its executions.
+class interpreter_service final : public e2b_gateway::port_service {
+ public:
+  interpreter_service(any_environment& environment, const e2b_gateway::sandbox_facts& facts,
+                      std::shared_ptr<const interpreter_settings> settings)
+      : environment_(environment),
+        facts_(facts),
+        settings_(std::move(settings)),
+        memory_(std::make_shared<interpreter_memory>(settings_->memory, settings_->request)),
+        paths_(facts.home(), facts.workspace()) {}
+
+  awaitable<void> serve(http_call& call) override {
+    if (!starting_) {
+      executor_ = co_await asio::this_coro::executor;
+      starting_ = std::make_unique<cofferdam::detail::async_semaphore>(executor_, 1);
+    }
+    std::optional<http_reply> reply;
+    try {
+      http_reply answered = co_await answer(call);
+      reply = std::move(answered);
+    } catch (const http_refusal& refusal) {
+      reply = text_reply(refusal.status(), refusal.what());
+    } catch (const schema_failure& failure) {
+      reply = json_reply(422, failure.detail());
+    } catch (const error& failure) {
+      if (call.replied() || is_connection_failure(failure)) throw;
+      if (failure.code() == exec_errc::unsupported) {
+        reply = text_reply(501, failure.what());
+      } else if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::invalid_argument) {
+        reply = text_reply(400, failure.what());
+      } else if (failure.code() == exec_errc::provider_failed) {
+        reply = text_reply(500, printable(failure.what()));
+      } else {
+        throw;
+      }
+    }
+    if (reply && !call.replied()) co_await call.reply(std::move(*reply));
+  }
+
+  awaitable<void> close() override {
+    if (runner_) co_await runner_->close();
+    runner_.reset();
+  }
+
+ private:
+  using runner = runner_of<python_provider<environment_ref<any_environment>>>;
+  using context_pointer = std::shared_ptr<interpreter_context>;
+  using run_pointer = std::shared_ptr<interpreter_run>;
+
+  /// An exception for an invalid body. The reply has the format of FastAPI, because E2B's server uses FastAPI.
+  class schema_failure : public std::exception {
+   public:
+    schema_failure(std::string member, std::string why) : member_(std::move(member)), why_(std::move(why)) {}
+    const char* what() const noexcept override { return why_.c_str(); }
+    boost::json::object detail() const {
+      boost::json::array where;
+      where.emplace_back("body");
+      if (!member_.empty()) where.emplace_back(cofferdam::detail::json_view(member_));
+      boost::json::object entry;
+      entry["type"] = "value_error";
+      entry["loc"] = std::move(where);
+      entry["msg"] = cofferdam::detail::json_view(why_);
+      boost::json::array entries;
+      entries.emplace_back(std::move(entry));
+      boost::json::object object;
+      object["detail"] = std::move(entries);
+      return object;
+    }
+
+   private:
+    std::string member_;
+    std::string why_;
+  };
+
+  static std::string printable(std::string_view text) {
+    std::string repaired;
+    cofferdam::detail::append_repaired_utf8(repaired, text);
+    return repaired;
+  }
+  static http_reply said(int status, std::string_view text) {
+    boost::json::object object;
+    object["detail"] = cofferdam::detail::json_view(text);
+    return json_reply(status, object);
+  }
+
+  /// Handles a request. The returned reply is used only if no reply was sent already.
+  awaitable<http_reply> answer(http_call& call) {
+    const std::string path(call.path());
+    const bool is_get = call.method() == "GET";
+    const bool is_post = call.method() == "POST";
+    constexpr std::string_view contexts = "/contexts/";
+    constexpr std::string_view restart = "/restart";
+    http_reply reply = said(405, "Method Not Allowed");
+    if (path == "/health") {
+      if (is_get) reply = json_reply(200, "OK");
+    } else if (path == "/execute") {
+      if (is_post) co_await execute(call);
+    } else if (path == "/contexts") {
+      if (is_get) reply = json_reply(200, list());
+      if (is_post) {
+        boost::json::object created = co_await make_context(call);
+        reply = json_reply(200, created);
+      }
+    } else if (path.starts_with(contexts)) {
+      std::string id = path.substr(contexts.size());
+      const bool restarts = id.ends_with(restart);
+      if (restarts) id.resize(id.size() - restart.size());
+      if (call.method() == (restarts ? "POST" : "DELETE")) {
+        co_await end_context(form_decode(id), restarts);
+        reply = json_reply(200, nullptr);
+      }
+    } else {
+      reply = said(404, "Not Found");
+    }
+    co_return reply;
+  }
+
+  // ---- the bodies of requests ----
+
+  /// Reads the body of a request.
+  /// \param share  counts the bytes while they arrive.
+  /// \param body   receives the bytes. The caller keeps all parameters until this completes.
+  awaitable<void> read_body(http_call& call, interpreter_share& share, bytes& body) {
+    call.body_limit(settings_->request);
+    std::array<std::byte, 16 * 1024> piece;
+    for (;;) {
+      const std::size_t count = co_await call.read_some(piece);
+      if (count == 0) break;
+      if (!share.take(count)) throw http_refusal(503, "The gateway has no memory for another request; try again later");
+      body.insert(body.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+  }
+  /// Reads the JSON object in the body of a request.
+  /// \param share  counts the size of the body.
+  awaitable<boost::json::object> read(http_call& call, interpreter_share& share) {
+    bytes body;
+    co_await in_time(executor_, settings_->request_timeout, read_body(call, share, body));
+    std::error_code broken;
+    boost::json::value value = cofferdam::detail::parse_untrusted_json(as_text(body), broken);
+    if (broken) throw schema_failure("", "JSON decode error");
+    if (!value.is_object()) throw schema_failure("", "Input should be a valid dictionary");
+    co_return std::move(value.get_object());
+  }
+
+  /// Returns the text of a member; no value if the member is absent or null.
+  static std::optional<std::string> text(const boost::json::object& object, const char* name) {
+    const boost::json::value* const found = object.if_contains(name);
+    if (found == nullptr || found->is_null()) return std::nullopt;
+    if (!found->is_string()) throw schema_failure(name, "Input should be a valid string");
+    return std::string(found->get_string().data(), found->get_string().size());
+  }
+
+  static void check_language(const std::optional<std::string>& language) {
+    std::string name = language.value_or("");
+    for (char& c : name) c = cofferdam::detail::lowered(c);
+    if (name.empty() || name == "python") return;
+    throw http_refusal(500, "Failed to create context: this gateway has no kernel for the language '" +
+                                one_line(language->substr(0, 64)) + "'; use python");
+  }
+
+  static code_request request_of(const boost::json::object& object, const interpreter_settings& settings) {
+    const std::optional<std::string> source = text(object, "code");
+    if (!source) throw schema_failure("code", "Field required");
+    code_request request(*source);
+    request.timeout(no_timeout).keep_output(settings.output).quiet_failure();
+    const boost::json::value* const variables = object.if_contains("env_vars");
+    if (variables == nullptr || variables->is_null()) return request;
+    if (!variables->is_object()) throw schema_failure("env_vars", "Input should be a valid dictionary");
+    for (const auto& [name, value] : variables->get_object()) {
+      if (!value.is_string()) throw schema_failure("env_vars", "Input should be a valid string");
+      request.environment(std::string(name.data(), name.size()),
+                          std::string(value.get_string().data(), value.get_string().size()));
+    }
+    return request;
+  }
+
+  // ---- the contexts of clients ----
+
+  boost::json::object described(const interpreter_context& context) const {
+    boost::json::object object;
+    object["id"] = context.id;
+    object["language"] = "python";
+    object["cwd"] = valid_json_text(paths_.outside(context.directory));
+    return object;
+  }
+  boost::json::array list() {
+    usual_context();
+    boost::json::array contexts;
+    for (const context_pointer& context : contexts_) contexts.emplace_back(described(*context));
+    return contexts;
+  }
+
+  context_pointer add_context(std::string directory) {
+    if (contexts_.size() >= settings_->contexts)
+      throw http_refusal(429,
+                         "The maximum of " + std::to_string(contexts_.size()) + " contexts exists; remove one first");
+    const std::string id = cofferdam::detail::random_digits(32);
+    contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
+    return contexts_.back();
+  }
+  /// Returns the default context, and makes it if necessary.
+  context_pointer usual_context() {
+    if (!usual_ || usual_->is_removed) usual_ = add_context(".");
+    return usual_;
+  }
+  context_pointer find(const std::string& id) const {
+    for (const context_pointer& context : contexts_)
+      if (context->id == id) return context;
+    throw http_refusal(404, "Context " + one_line(id.substr(0, 128)) + " not found");
+  }
+  void forget(const context_pointer& context) {
+    context->is_removed = true;
+    std::erase(contexts_, context);
+  }
+
+  awaitable<boost::json::object> make_context(http_call& call) {
+    if (runs_ >= settings_->runs) throw too_many();
+    const counted mine(runs_);
+    interpreter_share share(memory_);
+    const boost::json::object object = co_await read(call, share);
+    check_language(text(object, "language"));
+    const std::optional<std::string> directory = text(object, "cwd");
+    std::string inside = paths_.inside(directory.value_or(""));
+    co_await start_runner();
+    const context_pointer context = add_context(std::move(inside));
+    std::exception_ptr failure;
+    bool is_there = false;
+    try {
+      const bool prepared = co_await prepare(context);
+      is_there = prepared;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (!is_there) forget(context);
+    if (failure) std::rethrow_exception(failure);
+    if (!is_there) throw http_refusal(500, "Failed to set working directory");
+    co_return described(*context);
+  }
+
+  awaitable<void> end_context(std::string id, bool restarts) {
+    const context_pointer context = find(id);
+    const std::string name = context->name();
+    if (restarts)
+      ++context->restarts;
+    else
+      forget(context);
+    context->count = 0;
+    if (!runner_) co_return;
+    const auto drops = [&] { return drop(*runner_, name); };
+    co_await cofferdam::detail::shielded(drops);
+  }
+
+  /// Ends a context of the runner.
+  static awaitable<void> drop(runner& of, std::string name) { co_await of.end_context(std::move(name)); }
+
+  // ---- executions of code ----
+
+  awaitable<void> start_runner() {
+    if (runner_) co_return;
+    co_await starting_->acquire(1, "the code interpreter");
+    const cofferdam::detail::held_permits turn(*starting_, 1);
+    if (runner_) co_return;
+    python options = settings_->runner;
+    options = std::move(options).working_directory(".").track_files(0);
+    options = std::move(options).variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", facts_.id());
+    options = std::move(options).variable("E2B_TEMPLATE_ID", facts_.template_name());
+    for (const auto& [name, value] : facts_.variables()) options = std::move(options).variable(name, value);
+    const auto recipe = environment_ref<any_environment>(environment_) | options;
+    runner opened = co_await recipe.open();
+    runner_.emplace(std::move(opened));
+  }
+
+  /// Makes the runner's context for the client's `context`, if the runner's context does not exist yet or was lost.
+  /// \return  false if the directory of the context does not exist.
+  awaitable<bool> prepare(context_pointer context) {
+    const std::vector<std::string> living = co_await runner_->contexts();
+    if (std::find(living.begin(), living.end(), context->name()) != living.end()) co_return true;
+    context->count = 0;
+    if (context->directory == ".") co_return true;
+    code_request enter(
+        "import os, sys\n"
+        "os.chdir(cofferdam_directory)\n"
+        "sys.path[-1] = os.getcwd()\n"
+        "del os, sys, cofferdam_directory\n");
+    enter.context(context->name()).timeout(std::chrono::seconds(30));
+    enter.variable("cofferdam_directory", boost::json::value(valid_json_text(context->directory)));
+    const std::string name = context->name();
+    bool is_there = false;
+    const auto enters = [&]() -> awaitable<void> {
+      code_result result = co_await runner_->run_code(std::move(enter));
+      is_there = result.success();
+    };
+    const auto drops = [&]() -> awaitable<void> {
+      if (is_there) return {};
+      return drop(*runner_, name);
+    };
+    co_await cofferdam::detail::with_cleanup(enters, drops);
+    co_return is_there;
+  }
+
+  class counted {
+   public:
+    explicit counted(std::size_t& number) noexcept : number_(number) { ++number_; }
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+    ~counted() { --number_; }
+
+   private:
+    std::size_t& number_;
+  };
+
+  static http_refusal too_many() { return {429, "Too many executions are waiting in this sandbox"}; }
+
+  static awaitable<void> until_over(run_pointer execution) {
+    while (!execution->is_over) co_await execution->until_changed();
+  }
+
+  awaitable<void> execute(http_call& call) {
+    if (runs_ >= settings_->runs) throw too_many();
+    const counted mine(runs_);
+    interpreter_share share(memory_);
+    code_request request;
+    std::optional<std::string> id;
+    std::optional<std::string> language;
+    {
+      const boost::json::object object = co_await read(call, share);
+      request = request_of(object, *settings_);
+      id = text(object, "context_id");
+      language = text(object, "language");
+    }
+    if (id && language) throw http_refusal(400, "Only one of context_id or language can be provided");
+    check_language(language);
+    const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
+    co_await start_runner();
+    const auto execution = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
+    bool is_begun = false;
+    const auto runs = [&]() -> awaitable<void> {
+      auto over = [execution](std::exception_ptr failure) {
+        execution->failure = std::move(failure);
+        execution->is_over = true;
+        execution->change();
+      };
+      asio::co_spawn(executor_, run(execution),
+                     asio::bind_cancellation_slot(execution->cancel.slot(), std::move(over)));
+      is_begun = true;
+      co_await stream(call, execution);
+    };
+    const auto ends = [&execution, &is_begun]() -> awaitable<void> {
+      // If the code still runs, its client has disconnected or the sandbox ends. So the code is cancelled.
+      if (execution->is_over || !is_begun) return {};
+      execution->cancel.emit(asio::cancellation_type::terminal);
+      return until_over(execution);
+    };
+    co_await cofferdam::detail::with_cleanup(runs, ends);
+    if (execution->failure) std::rethrow_exception(execution->failure);
+  }
+
+  /// Runs the code after the earlier executions of its context, and queues the outcome for the client.
+  awaitable<void> run(run_pointer execution) {
+    const context_pointer where = execution->context;
+    co_await where->turn.acquire(1, "execute");
+    const cofferdam::detail::held_permits turn(where->turn, 1);
+    const std::uint64_t restarts = where->restarts;
+    bool is_there = where->is_removed;
+    if (!is_there) {
+      const bool prepared = co_await prepare(where);
+      is_there = prepared;
+    }
+    if (where->is_removed || where->restarts != restarts) {
+      execution->conclude(code_result(), restarts);
+      execution->end();
+      co_return;
+    }
+    if (!is_there) {
+      execution->say(
+          interpreter_error_line("ExecutionAborted", "The context's working directory no longer exists", ""));
+      execution->end();
+      co_return;
+    }
+    execution->say(interpreter_count_line(++where->count));
+    interpreter_run& told = *execution;
+    const std::string name = where->name();
+    execution->request.context(name);
+    execution->request.on_output([&told](output_stream stream, bytes_view piece) { told.hear(stream, piece); });
+    execution->request.on_display([&told](display_output shown) { told.show(shown); });
+    code_result result = co_await runner_->run_code(std::move(execution->request));
+    execution->conclude(result, restarts);
+    execution->end();
+    const bool is_left = where->is_removed || where->restarts != restarts;
+    if (is_left) co_await runner_->end_context(name);  // the run may have made this context again after it was dropped
+  }
+
+  /// Sends the lines of an execution to the client as soon as they are queued, and keep-alive messages in between.
+  awaitable<void> stream(http_call& call, run_pointer execution) {
+    co_await call.begin(http_reply(200));
+    for (;;) {
+      while (execution->has_lines()) {
+        const std::string text = execution->take_lines();
+        co_await call.write(text);
+        execution->written();
+      }
+      if (execution->is_over) co_return;
+      const auto limit = std::chrono::steady_clock::now() + settings_->keepalive;
+      co_await execution->until_changed(limit);
+      const bool is_silent =
+          !execution->has_lines() && !execution->is_over && std::chrono::steady_clock::now() >= limit;
+      if (is_silent) execution->say(interpreter_line("keepalive"));
+    }
+  }
+
+  any_environment& environment_;
+  e2b_gateway::sandbox_facts facts_;
+  std::shared_ptr<const interpreter_settings> settings_;
+  std::shared_ptr<interpreter_memory> memory_;
+  guest_paths paths_;
+  asio::any_io_executor executor_;
+  std::unique_ptr<cofferdam::detail::async_semaphore> starting_;
+  std::optional<runner> runner_;
+  std::vector<context_pointer> contexts_;
+  context_pointer usual_;
+  std::size_t runs_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
+
+// ---- cofferdam/serve/e2b_gateway/impl/code_interpreter.ipp ----
+
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
+
+COFFERDAM_DECL code_interpreter::code_interpreter(python runner)
+    : settings_(std::make_shared<detail::interpreter_settings>()) {
+  settings_->runner = std::move(runner);
 }
 
-COFFERDAM_DECL listener unix_listener(const asio::any_io_executor& executor, const std::string& path) {
-  return listener(std::make_unique<detail::unix_listening>(executor, path));
+COFFERDAM_DECL code_interpreter& code_interpreter::contexts(std::size_t count) {
+  return limit(&detail::interpreter_settings::contexts, count);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
+COFFERDAM_DECL code_interpreter& code_interpreter::executions(std::size_t count) {
+  return limit(&detail::interpreter_settings::runs, count);
+}
+
+COFFERDAM_DECL code_interpreter& code_interpreter::request(std::size_t max_bytes) {
+  return limit(&detail::interpreter_settings::request, max_bytes);
+}
+
+COFFERDAM_DECL code_interpreter& code_interpreter::request_timeout(std::chrono::milliseconds duration) {
+  return time(&detail::interpreter_settings::request_timeout, "the request time", duration);
+}
+
+COFFERDAM_DECL code_interpreter& code_interpreter::output(std::size_t max_bytes) {
+  return limit(&detail::interpreter_settings::output, max_bytes);
+}
+
+COFFERDAM_DECL code_interpreter& code_interpreter::results(std::size_t max_bytes) {
+  return limit(&detail::interpreter_settings::results, max_bytes);
+}
+
+COFFERDAM_DECL code_interpreter& code_interpreter::memory(std::size_t max_bytes) {
+  auto changed = copy();
+  changed->memory = std::make_shared<detail::interpreter_memory>(max_bytes);
+  return with(std::move(changed));
+}
+
+COFFERDAM_DECL code_interpreter& code_interpreter::keepalive(std::chrono::milliseconds interval) {
+  return time(&detail::interpreter_settings::keepalive, "keepalive", interval);
+}
+
+COFFERDAM_DECL std::unique_ptr<port_service> code_interpreter::operator()(any_environment& environment,
+                                                                          const sandbox_facts& facts) const {
+  return std::make_unique<detail::interpreter_service>(environment, facts, settings_);
+}
+
+COFFERDAM_DECL std::shared_ptr<detail::interpreter_settings> code_interpreter::copy() const {
+  return std::make_shared<detail::interpreter_settings>(*settings_);
+}
+
+COFFERDAM_DECL code_interpreter& code_interpreter::with(std::shared_ptr<detail::interpreter_settings> changed) {
+  settings_ = std::move(changed);
+  return *this;
+}
+
+COFFERDAM_DECL code_interpreter& code_interpreter::limit(std::size_t detail::interpreter_settings::*which,
+                                                         std::size_t maximum) {
+  if (maximum == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit must be at least 1");
+  auto changed = copy();
+  (*changed).*which = maximum;
+  return with(std::move(changed));
+}
+
+COFFERDAM_DECL code_interpreter& code_interpreter::time(std::chrono::milliseconds detail::interpreter_settings::*which,
+                                                        const char* name, std::chrono::milliseconds value) {
+  if (value < std::chrono::milliseconds(10) || value > std::chrono::hours(1))
+    throw error(exec_errc::invalid_argument,
+                "code_interpreter: " + std::string(name) + " must be from 10 ms to an hour");
+  auto changed = copy();
+  (*changed).*which = value;
+  return with(std::move(changed));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
 
 // ---- cofferdam/impl/make_provider.ipp ----
 
@@ -72485,6 +71732,282 @@ COFFERDAM_DECL any_provider make_provider(std::string_view name) {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/serve/mcp/detail/protocol.hpp ----
+
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+// Defines the versions of MCP, and the names that the protocol uses. MCP, "Versioning".
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+inline constexpr std::array<std::string_view, 4> legacy_versions{"2025-11-25", "2025-06-18", "2025-03-26",
+                                                                 "2024-11-05"};
+inline constexpr std::string_view latest_legacy = "2025-11-25";
+inline constexpr std::string_view modern_version = "2026-07-28";
+
+/// Returns the version for the answer to a client that begins with a handshake, as in versions up to 2025-11-25, and
+/// requests the version `requested`.
+inline std::string_view negotiate(std::string_view requested) noexcept {
+  for (const std::string_view known : legacy_versions)
+    if (known == requested) return known;
+  // This draft preceded the first version. Some clients still request it.
+  return requested == "2024-10-07" ? std::string_view("2024-11-05") : latest_legacy;
+}
+inline bool is_legacy(std::string_view version) noexcept {
+  return version == "2024-10-07" || negotiate(version) == version;
+}
+
+inline constexpr std::string_view meta_version = "io.modelcontextprotocol/protocolVersion";
+inline constexpr std::string_view meta_capabilities = "io.modelcontextprotocol/clientCapabilities";
+inline constexpr std::string_view meta_log_level = "io.modelcontextprotocol/logLevel";
+inline constexpr std::string_view meta_server = "io.modelcontextprotocol/serverInfo";
+inline constexpr std::string_view meta_subscription = "io.modelcontextprotocol/subscriptionId";
+
+/// The log levels, from the least to the most severe. The index of a level is its number.
+inline constexpr std::array<std::string_view, 8> log_levels{"debug", "info",     "notice", "warning",
+                                                            "error", "critical", "alert",  "emergency"};
+inline std::optional<int> log_level(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < log_levels.size(); ++i)
+    if (log_levels[i] == name) return static_cast<int>(i);
+  return std::nullopt;
+}
+/// The number above all log levels: no message is sent.
+inline constexpr int silent = 8;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
+// ---- cofferdam/serve/mcp/detail/request.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+using cofferdam::detail::async_event;
+using tasks = cofferdam::detail::joined_tasks;
+
+/// The kind of a reply, which determines the HTTP status.
+enum class reply_kind {
+  answered,       ///< the method returned a result or an error
+  refused,        ///< the request is invalid, exceeds a limit or needs a missing capability
+  unknown_method  ///< the method does not exist
+};
+
+class reply {
+ public:
+  explicit reply(std::string message, reply_kind its_kind = reply_kind::answered)
+      : text(std::move(message)), kind(its_kind) {}
+  std::string text;
+  reply_kind kind;
+};
+
+/// A destination for messages to the client: either the messages of one request, or those that belong to no request.
+class outlet {
+ public:
+  outlet() = default;
+  outlet(const outlet&) = delete;
+  outlet& operator=(const outlet&) = delete;
+  virtual ~outlet() = default;
+  /// Sends a message.
+  /// \param droppable  true if the message may be dropped when the client reads too slowly.
+  virtual void send(std::string message, bool droppable) = 0;
+  /// Ends the request.
+  /// \param last  the answer; no value if the request was cancelled.
+  virtual void finish(std::optional<reply> last) = 0;
+  /// Closes the connection, so that the client reconnects to get the rest. Does nothing if the client cannot reconnect,
+  /// as over standard input and output.
+  virtual void interrupt() {}
+};
+
+/// The requests that the server has sent to a client of the legacy era (versions up to 2025-11-25) and that wait for a
+/// response.
+class asked_table {
+ public:
+  class question {
+   public:
+    explicit question(const asio::any_io_executor& executor) : answered(executor) {}
+    async_event answered;
+    std::optional<boost::json::object> whole;
+  };
+
+  /// Passes a response to the request that waits for it. Ignores a response to an unknown request.
+  void take(const rpc_message& response) {
+    const boost::json::string* const id = response.id.if_string();
+    if (id == nullptr) return;
+    const auto found = open_.find(std::string(view_of(*id)));
+    if (found == open_.end() || found->second->whole) return;
+    found->second->whole = response.whole;
+    found->second->answered.notify();
+  }
+
+  /// Sends a request to the client, and waits for the response.
+  /// \return the `result` of the response.
+  /// \throws error{exec_errc::io_error} if the client responds with an error.
+  static awaitable<boost::json::object> ask(std::shared_ptr<asked_table> self, std::shared_ptr<outlet> out,
+                                            asio::any_io_executor executor, std::string method,
+                                            boost::json::object params) {
+    const std::string id = "s-" + std::to_string(++self->last_);
+    const auto mine = std::make_shared<question>(executor);
+    self->open_[id] = mine;
+    const closing at_end(*self, id);
+    out->send(rpc_request(id, method, params), false);
+    while (!mine->whole) co_await mine->answered.wait();
+    if (const boost::json::object* const result = object_at(*mine->whole, "result")) co_return *result;
+    std::string why = "no reason";
+    if (const boost::json::object* const failure = object_at(*mine->whole, "error"))
+      why = std::string(if_text_at(*failure, "message").value_or(why));
+    throw error(exec_errc::io_error, "the client refused " + method + ": \"" + why.substr(0, 500) + "\"");
+  }
+
+ private:
+  class closing {
+   public:
+    closing(asked_table& of, const std::string& id) : of_(of), id_(id) {}
+    closing(const closing&) = delete;
+    closing& operator=(const closing&) = delete;
+    ~closing() { of_.open_.erase(id_); }
+
+   private:
+    asked_table& of_;
+    const std::string& id_;
+  };
+
+  std::map<std::string, std::shared_ptr<question>> open_;
+  std::uint64_t last_ = 0;
+};
+
+class workspace;
+
+/// A client's request that is being answered.
+class request {
+ public:
+  explicit request(rpc_message read) : message(std::move(read)), id(message.id_text()) {}
+
+  rpc_message message;
+  std::string id;  // the id as JSON text
+  bool modern = false;
+  std::string version;
+  boost::json::object capabilities;   // declared by the client
+  int level = silent;                 // the lowest severity that is sent to the client's log
+  boost::json::value progress_token;  // null if the client wants no progress
+  std::shared_ptr<outlet> out;
+  std::shared_ptr<asked_table> asked;
+  std::shared_ptr<workspace> place;
+  asio::any_io_executor executor;
+  asio::cancellation_signal cancel;
+  bool cancelled = false;
+  bool ended = false;
+
+  bool at_least(std::string_view minimum) const { return version >= minimum; }
+  bool wants_log(int severity) const { return severity >= level && !ended; }
+  bool wants_progress() const { return !progress_token.is_null() && !ended; }
+
+  void log(int severity, std::string_view logger, boost::json::value data) const {
+    if (!wants_log(severity)) return;
+    boost::json::object params;
+    params["level"] = boost::json::string(json_view(log_levels.at(static_cast<std::size_t>(severity))));
+    if (!logger.empty()) params["logger"] = boost::json::string(json_view(logger));
+    params["data"] = std::move(data);
+    out->send(rpc_notification("notifications/message", params), true);
+  }
+
+  void progress(double now, std::optional<double> total, std::string_view words) {
+    if (!wants_progress() || (last_progress_ && now <= *last_progress_)) return;
+    last_progress_ = now;
+    boost::json::object params;
+    params["progressToken"] = progress_token;
+    params["progress"] = number(now);
+    if (total) params["total"] = number(*total);
+    if (!words.empty() && at_least("2025-03-26")) {
+      std::string good;
+      cofferdam::detail::append_repaired_utf8(good, words);
+      params["message"] = boost::json::string(json_view(good));
+    }
+    out->send(rpc_notification("notifications/progress", params), true);
+  }
+
+ private:
+  static boost::json::value number(double value) {
+    if (value == static_cast<double>(static_cast<std::int64_t>(value))) return static_cast<std::int64_t>(value);
+    return value;
+  }
+
+  std::optional<double> last_progress_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
+// ---- cofferdam/serve/mcp/impl/call.ipp ----
+
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp {
+
+COFFERDAM_DECL failure failure::missing_capability(std::string_view name) {
+  boost::json::object required;
+  required[detail::json_view(name)] = boost::json::object();
+  boost::json::object data;
+  data["requiredCapabilities"] = std::move(required);
+  return {detail::missing_capability, "This request needs the client capability '" + std::string(name) + "'",
+          std::move(data)};
+}
+
+COFFERDAM_DECL const std::string& call::version() const noexcept { return request_->version; }
+
+COFFERDAM_DECL bool call::is_modern() const noexcept { return request_->modern; }
+
+COFFERDAM_DECL bool call::client_can(std::string_view what) const {
+  return request_->capabilities.contains(detail::json_view(what));
+}
+
+COFFERDAM_DECL const boost::json::object& call::client_capabilities() const noexcept { return request_->capabilities; }
+
+COFFERDAM_DECL void call::progress(double now, std::optional<double> total, std::string_view words) {
+  request_->progress(now, total, words);
+}
+
+COFFERDAM_DECL void call::log(log_severity how, boost::json::value data, std::string_view logger) {
+  request_->log(static_cast<int>(how), logger, std::move(data));
+}
+
+COFFERDAM_DECL awaitable<boost::json::object> call::ask(std::string method, boost::json::object params) {
+  const std::string capability = method.substr(0, method.find('/'));
+  if (!client_can(capability)) throw failure::missing_capability(capability);
+  if (is_modern())
+    throw failure(
+        detail::internal_error,
+        "A client of version 2026-07-28 or newer cannot be sent requests; return answer::input_required instead");
+  return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
+                                  std::move(params));
+}
+
+COFFERDAM_DECL void call::interrupt_connection() { request_->out->interrupt(); }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp
 
 // ---- cofferdam/serve/mcp/detail/background.hpp ----
 
@@ -77837,6 +77360,626 @@ COFFERDAM_DECL void on_writable(asio::posix::stream_descriptor& descriptor, wait
 COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback) {
   asio::post(executor, std::move(callback));
 }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/http_admission.hpp ----
+
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Checks the head of a request before a handler gets it. RFC 9112, 3.2 describes targets and `Host`; RFC 9110, 10.1.1
+// describes `Expect`.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A parsed `host[:port]`, with the host in lower case.
+class http_authority {
+ public:
+  std::string host;
+  std::string port;
+};
+
+inline std::optional<http_authority> parse_authority(std::string_view text) {
+  http_authority found;
+  std::size_t end = 0;
+  if (text.starts_with('[')) {
+    end = text.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    ++end;
+  } else {
+    end = std::min(text.find(':'), text.size());
+  }
+  const bool bracketed = text.starts_with('[');
+  for (const char c : text.substr(0, end)) {
+    const char low = lowered(c);
+    const bool word = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || low == '.';
+    const bool extra =
+        bracketed ? low == ':' || low == '[' || low == ']' : low == '-' || low == '_' || low == '~' || low == '%';
+    if (!word && !extra) return std::nullopt;
+    found.host += low;
+  }
+  std::string_view rest = text.substr(end);
+  if (rest.empty()) return found;
+  if (rest.front() != ':' || rest.size() > 6) return std::nullopt;
+  rest.remove_prefix(1);
+  if (!std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+  found.port = rest;
+  return found;
+}
+
+/// Returns the host and port of an origin such as `https://host:port`; no value for `null` or an invalid origin.
+inline std::optional<http_authority> parse_origin(std::string_view text) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!same_ignoring_case(text.substr(0, scheme.size()), scheme)) continue;
+    std::optional<http_authority> found = parse_authority(text.substr(scheme.size()));
+    if (found && found->host.empty()) return std::nullopt;
+    return found;
+  }
+  return std::nullopt;
+}
+
+inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
+
+/// Checks the allowed hosts and origins in the settings.
+/// \throws error{exec_errc::invalid_argument} for an entry that is not a valid host or origin.
+inline void check_lists(const http_server_settings& settings) {
+  if (const auto& hosts = settings.allowed_hosts(); hosts && !is_everything(*hosts)) {
+    for (const std::string& host : *hosts) {
+      const std::optional<http_authority> each = parse_authority(host);
+      if (!each || each->host.empty())
+        throw error(exec_errc::invalid_argument, "allowed_hosts: \"" + one_line(host) +
+                                                     "\" is not a host name or address, with or without a port; write "
+                                                     "IPv6 addresses in brackets, and * only as the single entry");
+    }
+  }
+  if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
+    for (const std::string& origin : *origins)
+      if (!parse_origin(origin))
+        throw error(exec_errc::invalid_argument,
+                    "allowed_origins: \"" + one_line(origin) +
+                        "\" is not an origin such as https://app.example; write * only as the single entry");
+  }
+}
+
+/// Returns true if the host is in `allowed`. An entry without a port allows every port.
+/// \param any_port  true to ignore the ports in `allowed`.
+inline bool is_allowed_host(const http_authority& asked, const std::vector<std::string>& allowed, bool any_port) {
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
+    const std::optional<http_authority> each = parse_authority(entry);
+    return each && !each->host.empty() && each->host == asked.host &&
+           (any_port || each->port.empty() || each->port == asked.port);
+  });
+}
+
+/// Returns the allowed hosts of the settings or their default; no value if every host is allowed.
+inline std::optional<std::vector<std::string>> believed_hosts(const http_server_settings& settings, bool loopback) {
+  if (settings.allowed_hosts()) {
+    if (is_everything(*settings.allowed_hosts())) return std::nullopt;
+    return settings.allowed_hosts();
+  }
+  if (!loopback) return std::nullopt;
+  return std::vector<std::string>{"localhost", "127.0.0.1", "[::1]"};
+}
+
+inline bool is_allowed_origin(std::string_view text, const http_authority& host,
+                              const std::optional<std::vector<std::string>>& hosts,
+                              const http_server_settings& settings) {
+  if (settings.allowed_origins()) {
+    const std::vector<std::string>& allowed = *settings.allowed_origins();
+    return is_everything(allowed) || std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
+             return same_ignoring_case(entry, text);
+           });
+  }
+  const std::optional<http_authority> origin = parse_origin(text);
+  if (!origin) return false;
+  return origin->host == host.host || (hosts && is_allowed_host(*origin, *hosts, true));
+}
+
+/// Replaces an absolute target such as `http://host/path` by `/path`.
+/// \return 0, or the status code for an invalid target.
+inline int normalise_target(http_request_head& head) {
+  if (head.method == "CONNECT") return 501;
+  if (head.target == "*") return head.method == "OPTIONS" ? 0 : 400;
+  if (head.target.front() == '/') return 0;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!same_ignoring_case(std::string_view(head.target).substr(0, scheme.size()), scheme)) continue;
+    const std::string_view rest = std::string_view(head.target).substr(scheme.size());
+    const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+    // A handler may use the target or the Host field, so both must name the same host.
+    if (const auto host = head.fields.find("Host"); !host || !same_ignoring_case(*host, rest.substr(0, end)))
+      return 400;
+    std::string path(rest.substr(end));
+    if (path.empty() || path.front() != '/') path.insert(path.begin(), '/');
+    head.target = std::move(path);
+    return 0;
+  }
+  return 400;
+}
+
+/// Decides about a request by its head.
+/// \param loopback  true if the listener is on a loopback address, which only this machine can reach.
+/// \return          0 if a handler may get the request; otherwise the status code of the refusal.
+inline int admit(http_request_head& head, const http_server_settings& settings, bool loopback) {
+  if (const int status = normalise_target(head); status != 0) return status;
+  for (const http_field& field : head.fields)
+    if (same_ignoring_case(field.name(), "Expect") && !same_ignoring_case(field.value(), "100-continue")) return 417;
+  const auto named = head.fields.find("Host");
+  const std::optional<http_authority> host = parse_authority(named.value_or(""));
+  if (!host) return 400;
+  const bool carries = head.method == "POST" || head.method == "PUT" || head.method == "PATCH";
+  if (head.minor_version == 0 && carries && head.fields.count("Content-Length") == 0) return 411;
+  const std::optional<std::vector<std::string>> hosts = believed_hosts(settings, loopback);
+  if (hosts && !is_allowed_host(*host, *hosts, false)) return 421;
+  for (const http_field& field : head.fields)
+    if (same_ignoring_case(field.name(), "Origin") && !is_allowed_origin(field.value(), *host, hosts, settings))
+      return 403;
+  return 0;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/http_served_connection.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+using http_handler = std::function<awaitable<void>(http_call&)>;
+
+/// One connection of a server. It reads requests one after the other, and runs a handler for each. Each handler can be
+/// cancelled alone.
+///
+/// Two coroutines share the ownership of this object: `serve`, and `pump`, which reads the input in advance and detects
+/// that the client has disconnected.
+class http_served_connection {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  http_served_connection(const asio::any_io_executor& executor, byte_stream stream,
+                         const http_server_settings& settings, const http_handler& handler,
+                         const std::function<void()>& became_idle, bool loopback)
+      : executor_(executor),
+        settings_(settings),
+        handler_(handler),
+        became_idle_(became_idle),
+        talk_(executor, std::move(stream), settings),
+        request_limit_(executor, [this] { cancel_handler(); }),
+        loopback_(loopback) {}
+  http_served_connection(const http_served_connection&) = delete;
+  http_served_connection& operator=(const http_served_connection&) = delete;
+
+  /// Returns the time since which the connection has waited for a request; `time_point::max()` if it is not waiting.
+  /// The server may close a waiting connection to make room for a new one. A new connection reports a time one second
+  /// in the future, which protects it for its first second.
+  clock::time_point idle_since() const noexcept { return idle_since_; }
+
+  /// Closes the stream and cancels the handler.
+  void abort() noexcept {
+    aborted_ = true;
+    talk_.close();
+  }
+  /// Lets the current request finish and accepts no more requests. Closes the connection now if no request is under
+  /// way.
+  void stop() noexcept {
+    stopping_ = true;
+    talk_.last();
+    if (!replying_) abort();
+  }
+
+  static awaitable<void> pump(std::shared_ptr<http_served_connection> self) {
+    http_served_connection& connection = *self;
+    std::function<void()> left = [&connection] { connection.client_left(); };
+    co_await connection.talk_.input().pump(std::move(left));
+  }
+
+  static awaitable<void> serve(std::shared_ptr<http_served_connection> self) {
+    http_served_connection& connection = *self;
+    try {
+      bool first = true;
+      bool more = true;
+      bool answered = false;
+      while (more) {
+        // A new connection has one second for its first request before the server may close it as idle.
+        connection.idle_since_ = clock::now() + (first ? std::chrono::seconds(1) : std::chrono::seconds(0));
+        connection.became_idle_();
+        const int status = co_await connection.talk_.next_head(first);
+        connection.idle_since_ = clock::time_point::max();
+        first = false;
+        if (status == 0 || connection.aborted_) {
+          answered = false;
+          break;
+        }
+        connection.replying_ = true;
+        answered = true;
+        const bool again = co_await connection.answer(self, status);
+        more = again && !connection.stopping_;
+        connection.replying_ = !more;
+      }
+      if (answered) co_await connection.talk_.linger();
+    } catch (...) {  // the connection is lost or was aborted, and handlers' errors have been reported
+    }
+    connection.request_limit_.stop();
+    connection.talk_.close();
+  }
+
+ private:
+  /// Checks the head, runs the handler and completes its reply.
+  /// \param status  the result of `next_head`.
+  /// \return        true if another request may follow.
+  awaitable<bool> answer(std::shared_ptr<http_served_connection> self, int status) {
+    if (status == 200) status = admit(talk_.parser().head(), settings_, loopback_);
+    if (status != 0) {
+      talk_.last();
+      co_await refuse(status);
+      co_return false;
+    }
+    overdue_ = false;
+    failure_ = nullptr;
+    request_limit_.arm(settings_.request_timeout());
+    co_await asio::co_spawn(executor_, handle(std::move(self)),
+                            asio::bind_cancellation_slot(cancel_.slot(), asio::use_awaitable));
+    request_limit_.disarm();
+    if (aborted_) co_return false;
+    co_await settle();
+    const bool more = co_await talk_.ready_for_more();
+    co_return more;
+  }
+
+  /// Runs the handler and stores its exception in `failure_`. Does not throw.
+  static awaitable<void> handle(std::shared_ptr<http_served_connection> self) {
+    http_served_connection& connection = *self;
+    http_call call(connection.talk_);
+    connection.call_ = &call;
+    try {
+      // If the client has disconnected before this handler started, no event will cancel the handler any more.
+      if (connection.talk_.input().ended()) throw error(exec_errc::cancelled, "the client closed the connection");
+      co_await connection.handler_(call);
+    } catch (...) {
+      connection.failure_ = std::current_exception();
+    }
+    connection.call_ = nullptr;
+  }
+
+  /// Completes or replaces the reply after the handler has ended, and reports an unexpected exception.
+  awaitable<void> settle() {
+    using progress = http_conversation::progress;
+    const bool none = talk_.replied() == progress::none;
+    int status = 0;
+    if (failure_) {
+      if (!is_known(failure_)) report(failure_);
+      if (talk_.replied() == progress::begun) throw error(exec_errc::io_error, "a reply was cut off before its end");
+      if (talk_.verdict() != 0 || overdue_) talk_.last();
+      if (none) status = overdue_ ? 503 : talk_.verdict() != 0 ? talk_.verdict() : 500;
+    } else if (talk_.replied() == progress::begun) {
+      std::exception_ptr cut;
+      try {
+        co_await talk_.end();
+      } catch (const error&) {
+        cut = std::current_exception();
+      }
+      if (cut) report(cut);
+      if (cut) std::rethrow_exception(cut);
+    } else if (none) {
+      report(std::make_exception_ptr(error(exec_errc::invalid_argument, "the handler ended without a reply")));
+      status = 500;
+    }
+    if (status != 0) co_await refuse(status);
+  }
+
+  awaitable<void> refuse(int status) {
+    http_reply what(status);
+    what.content("text/plain; charset=utf-8", std::to_string(status) + " " + std::string(http_reason(status)) + "\n");
+    co_await talk_.reply(std::move(what));
+  }
+
+  /// Returns true if the failure is a consequence of the client's actions or of a time limit. Such failures are not
+  /// reported.
+  bool is_known(const std::exception_ptr& failure) const {
+    if (!overdue_ && talk_.verdict() == 0 && !talk_.input().ended() && !talk_.broken()) return false;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::system_error&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+  void report(const std::exception_ptr& failure) {
+    if (settings_.on_error()) settings_.on_error()(talk_.parser().head(), failure);
+  }
+
+  void cancel_handler() {
+    if (call_ == nullptr) return;
+    overdue_ = true;
+    cancel_.emit(asio::cancellation_type::terminal);
+  }
+  /// Cancels the handler after the client has disconnected or the connection was aborted. Only this function and the
+  /// time limit's `cancel_handler` cancel handlers. It is never called from inside a handler.
+  void client_left() {
+    if (call_ == nullptr || (call_->ignores_departure_ && !aborted_)) return;
+    cancel_.emit(asio::cancellation_type::terminal);
+  }
+
+  asio::any_io_executor executor_;
+  const http_server_settings& settings_;
+  const http_handler& handler_;
+  const std::function<void()>& became_idle_;
+  asio::cancellation_signal cancel_;
+  http_conversation talk_;
+  deadline_timer request_limit_;
+  http_call* call_ = nullptr;
+  std::exception_ptr failure_;
+  clock::time_point idle_since_ = clock::time_point::max();
+  bool loopback_;
+  // True while a handler runs and its reply is completed; false while the connection waits for a head.
+  bool replying_ = false;
+  bool stopping_ = false;
+  bool overdue_ = false;
+  bool aborted_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/net/detail/http_server_core.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The state that the coroutines of a server share: listeners, connections, and the progress of stopping.
+class http_server_core : public std::enable_shared_from_this<http_server_core> {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  http_server_core(asio::any_io_executor executor, http_handler handler, http_server_settings settings)
+      : executor_(std::move(executor)),
+        handler_(std::move(handler)),
+        settings_(std::move(settings)),
+        changed_(executor_) {
+    if (!handler_) throw error(exec_errc::invalid_argument, "http_server: the handler is empty");
+    check_lists(settings_);
+  }
+
+  const http_server_settings& settings() const noexcept { return settings_; }
+  std::size_t connections() const noexcept { return connections_.size(); }
+  void listen(listener where) {
+    if (running_ || stopping_)
+      throw error(exec_errc::invalid_argument, "http_server: add listeners before the server runs or is stopped");
+    static_cast<void>(where.name());  // throws if `where` is default-constructed or moved from
+    listeners_.push_back(std::move(where));
+  }
+
+  /// Closes the listeners, and lets each connection finish only its current request.
+  void begin_stop() noexcept {
+    if (std::exchange(stopping_, true)) return;
+    for (listener& each : listeners_) each.close();
+    for (const auto& each : connections_) each->stop();
+    changed_.notify();
+  }
+  /// Stops the server and closes all connections at once, which cancels their handlers.
+  void abort() noexcept {
+    begin_stop();
+    for (const auto& each : connections_) each->abort();
+  }
+
+  static awaitable<void> run(std::shared_ptr<http_server_core> self) {
+    http_server_core& core = *self;
+    if (core.listeners_.empty())
+      throw error(exec_errc::invalid_argument, "http_server: no listener was added; call listen() first");
+    if (std::exchange(core.running_, true)) throw error(exec_errc::invalid_argument, "http_server: already running");
+    if (!core.stopping_) {
+      for (listener& each : core.listeners_) core.spawn_acceptor(each);
+    }
+    bool whole = false;
+    const auto waits = [&]() -> awaitable<void> { whole = co_await core.over_by(clock::time_point::max()); };
+    const auto ends = [&]() -> awaitable<void> {
+      if (whole) return {};
+      return end_at_once(self);
+    };
+    co_await with_cleanup(waits, ends);
+    if (!whole) throw error(exec_errc::cancelled, "the HTTP server was cancelled; all its connections are closed");
+    if (core.failure_) std::rethrow_exception(core.failure_);
+  }
+
+  static awaitable<void> stop(std::shared_ptr<http_server_core> self) {
+    http_server_core& core = *self;
+    core.begin_stop();
+    const clock::time_point due = clock::now() + core.settings_.stop_timeout();
+    bool whole = false;
+    const auto waits = [&]() -> awaitable<void> {
+      const bool in_time = co_await core.over_by(due);
+      if (!in_time) co_return;
+      core.abort();
+      whole = co_await core.over_by(clock::time_point::max());
+    };
+    const auto ends = [&]() -> awaitable<void> {
+      if (whole) return {};
+      return end_at_once(self);
+    };
+    co_await with_cleanup(waits, ends);
+    if (!whole)
+      throw error(exec_errc::cancelled,
+                  "stopping the HTTP server was cancelled; all its connections were closed at once");
+  }
+
+ private:
+  /// Waits until all connections and listeners have ended, or until `due`.
+  /// \return false if the coroutine was cancelled. The caller then ends everything, so this function does not throw.
+  awaitable<bool> over_by(clock::time_point due) {
+    bool whole = true;
+    while (whole && !over() && clock::now() < due) {
+      const wait_result ended = co_await changed_.wait(due);
+      whole = ended != wait_result::cancelled;
+    }
+    co_return whole;
+  }
+
+  /// Aborts all connections, and waits until they have ended.
+  static awaitable<void> end_at_once(const std::shared_ptr<http_server_core>& self) {
+    self->abort();
+    return until_over(self);
+  }
+  static awaitable<void> until_over(std::shared_ptr<http_server_core> self) {
+    while (!self->over()) co_await self->changed_.wait();
+  }
+
+  bool over() const noexcept { return stopping_ && acceptors_ == 0 && connections_.empty(); }
+
+  void spawn_acceptor(listener& from) {
+    ++acceptors_;
+    const auto ended = [core = shared_from_this()](const std::exception_ptr& failure) {
+      --core->acceptors_;
+      if (failure && !core->failure_) core->failure_ = failure;
+      if (failure) core->abort();
+      core->changed_.notify();
+    };
+    asio::co_spawn(executor_, accept_from(shared_from_this(), from), ended);
+  }
+
+  static awaitable<void> accept_from(std::shared_ptr<http_server_core> self, listener& from) {
+    http_server_core& core = *self;
+    while (!core.stopping_) {
+      byte_stream stream;
+      std::exception_ptr failure;
+      try {
+        byte_stream accepted = co_await from.accept();
+        stream = std::move(accepted);
+      } catch (const error&) {
+        failure = std::current_exception();
+      }
+      if (core.stopping_) break;
+      if (failure) {
+        if (!is_passing(failure)) std::rethrow_exception(failure);
+        const clock::time_point due = clock::now() + std::chrono::milliseconds(50);
+        while (!core.stopping_ && clock::now() < due) co_await core.changed_.wait(due);
+        continue;
+      }
+      while (core.connections_.size() >= core.settings_.connections() && !core.stopping_) {
+        core.close_the_most_idle();
+        co_await core.changed_.wait(clock::now() + std::chrono::milliseconds(500));
+      }
+      if (!core.stopping_) core.take(std::move(stream), from.is_loopback());
+    }
+  }
+
+  /// Returns true if accepting failed for a temporary reason: the peer has disconnected, or the system lacks resources.
+  static bool is_passing(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      for (const std::errc code :
+           {std::errc::connection_aborted, std::errc::connection_reset, std::errc::too_many_files_open,
+            std::errc::too_many_files_open_in_system, std::errc::no_buffer_space, std::errc::not_enough_memory,
+            std::errc::protocol_error, std::errc::network_down, std::errc::network_unreachable,
+            std::errc::host_unreachable, std::errc::interrupted, std::errc::timed_out})
+        if (reason.cause() == code) return true;
+      return false;
+    }
+  }
+
+  void close_the_most_idle() noexcept {
+    const auto idle = std::min_element(connections_.begin(), connections_.end(),
+                                       [](const auto& a, const auto& b) { return a->idle_since() < b->idle_since(); });
+    if (idle != connections_.end() && (*idle)->idle_since() <= clock::now()) (*idle)->abort();
+  }
+
+  void take(byte_stream stream, bool loopback) {
+    const auto connection = std::make_shared<http_served_connection>(executor_, std::move(stream), settings_, handler_,
+                                                                     became_idle_, loopback);
+    connections_.push_back(connection.get());
+    const auto at = std::prev(connections_.end());
+    // The deleter removes the connection from the list. It runs when the coroutines `pump` and `serve` have both ended,
+    // or when the executor's context has destroyed them.
+    const std::shared_ptr<void> both(nullptr, [core = shared_from_this(), at](void*) {
+      core->connections_.erase(at);
+      core->changed_.notify();
+    });
+    // Keeps the objects alive until both coroutines have ended. Neither coroutine throws.
+    const auto ended = [core = shared_from_this(), connection, both](const std::exception_ptr&) {};
+    asio::co_spawn(executor_, http_served_connection::pump(connection), ended);
+    asio::co_spawn(executor_, http_served_connection::serve(connection), ended);
+  }
+
+  asio::any_io_executor executor_;
+  http_handler handler_;
+  http_server_settings settings_;
+  // Called by a connection that has become idle. If the server has its maximum of connections, this function wakes the
+  // coroutine that waits to add a connection, which can then close the idle one.
+  std::function<void()> became_idle_ = [this] {
+    if (connections_.size() >= settings_.connections()) changed_.notify();
+  };
+  std::list<listener> listeners_;
+  std::list<http_served_connection*> connections_;
+  async_event changed_;
+  std::exception_ptr failure_;
+  std::size_t acceptors_ = 0;
+  bool running_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/impl/http_server.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL http_server& http_server::listen(listener where) {
+  core_->listen(std::move(where));
+  return *this;
+}
+
+COFFERDAM_DECL http_server::http_server(asio::any_io_executor executor, handler each, http_server_settings settings)
+    : core_(std::make_shared<detail::http_server_core>(std::move(executor), std::move(each), std::move(settings))) {}
+
+COFFERDAM_DECL http_server::~http_server() { core_->abort(); }
+
+COFFERDAM_DECL awaitable<void> http_server::run() { return detail::http_server_core::run(core_); }
+
+COFFERDAM_DECL awaitable<void> http_server::stop() { return detail::http_server_core::stop(core_); }
+
+COFFERDAM_DECL std::size_t http_server::connections() const noexcept { return core_->connections(); }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 

@@ -4,24 +4,25 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/error.hpp>
-#include <cofferdam/detail/core/with_cleanup.hpp>
-#include <cofferdam/detail/net/http_server.hpp>
-#include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/core.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/dispatch.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <utility>
 
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+class http_server;
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
+
+namespace detail {
+class sandbox_registry;
+}  // namespace detail
 
 /// A server with E2B's own API for any provider, so that unmodified official SDKs of E2B can use the provider's
 /// environments as sandboxes.
@@ -72,7 +73,7 @@ class server {
   template <code_exec_provider Provider>
   server(asio::any_io_executor executor, Provider provider, e2b_gateway::options options = e2b_gateway::options())
       : executor_(executor),
-        core_(std::make_shared<detail::sandbox_registry>(
+        core_(make_core(
             executor, [provider = std::move(provider)] { return detail::open_environment<Provider>(provider); },
             std::move(options))) {}
   server(const server&) = delete;
@@ -84,40 +85,22 @@ class server {
   /// \throws the exceptions of closing environments, after everything has ended.
   /// \par Cancellation  terminal: cancels the requests, closes everything, and throws error{exec_errc::cancelled}. The
   ///                    closing itself cannot be cancelled.
-  awaitable<void> serve(listener where) {
-    if (core_->options().api_keys().empty() && !where.is_loopback())
-      throw error(exec_errc::invalid_argument, "e2b_gateway: " + where.name() +
-                                                   " is reachable from other machines, but there is no API key: set "
-                                                   "e2b_gateway::options::api_key, or listen on 127.0.0.1");
-    if (server_)
-      throw error(exec_errc::invalid_argument, "e2b_gateway: serve() was already called; create another gateway");
-    http_server_settings settings = core_->options().server();
-    settings.allowed_hosts({"*"});  // the router checks host names itself
-    server_ = std::make_shared<cofferdam::detail::http_server>(
-        executor_, [core = core_](http_call& call) { return detail::dispatcher::handle(core, call); },
-        std::move(settings));
-    server_->listen(std::move(where));
-    return serve_on(server_, core_);
-  }
+  awaitable<void> serve(listener where);
 
   /// Ends `serve`: accepts no more requests, gives running requests the `stop_timeout` of the HTTP server to finish,
   /// and then cancels them.
   /// \throws error{exec_errc::invalid_argument} if `serve` was not called.
-  awaitable<void> stop() {
-    if (!server_) throw error(exec_errc::invalid_argument, "e2b_gateway: not serving; call serve() first");
-    return server_->stop();
-  }
+  awaitable<void> stop();
 
   /// Returns the number of sandboxes, including paused ones.
-  std::size_t sandboxes() const noexcept { return core_->sandboxes().size(); }
+  std::size_t sandboxes() const noexcept;
 
  private:
+  static std::shared_ptr<detail::sandbox_registry> make_core(asio::any_io_executor executor,
+                                                             detail::environment_opener opener,
+                                                             e2b_gateway::options options);
   static awaitable<void> serve_on(std::shared_ptr<cofferdam::detail::http_server> server,
-                                  std::shared_ptr<detail::sandbox_registry> core) {
-    const auto runs = [&server] { return server->run(); };
-    const auto closes = [&core] { return detail::sandbox_registry::close_all(core); };
-    co_await cofferdam::detail::with_cleanup(runs, closes, cofferdam::detail::failure_to_report);
-  }
+                                  std::shared_ptr<detail::sandbox_registry> core);
 
   asio::any_io_executor executor_;
   std::shared_ptr<detail::sandbox_registry> core_;
@@ -125,3 +108,7 @@ class server {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/serve/impl/e2b_gateway.ipp>
+#endif

@@ -9,7 +9,6 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
-#include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
@@ -30,6 +29,10 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+class http_server;
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
 

@@ -4,19 +4,18 @@
 
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/error.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/interpreter_service.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
+
+namespace detail {
+class interpreter_settings;
+}  // namespace detail
 
 /// E2B's code interpreter as a service of an `e2b_gateway`, implemented by the Python runner of this library. It serves
 /// clients such as `@e2b/code-interpreter` and `e2b::code_interpreter`.
@@ -47,71 +46,48 @@ class code_interpreter {
 
   /// \param runner  the interpreter, its preloaded modules and its limits: `python().preload("numpy")`. Its time limit,
   ///                work directory and file tracking are ignored.
-  explicit code_interpreter(python runner = python()) { settings_->runner = std::move(runner); }
+  explicit code_interpreter(python runner = python());
 
   /// Sets the maximum number of contexts in a sandbox, including the default context. A request for more gets status
   /// 429. Default: 16; at least 1.
-  code_interpreter& contexts(std::size_t count) { return limit(&detail::interpreter_settings::contexts, count); }
+  code_interpreter& contexts(std::size_t count);
   /// Sets the maximum number of executions in a sandbox that run or wait, including requests that make a context. A
   /// request for more gets status 429. Default: 64; at least 1.
-  code_interpreter& executions(std::size_t count) { return limit(&detail::interpreter_settings::runs, count); }
+  code_interpreter& executions(std::size_t count);
   /// Sets the maximum size of one request in bytes. A larger request gets status 413. Default: 4 MiB; at least 1.
-  code_interpreter& request(std::size_t max_bytes) { return limit(&detail::interpreter_settings::request, max_bytes); }
+  code_interpreter& request(std::size_t max_bytes);
   /// Sets the time limit for the arrival of a request. A late request gets status 408. From 10 ms to one hour; default:
   /// one minute.
-  code_interpreter& request_timeout(std::chrono::milliseconds duration) {
-    return time(&detail::interpreter_settings::request_timeout, "the request time", duration);
-  }
+  code_interpreter& request_timeout(std::chrono::milliseconds duration);
   /// Sets the maximum bytes that are sent of each output stream of an execution. The middle of a longer stream is left
   /// out. Default: 4 MiB; at least 1.
-  code_interpreter& output(std::size_t max_bytes) { return limit(&detail::interpreter_settings::output, max_bytes); }
+  code_interpreter& output(std::size_t max_bytes);
   /// Sets the maximum bytes of all results of an execution, as sent. More results are left out, with a notice to the
   /// client. Default: 16 MiB; at least 1.
-  code_interpreter& results(std::size_t max_bytes) { return limit(&detail::interpreter_settings::results, max_bytes); }
+  code_interpreter& results(std::size_t max_bytes);
   /// Sets the maximum bytes that are in memory for all clients of all sandboxes: requests and unread data. When it is
   /// reached, a request gets status 503, and data is left out, with a notice to the client. One sandbox may use a
   /// quarter of it, but always enough for one request. Default: 256 MiB.
-  code_interpreter& memory(std::size_t max_bytes) {
-    auto changed = copy();
-    changed->memory = std::make_shared<detail::interpreter_memory>(max_bytes);
-    return with(std::move(changed));
-  }
+  code_interpreter& memory(std::size_t max_bytes);
   /// Sets the maximum time between two messages to a client: a keep-alive message ends a longer silence. From 10 ms to
   /// one hour; default: 5 seconds.
-  code_interpreter& keepalive(std::chrono::milliseconds interval) {
-    return time(&detail::interpreter_settings::keepalive, "keepalive", interval);
-  }
+  code_interpreter& keepalive(std::chrono::milliseconds interval);
 
   /// Makes the service of a sandbox. The gateway calls it as an `e2b_gateway::port_factory`.
-  std::unique_ptr<port_service> operator()(any_environment& environment, const sandbox_facts& facts) const {
-    return std::make_unique<detail::interpreter_service>(environment, facts, settings_);
-  }
+  std::unique_ptr<port_service> operator()(any_environment& environment, const sandbox_facts& facts) const;
 
  private:
-  std::shared_ptr<detail::interpreter_settings> copy() const {
-    return std::make_shared<detail::interpreter_settings>(*settings_);
-  }
-  code_interpreter& with(std::shared_ptr<detail::interpreter_settings> changed) {
-    settings_ = std::move(changed);
-    return *this;
-  }
-  code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t maximum) {
-    if (maximum == 0) throw error(exec_errc::invalid_argument, "code_interpreter: a limit must be at least 1");
-    auto changed = copy();
-    (*changed).*which = maximum;
-    return with(std::move(changed));
-  }
+  std::shared_ptr<detail::interpreter_settings> copy() const;
+  code_interpreter& with(std::shared_ptr<detail::interpreter_settings> changed);
+  code_interpreter& limit(std::size_t detail::interpreter_settings::*which, std::size_t maximum);
   code_interpreter& time(std::chrono::milliseconds detail::interpreter_settings::*which, const char* name,
-                         std::chrono::milliseconds value) {
-    if (value < std::chrono::milliseconds(10) || value > std::chrono::hours(1))
-      throw error(exec_errc::invalid_argument,
-                  "code_interpreter: " + std::string(name) + " must be from 10 ms to an hour");
-    auto changed = copy();
-    (*changed).*which = value;
-    return with(std::move(changed));
-  }
+                         std::chrono::milliseconds value);
 
-  std::shared_ptr<detail::interpreter_settings> settings_ = std::make_shared<detail::interpreter_settings>();
+  std::shared_ptr<detail::interpreter_settings> settings_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/serve/e2b_gateway/impl/code_interpreter.ipp>
+#endif

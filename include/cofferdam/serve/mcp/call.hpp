@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/error.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
-#include <cofferdam/serve/mcp/detail/request.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -20,6 +18,10 @@
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp {
+
+namespace detail {
+class request;
+}  // namespace detail
 
 /// The severity of a message for the client's log, from the least to the most severe.
 enum class log_severity { debug, info, notice, warning, error, critical, alert, emergency };
@@ -36,14 +38,7 @@ class failure : public std::exception {
 
   /// Makes the failure of a request that needs a capability which the client has not declared:
   /// `missing_capability("sampling")`.
-  static failure missing_capability(std::string_view name) {
-    boost::json::object required;
-    required[detail::json_view(name)] = boost::json::object();
-    boost::json::object data;
-    data["requiredCapabilities"] = std::move(required);
-    return {detail::missing_capability, "This request needs the client capability '" + std::string(name) + "'",
-            std::move(data)};
-  }
+  static failure missing_capability(std::string_view name);
 
   const char* what() const noexcept override { return message_.c_str(); }
   int code() const noexcept { return code_; }
@@ -73,27 +68,23 @@ class call {
   const boost::json::object& arguments() const noexcept { return arguments_; }
 
   /// Returns the client's protocol version, such as "2025-11-25".
-  const std::string& version() const noexcept { return request_->version; }
+  const std::string& version() const noexcept;
   /// Returns true if the client belongs to the modern era: protocol version 2026-07-28 or newer.
-  bool is_modern() const noexcept { return request_->modern; }
+  bool is_modern() const noexcept;
   /// Returns true if the client has declared a capability, such as "sampling" or "elicitation".
-  bool client_can(std::string_view what) const { return request_->capabilities.contains(detail::json_view(what)); }
+  bool client_can(std::string_view what) const;
   /// Returns all capabilities that the client has declared, as unchecked JSON.
-  const boost::json::object& client_capabilities() const noexcept { return request_->capabilities; }
+  const boost::json::object& client_capabilities() const noexcept;
 
   /// Reports the progress of the work. Sends nothing if the client has not requested progress, or if `now` has not
   /// grown since the last report.
   /// \param now    the work that is done, in any unit.
   /// \param total  the whole work in the same unit, if known.
   /// \param words  a text for people; may be empty.
-  void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {}) {
-    request_->progress(now, total, words);
-  }
+  void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {});
   /// Sends a message to the client's log. Sends nothing if the client has not requested messages of this severity.
   /// \param logger  the name of the part of the program; an empty name is left out.
-  void log(log_severity how, boost::json::value data, std::string_view logger = {}) {
-    request_->log(static_cast<int>(how), logger, std::move(data));
-  }
+  void log(log_severity how, boost::json::value data, std::string_view logger = {});
 
   /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
   /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
@@ -101,16 +92,7 @@ class call {
   /// \throws failure if the client has not declared the capability, or if the client belongs to the modern era
   ///     (2026-07-28). The handler for such a client returns `answer::input_required` instead.
   /// \throws error{exec_errc::io_error} if the client responds with an error.
-  awaitable<boost::json::object> ask(std::string method, boost::json::object params) {
-    const std::string capability = method.substr(0, method.find('/'));
-    if (!client_can(capability)) throw failure::missing_capability(capability);
-    if (is_modern())
-      throw failure(
-          detail::internal_error,
-          "A client of version 2026-07-28 or newer cannot be sent requests; return answer::input_required instead");
-    return detail::asked_table::ask(request_->asked, request_->out, request_->executor, std::move(method),
-                                    std::move(params));
-  }
+  awaitable<boost::json::object> ask(std::string method, boost::json::object params);
 
   /// Returns the client's responses to `answer::input_required`, by the names of the requests; empty in the first call.
   const boost::json::object& input_responses() const noexcept { return responses_; }
@@ -125,7 +107,7 @@ class call {
 
   /// Closes the client's connection. The client reconnects to get the answer. It has an effect only over HTTP in the
   /// legacy era (protocol versions up to 2025-11-25).
-  void interrupt_connection() { request_->out->interrupt(); }
+  void interrupt_connection();
 
   /// For the library's own tools: returns the internal request.
   const std::shared_ptr<detail::request>& inside() const noexcept { return request_; }
@@ -158,3 +140,7 @@ using prompt_handler = std::function<awaitable<std::vector<prompt_message>>(call
 using completion_handler = std::function<awaitable<std::vector<std::string>>(call&)>;
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/serve/mcp/impl/call.ipp>
+#endif
