@@ -181,6 +181,7 @@ class any_runner {
 /// recipe.
 class any_runner_provider {
  public:
+  /// Contains a recipe of any type.
   template <class P>
     requires(!std::same_as<P, any_runner_provider> && code_runner_provider<P>)
   explicit any_runner_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {}

@@ -56,6 +56,7 @@ class referenced_environment {
     return nothing();
   }
 
+  /// Returns true if `start` of the environment works.
   bool can_start() const noexcept
     requires streaming_environment<E>
   {
@@ -92,6 +93,7 @@ inline constexpr bool is_layer<referenced_environment<E>> = is_layer<E>;
 template <code_exec_environment E>
 class environment_ref {
  public:
+  /// Refers to an open environment.
   explicit environment_ref(E& environment) noexcept : environment_(&environment) {}
 
   awaitable<referenced_environment<E>> open() const { return lend(environment_); }

@@ -59,6 +59,7 @@ class file_system {
   /// Lists everything beneath the directory `path`, down to the depth in the options. The paths are relative to `path`
   /// and sorted by bytes. The list contains symbolic links, but nothing from the directories that they point to.
   /// \param path  the directory; "." is the whole workspace.
+  /// \param options  the depth and the maximum size of the list.
   /// \throws error{exec_errc::not_found} or error{exec_errc::not_a_directory} if `path` is not a directory.
   /// \throws error{exec_errc::too_large} if the list would exceed a limit of the options or of the environment. A list
   ///     is never incomplete.
@@ -148,6 +149,7 @@ class file_system_adaptor : public Base {
   }
 
  protected:
+  /// Returns this object as the derived class.
   Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 };
 

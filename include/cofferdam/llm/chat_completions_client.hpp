@@ -365,6 +365,7 @@ class chat_completions_client {
 
   /// Returns the base URL of the service, for example `https://api.openai.com/v1`. It contains no secret.
   std::string base_url() const { return core_->peer(); }
+  /// Returns the name of the model.
   const std::string& model() const noexcept { return core_->options().model(); }
 
   /// Closes all connections, so that requests that are under way fail. A second call does nothing.

@@ -40,6 +40,7 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
 /// \par Cost          0 allocations, 1 comparison.
 class limit_output : public pipeable {
  public:
+  /// Sets the limit, in bytes for each stream.
   explicit limit_output(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   template <code_exec_environment Inner>

@@ -46,6 +46,7 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
 /// \par Source        Stirrup's `run_command(timeout=…)`; POSIX kill(2).
 class timeout : public pipeable {
  public:
+  /// Sets the limit.
   explicit timeout(std::chrono::milliseconds limit) : limit_(limit) {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "timeout: the time limit must be longer than zero");

@@ -36,9 +36,13 @@ class operation_counts {
   /// Returns the number of operations on the `file_system` that `files()` returned.
   std::uint64_t file_operations() const noexcept { return file_operations_; }
 
+  /// Counts a command. The layer calls this.
   void add_command() noexcept { ++commands_; }
+  /// Counts a `read_file` call. The layer calls this.
   void add_read() noexcept { ++reads_; }
+  /// Counts a `write_file` call. The layer calls this.
   void add_write() noexcept { ++writes_; }
+  /// Counts an operation on files. The layer calls this.
   void add_file_operation() noexcept { ++file_operations_; }
 
  private:

@@ -50,6 +50,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
 /// \throws error{exec_errc::invalid_argument} or error{exec_errc::too_large}, as `command::variable` does.
 class variables : public pipeable {
  public:
+  /// Starts with one environment variable. `set` adds others.
   variables(std::string name, std::string value) { settings_.variable(std::move(name), std::move(value)); }
 
   /// Adds an environment variable, or replaces its value.

@@ -100,7 +100,9 @@ class http_reply {
     return std::move(content(std::move(type), text));
   }
 
+  /// Returns the status code.
   int status() const noexcept { return status_; }
+  /// Returns the header fields.
   const http_fields& fields() const noexcept { return fields_; }
   const bytes& body() const noexcept { return body_; }
 

@@ -48,6 +48,7 @@ namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 /// An argument of `fake_provider::on` that stands for all commands without a reply of their own.
 class any_command_t {};
+/// Matches any command: `fake.on(any_command, reply("ok"))`.
 inline constexpr any_command_t any_command{};
 
 /// A scripted answer to a command: a `reply`, a text, or a function that returns one of these. The function takes the

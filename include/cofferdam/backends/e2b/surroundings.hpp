@@ -19,6 +19,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 /// those of the process.
 class surroundings {
  public:
+  /// The type of a set of environment variables: values by name.
   using variable_map = std::map<std::string, std::string, std::less<>>;
 
   /// Makes an object without any environment variables.
