@@ -346,6 +346,9 @@ BAD = [
         "a_count& number(int value);", "")}, r"a\.hpp:19: warning: Member number\(\)"),
     ("a setter without a comment", {"include/cofferdam/a.hpp": A.replace("a_count& number(int value)", "a_count& other(int x)")},
      r"a\.hpp:20: no comment: a_count& other"),
+    ("a constructor without a comment", {"include/cofferdam/a.hpp": A.replace(
+        "a_count() = default;", "/// Makes none.\n  a_count();\n  explicit a_count(int number);")},
+     r"no comment: explicit a_count\(int number\)"),
     ("an unknown parameter", {"include/cofferdam/a.hpp": A.replace("param more", "param less")}, r"a\.hpp:\d+: warning: .*less"),
     ("a parameter that is left out", {"include/cofferdam/a.hpp": A.replace(
         "/// Returns the sum of two counts.", "/// Returns the sum of two counts.\n/// \\param x  the first.")}, "parameter 'y'"),

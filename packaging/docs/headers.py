@@ -18,7 +18,8 @@ Everything else without a comment stays as it is, and Doxygen reports it.
 import re
 from collections import namedtuple
 
-# What the concepts require, described once. A name that is not unique enough has the pattern of its parameters.
+# What the concepts require, described once: the name, a pattern of the parameters, and the sentence. RETURNS has the
+# return types of names that other functions have too.
 REQUIRED = [
     ("run_command", "command", "Runs a command to its end and returns the result, as `code_exec_environment` describes."),
     ("start", "command", "Starts a command and returns it while it runs, as `streaming_environment` describes."),
@@ -55,6 +56,9 @@ REQUIRED = [
     ("policy", "", "Returns the policy that decides about code."),
     ("judge", "code_analysis", "Returns a refusal, or no value if the policy admits the code."),
 ]
+
+RETURNS = {"files": "file_system", "name": "std::string_view", "description": "std::string_view",
+           "contexts": "awaitable<std::vector<std::string>>"}
 
 # The same for constants.
 REQUIRED_CONSTANTS = {"name": "The name of the guard, for messages."}
@@ -229,16 +233,14 @@ def function_of(head):
             SPACE.sub("", words[:match.start()]).strip("&"), words[close:])
 
 
-def is_left_out(declaration, name):
-    head, after = declaration.head, function_of(declaration.head)
+def is_special(declaration, name):
+    """Returns True for a defaulted or deleted function, a destructor, and what moves or copies an object."""
+    if re.search(r"=\s*(default|delete)\s*$", declaration.head) or name.startswith("~"):
+        return True
     own = declaration.owner.split("::")[-1]
-    if re.search(r"=\s*(default|delete)\s*$", head):
-        return True
-    if "detail::" in head:
-        return True
-    parameters = after[1] if after else ""
-    return name in (own, "operator=") and re.fullmatch(rf"(const )?{own}(<\w+>)?\s*&&?\s*\w*", parameters) is not None or \
-        name.startswith("~")
+    parts = function_of(declaration.head)
+    is_same_type = re.fullmatch(rf"(const )?{own}(<\w+>)?\s*&&?\s*\w*", parts[1]) if parts else None
+    return name in (own, "operator=") and is_same_type is not None
 
 
 def generated_comments(found):
@@ -261,6 +263,10 @@ def generated_comments(found):
                 shared[id(each)] = each.comment
                 last = (each, parts, each.comment)
                 continue
+            if is_special(each, name):
+                yield each, None
+                shared[id(each)] = []
+                continue
             if last and last[1][1] == parts[1]:
                 yield each, last[2]
                 shared[id(each)] = last[2]
@@ -271,11 +277,11 @@ def generated_comments(found):
                     re.match(r"/// \\t?param", line) for line in last[2]):
                 yield each, last[2]
                 shared[id(each)] = last[2]
-        documented = [parts for each, parts in overloads if id(each) in shared]
+        documented = [parts for each, parts in overloads if shared.get(id(each)) or each.trailing]
         for each, parts in overloads:
             if id(each) in shared:
                 continue
-            if is_left_out(each, name):
+            if "detail::" in parts[1]:
                 yield each, None
                 continue
             if owner.endswith("::" + INTERFACE):
@@ -283,10 +289,13 @@ def generated_comments(found):
                 yield each, [f"/// Implements `{outer}::{name}`."]
                 continue
             for required, pattern, sentence in REQUIRED:
-                if required == name and (re.search(pattern, parts[1]) if pattern else not parts[1]):
+                if required == name and (re.search(pattern, parts[1]) if pattern else not parts[1]) and \
+                        RETURNS.get(name, parts[2]) == parts[2]:
                     yield each, [f"/// {sentence}"]
                     break
             else:
+                if name == owner.split("::")[-1]:
+                    continue
                 if owner and not parts[1] and "const" in parts[3] and any(other[1] for other in documented):
                     yield each, [f"/// Returns the value that `{name}` with an argument sets."]
                 elif owner and parts[1] and any(not other[1] for other in documented):

@@ -2113,6 +2113,7 @@ class [[nodiscard]] transfer_result {
  public:
   /// Returns true if no file failed.
   bool ok() const noexcept { return failed_.empty(); }
+  /// Returns the files that were transferred, in the order of the transfer.
   const std::vector<transferred_file>& files() const& noexcept { return files_; }
   std::vector<transferred_file> files() && { return std::move(files_); }
   /// Returns the files that failed, in the order of the transfer.
@@ -2184,6 +2185,7 @@ class file_system {
 
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   file_system() = default;
+  /// Makes an object from the implementation of a backend or a layer.
   explicit file_system(std::shared_ptr<implementation> files) noexcept : files_(std::move(files)) {}
 
   /// Returns the entry at `path`. If the entry is a symbolic link, returns the link, not its target.
@@ -3003,6 +3005,7 @@ class output_chunk {
  public:
   /// Makes an empty piece, which means the end of the output.
   output_chunk() = default;
+  /// Makes a piece of output of this stream.
   output_chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
 
   /// Returns the stream from which the piece came.
@@ -3512,6 +3515,7 @@ class chat_message {
  public:
   /// Makes an empty message of the user.
   chat_message() = default;
+  /// Makes a message with one text; without any content if the text is empty.
   chat_message(chat_role role, std::string text) : role_(role) {
     if (!text.empty()) parts_.emplace_back(std::move(text));
   }
@@ -3920,6 +3924,7 @@ class any_chat_model {
   /// Makes an object without a model. `chat` throws `error{exec_errc::invalid_argument}`.
   any_chat_model() = default;
 
+  /// Contains a model of any type.
   template <class M>
     requires(!std::same_as<M, any_chat_model> && chat_model<M>)
   explicit any_chat_model(M model) : inside_(std::make_shared<box<M>>(std::move(model))) {}
@@ -5923,6 +5928,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class finish : public detail::described_tool<finish<E>> {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit finish(E& environment)
       : detail::described_tool<finish<E>>(
             "finish",
@@ -6270,6 +6276,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class list_files : public detail::described_tool<list_files<E>> {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit list_files(E& environment)
       : detail::described_tool<list_files<E>>(
             "list_files",
@@ -6680,6 +6687,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class view_image : public detail::described_tool<view_image<E>> {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit view_image(E& environment)
       : detail::described_tool<view_image<E>>(
             "view_image",
@@ -7237,6 +7245,7 @@ class referenced_environment {
  public:
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   referenced_environment() = default;
+  /// Refers to an open environment.
   explicit referenced_environment(E& environment) noexcept : environment_(&environment) {}
 
   awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
@@ -10557,8 +10566,6 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// \throws            the constructor throws error{exec_errc::invalid_argument} if the base URL, the key or a header
 ///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
 ///                    if the service repeats it.
-///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
-///                    if the service repeats it.
 /// \par Cancellation  terminal. The connection is closed, and `chat` throws error{exec_errc::cancelled}. The client can
 ///                    be used afterwards.
 /// \par Lifetime      copies share the connections. A request that is under way keeps all that it needs alive.
@@ -10567,6 +10574,7 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// \par Source        OpenAI's API reference, "Chat Completions".
 class chat_completions_client {
  public:
+  /// Makes a client. The class describes the executor and the errors.
   chat_completions_client(asio::any_io_executor executor, chat_completions_options options)
       : core_(std::make_shared<detail::completions_core>(std::move(executor), std::move(options))) {}
 
@@ -11666,6 +11674,7 @@ class code_layer {
   code_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open runner, which the layer then owns.
   explicit code_layer(Inner inner) : inner_(std::move(inner)) {}
 
   /// The cost of this layer's decision. A derived class may define a constant of the same name, which replaces this
@@ -16526,6 +16535,7 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   limit_output_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The limit is that of `limit_output`.
   limit_output_layer(Inner inner, std::size_t max_bytes)
       : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), max_bytes_(max_bytes) {}
 
@@ -16608,9 +16618,12 @@ class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
   read_only_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns.
   explicit read_only_layer(Inner inner) : layer<read_only_layer<Inner>, Inner>(std::move(inner)) {}
 
+  /// Throws `error{exec_errc::permission_denied}`.
   awaitable<void> write_file(std::string path, bytes_view) { throw detail::read_only_error("write", path); }
+  /// Throws `error{exec_errc::permission_denied}`.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&&) {
     throw detail::read_only_error("write", path);
@@ -16658,6 +16671,7 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
   timeout_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The limit is that of `timeout`.
   timeout_layer(Inner inner, std::chrono::milliseconds limit)
       : layer<timeout_layer<Inner>, Inner>(std::move(inner)), limit_(limit) {}
 
@@ -16774,6 +16788,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
   trace_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns, and counts its operations in `counts`.
   trace_layer(Inner inner, std::shared_ptr<operation_counts> counts)
       : layer<trace_layer<Inner>, Inner>(std::move(inner)), counts_(std::move(counts)) {}
 
@@ -16855,6 +16870,7 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
   upload_files_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. `prepare` copies the files.
   upload_files_layer(Inner inner, std::shared_ptr<const file_set> set)
       : layer<upload_files_layer<Inner>, Inner>(std::move(inner)), set_(std::move(set)) {}
 
@@ -16920,6 +16936,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
   variables_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The variables of `settings` are added to each command.
   variables_layer(Inner inner, std::shared_ptr<const command> settings)
       : layer<variables_layer<Inner>, Inner>(std::move(inner)), settings_(std::move(settings)) {}
 
@@ -20893,6 +20910,7 @@ class surroundings {
 
   /// Makes an object without any environment variables.
   surroundings() = default;
+  /// Holds these variables. The key in them is moved into protected memory and overwritten in its old place.
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
     if (found == variables_.end()) return;
@@ -21906,6 +21924,7 @@ class code_interpreter {
   /// \param directory  the initial working directory of the context's code, relative to the workspace. Default: the
   ///                   workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
+  /// Returns all contexts of the sandbox.
   awaitable<std::vector<code_context>> contexts();
   /// Restarts a context, so that its variables and functions are lost.
   /// \throws error{exec_errc::not_found} if there is no such context.
@@ -24457,6 +24476,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   guard_layer()
     requires std::default_initializable<Inner> && std::default_initializable<Policy>
   = default;
+  /// Wraps an open runner, which the layer then owns. `reader` parses the code for the policy.
   guard_layer(Inner inner, Policy policy, python_reader reader)
       : code_layer<guard_layer, Inner>(std::move(inner)),
         policy_(std::move(policy)),
@@ -24820,6 +24840,7 @@ class any_runner {
   /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   any_runner() = default;
 
+  /// Contains an open runner of any type.
   template <class R>
     requires(!std::same_as<R, any_runner> && code_runner<R>)
   explicit any_runner(R runner) : inside_(std::make_unique<box<R>>(std::move(runner))) {}
@@ -25047,6 +25068,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   limit_code_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open runner, which the layer then owns. The limits are those of `limit_code`.
   limit_code_layer(Inner inner, std::size_t max_bytes, std::size_t max_lines)
       : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(max_bytes), lines_(max_lines) {}
 
@@ -31817,6 +31839,7 @@ class listener {
   /// Constructs an object without a listener. Every operation except `close` throws
   /// `error{exec_errc::invalid_argument}`.
   listener() = default;
+  /// Takes ownership of an open listener.
   explicit listener(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
 
   /// Returns the address for error messages, for example `127.0.0.1:8080` or `the socket "/run/x.sock"`.

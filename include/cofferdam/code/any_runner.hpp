@@ -46,6 +46,7 @@ class any_runner {
   /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   any_runner() = default;
 
+  /// Contains an open runner of any type.
   template <class R>
     requires(!std::same_as<R, any_runner> && code_runner<R>)
   explicit any_runner(R runner) : inside_(std::make_unique<box<R>>(std::move(runner))) {}

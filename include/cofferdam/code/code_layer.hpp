@@ -77,6 +77,7 @@ class code_layer {
   code_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open runner, which the layer then owns.
   explicit code_layer(Inner inner) : inner_(std::move(inner)) {}
 
   /// The cost of this layer's decision. A derived class may define a constant of the same name, which replaces this

@@ -111,6 +111,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   guard_layer()
     requires std::default_initializable<Inner> && std::default_initializable<Policy>
   = default;
+  /// Wraps an open runner, which the layer then owns. `reader` parses the code for the policy.
   guard_layer(Inner inner, Policy policy, python_reader reader)
       : code_layer<guard_layer, Inner>(std::move(inner)),
         policy_(std::move(policy)),

@@ -26,6 +26,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   limit_code_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open runner, which the layer then owns. The limits are those of `limit_code`.
   limit_code_layer(Inner inner, std::size_t max_bytes, std::size_t max_lines)
       : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(max_bytes), lines_(max_lines) {}
 

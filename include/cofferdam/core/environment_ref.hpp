@@ -27,6 +27,7 @@ class referenced_environment {
  public:
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   referenced_environment() = default;
+  /// Refers to an open environment.
   explicit referenced_environment(E& environment) noexcept : environment_(&environment) {}
 
   awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }

@@ -50,6 +50,7 @@ class file_system {
 
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   file_system() = default;
+  /// Makes an object from the implementation of a backend or a layer.
   explicit file_system(std::shared_ptr<implementation> files) noexcept : files_(std::move(files)) {}
 
   /// Returns the entry at `path`. If the entry is a symbolic link, returns the link, not its target.

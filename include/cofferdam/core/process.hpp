@@ -39,6 +39,7 @@ class output_chunk {
  public:
   /// Makes an empty piece, which means the end of the output.
   output_chunk() = default;
+  /// Makes a piece of output of this stream.
   output_chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
 
   /// Returns the stream from which the piece came.

@@ -57,6 +57,7 @@ class [[nodiscard]] transfer_result {
  public:
   /// Returns true if no file failed.
   bool ok() const noexcept { return failed_.empty(); }
+  /// Returns the files that were transferred, in the order of the transfer.
   const std::vector<transferred_file>& files() const& noexcept { return files_; }
   std::vector<transferred_file> files() && { return std::move(files_); }
   /// Returns the files that failed, in the order of the transfer.

@@ -82,6 +82,7 @@ class chat_message {
  public:
   /// Makes an empty message of the user.
   chat_message() = default;
+  /// Makes a message with one text; without any content if the text is empty.
   chat_message(chat_role role, std::string text) : role_(role) {
     if (!text.empty()) parts_.emplace_back(std::move(text));
   }

@@ -321,6 +321,7 @@ class any_chat_model {
   /// Makes an object without a model. `chat` throws `error{exec_errc::invalid_argument}`.
   any_chat_model() = default;
 
+  /// Contains a model of any type.
   template <class M>
     requires(!std::same_as<M, any_chat_model> && chat_model<M>)
   explicit any_chat_model(M model) : inside_(std::make_shared<box<M>>(std::move(model))) {}

@@ -19,6 +19,7 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   limit_output_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The limit is that of `limit_output`.
   limit_output_layer(Inner inner, std::size_t max_bytes)
       : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), max_bytes_(max_bytes) {}
 

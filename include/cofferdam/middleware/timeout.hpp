@@ -19,6 +19,7 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
   timeout_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The limit is that of `timeout`.
   timeout_layer(Inner inner, std::chrono::milliseconds limit)
       : layer<timeout_layer<Inner>, Inner>(std::move(inner)), limit_(limit) {}
 

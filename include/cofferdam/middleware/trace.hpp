@@ -81,6 +81,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
   trace_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns, and counts its operations in `counts`.
   trace_layer(Inner inner, std::shared_ptr<operation_counts> counts)
       : layer<trace_layer<Inner>, Inner>(std::move(inner)), counts_(std::move(counts)) {}
 

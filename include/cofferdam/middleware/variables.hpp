@@ -21,6 +21,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
   variables_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The variables of `settings` are added to each command.
   variables_layer(Inner inner, std::shared_ptr<const command> settings)
       : layer<variables_layer<Inner>, Inner>(std::move(inner)), settings_(std::move(settings)) {}
 

@@ -29,6 +29,7 @@ class listener {
   /// Constructs an object without a listener. Every operation except `close` throws
   /// `error{exec_errc::invalid_argument}`.
   listener() = default;
+  /// Takes ownership of an open listener.
   explicit listener(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
 
   /// Returns the address for error messages, for example `127.0.0.1:8080` or `the socket "/run/x.sock"`.

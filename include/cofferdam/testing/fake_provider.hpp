@@ -103,6 +103,7 @@ class fake_environment {
 /// \par Threads  any.
 class fake_provider {
  public:
+  /// Makes a provider without replies and files.
   fake_provider() : script_(std::make_shared<detail::fake_script>()) {}
 
   /// Scripts the replies to one command, which is a line for the shell, or a program and its arguments. A command

@@ -314,6 +314,7 @@ class code_interpreter {
   /// \param directory  the initial working directory of the context's code, relative to the workspace. Default: the
   ///                   workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
+  /// Returns all contexts of the sandbox.
   awaitable<std::vector<code_context>> contexts();
   /// Restarts a context, so that its variables and functions are lost.
   /// \throws error{exec_errc::not_found} if there is no such context.

@@ -24,6 +24,7 @@ class surroundings {
 
   /// Makes an object without any environment variables.
   surroundings() = default;
+  /// Holds these variables. The key in them is moved into protected memory and overwritten in its old place.
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
     if (found == variables_.end()) return;
