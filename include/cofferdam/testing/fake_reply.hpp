@@ -34,7 +34,7 @@ class reply {
   /// Makes a reply that exits with 0.
   /// \param out  the text that the command writes to standard output at its start.
   reply(std::string_view out = "") : result_(command_result::exited(0)) { then({}, out); }
-  /// Exits with status 0 after writing a text to standard output.
+  /// Makes the same reply from a text literal.
   reply(const char* out) : reply(std::string_view(out)) {}
   /// Makes a reply from a complete result, such as `command_result::refused(error_kind::out_of_memory, "...")`.
   reply(command_result result) : result_(std::move(result)) {
