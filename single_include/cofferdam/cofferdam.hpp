@@ -360,8 +360,11 @@ inline constexpr std::chrono::milliseconds no_timeout = std::chrono::millisecond
 /// The size of a terminal, in rows and columns of characters.
 class terminal_size {
  public:
+  /// Sets the size in characters.
   terminal_size(std::uint16_t rows, std::uint16_t columns) noexcept : rows_(rows), columns_(columns) {}
+  /// Returns the number of rows.
   std::uint16_t rows() const noexcept { return rows_; }
+  /// Returns the number of columns.
   std::uint16_t columns() const noexcept { return columns_; }
 
  private:
@@ -389,8 +392,11 @@ class command {
   /// One environment variable of the command.
   class variable_setting {
    public:
+    /// Sets the name and the value without checking them; `command::variable` checks them.
     variable_setting(std::string name, std::string value) : name_(std::move(name)), value_(std::move(value)) {}
+    /// Returns the name.
     const std::string& name() const noexcept { return name_; }
+    /// Returns the value.
     const std::string& value() const noexcept { return value_; }
 
    private:
@@ -480,6 +486,7 @@ class command {
   [[nodiscard]] command variable(std::string name, std::string value) && {
     return std::move(variable(std::move(name), std::move(value)));
   }
+  /// Returns the variables in the order in which they were added.
   const std::vector<variable_setting>& variables() const noexcept { return variables_; }
 
   /// Sets the content of standard input. If it is not set, standard input is `/dev/null`.
@@ -502,6 +509,7 @@ class command {
     return *this;
   }
   [[nodiscard]] command open_input() && { return std::move(open_input()); }
+  /// Returns true if `open_input` was called.
   bool has_open_input() const noexcept { return has_open_input_; }
 
   /// Runs the command in a pseudo-terminal instead of with pipes. Line editing, ^C and the window size work as in a
@@ -544,6 +552,7 @@ class command {
   [[nodiscard]] command keep_output(std::size_t bytes_per_stream) && {
     return std::move(keep_output(bytes_per_stream));
   }
+  /// Returns the number of bytes that `keep_output` sets; no value if none was set.
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
   /// Lowers the maximum number of kept bytes to `max_bytes` if the current maximum is higher. Sets it if none was set.
   void reduce_kept_output(std::size_t max_bytes) {
@@ -1050,6 +1059,7 @@ class command_result {
     return *this;
   }
 
+  /// Returns the kind of the failure; `error_kind::none` if the command ran to its end.
   error_kind kind() const noexcept { return kind_; }
   command_result& kind(error_kind kind) {
     kind_ = kind;
@@ -1733,7 +1743,7 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 
 }  // namespace detail
 
-/// Normalizes a path in the workspace: `./a//b/` becomes `a/b`. The path "." is the workspace itself.
+/// Normalizes a path in the workspace: `a//b/` becomes `a/b`. The path "." is the workspace itself.
 ///
 /// The function works on the text only. It looks at no file and follows no link, and `~` has no special meaning. An
 /// accepted path can still lead out of the workspace through a symbolic link; the class `directory` (os/directory.hpp)
@@ -1910,6 +1920,7 @@ enum class file_type { regular, directory, symlink, other };
 class directory_entry {
  public:
   directory_entry() = default;
+  /// Describes an entry. The other members describe the parameters.
   directory_entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
       : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
 
@@ -1917,8 +1928,11 @@ class directory_entry {
   /// directory. The path may contain any bytes except NUL.
   const std::string& path() const& noexcept { return path_; }
   std::string path() && { return std::move(path_); }
+  /// Returns the type of the entry.
   file_type type() const noexcept { return type_; }
+  /// Returns true if the entry is a directory, and no symbolic link to one.
   bool is_directory() const noexcept { return type_ == file_type::directory; }
+  /// Returns true if the entry is a regular file, and no symbolic link to one.
   bool is_regular() const noexcept { return type_ == file_type::regular; }
   /// Returns the size of a regular file in bytes; 0 for any other entry.
   std::uint64_t size() const noexcept { return size_; }
@@ -1963,11 +1977,17 @@ class file_header {
   /// \param failure  the error that prevents the transfer.
   file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
 
+  /// Returns the path on the sending side.
   const std::string& source() const noexcept { return source_; }
+  /// Returns the path on the receiving side, relative to the destination directory.
   const std::string& destination() const noexcept { return destination_; }
+  /// Returns the type of the entry.
   file_type type() const noexcept { return type_; }
+  /// Returns the size in bytes when the transfer started.
   std::uint64_t size() const noexcept { return size_; }
+  /// Returns the permission bits, 0 to 0777.
   unsigned mode() const noexcept { return mode_; }
+  /// Returns the error that prevents the transfer; absent if the file can be sent.
   const std::optional<error>& failure() const noexcept { return failure_; }
 
  private:
@@ -1987,7 +2007,9 @@ class file_range {
       : descriptor_(descriptor), offset_(offset), size_(size) {}
   /// Returns a descriptor that is open for reading. The `file_source` that returned this range keeps it open.
   int descriptor() const noexcept { return descriptor_; }
+  /// Returns the first byte of the part, counted from 0.
   std::uint64_t offset() const noexcept { return offset_; }
+  /// Returns the number of bytes of the part.
   std::uint64_t size() const noexcept { return size_; }
 
  private:
@@ -2020,6 +2042,7 @@ class file_source {
 /// A request of `get_files`: the file to fetch, and its name on the receiving side.
 class file_request {
  public:
+  /// Requests the file at `path` of the workspace; it arrives as `destination`.
   file_request(std::string path, std::string destination)
       : path_(std::move(path)), destination_(std::move(destination)) {}
   /// Returns the path of the requested regular file, relative to the workspace.
@@ -2048,6 +2071,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A file that was transferred.
 class transferred_file {
  public:
+  /// Describes a file. The other members describe the parameters.
   transferred_file(std::string source, std::string destination, std::uint64_t size)
       : source_(std::move(source)), destination_(std::move(destination)), size_(size) {}
   /// Returns the path on the sending side.
@@ -2069,9 +2093,12 @@ class transferred_file {
 /// A file that was not transferred, and the error that prevented it.
 class failed_file {
  public:
+  /// Describes a file and the error that prevented its transfer.
   failed_file(std::string source, error reason) : source_(std::move(source)), reason_(std::move(reason)) {}
+  /// Returns the path on the sending side.
   const std::string& source() const& noexcept { return source_; }
   std::string source() && { return std::move(source_); }
+  /// Returns the error that prevented the transfer.
   const error& reason() const& noexcept { return reason_; }
   error reason() && { return std::move(reason_); }
 
@@ -2086,8 +2113,10 @@ class [[nodiscard]] transfer_result {
  public:
   /// Returns true if no file failed.
   bool ok() const noexcept { return failed_.empty(); }
+  /// Returns the files that were transferred, in the order of the transfer.
   const std::vector<transferred_file>& files() const& noexcept { return files_; }
   std::vector<transferred_file> files() && { return std::move(files_); }
+  /// Returns the files that failed, in the order of the transfer.
   const std::vector<failed_file>& failed() const& noexcept { return failed_; }
   std::vector<failed_file> failed() && { return std::move(failed_); }
 
@@ -2101,6 +2130,7 @@ class [[nodiscard]] transfer_result {
     throw error(static_cast<exec_errc>(first.code().value()), std::move(sentence), first.cause());
   }
 
+  /// Adds an entry for one file. Backends use this function.
   void add(transferred_file file) { files_.push_back(std::move(file)); }
   void add(failed_file file) { failed_.push_back(std::move(file)); }
 
@@ -2155,6 +2185,7 @@ class file_system {
 
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   file_system() = default;
+  /// Makes an object from the implementation of a backend or a layer.
   explicit file_system(std::shared_ptr<implementation> files) noexcept : files_(std::move(files)) {}
 
   /// Returns the entry at `path`. If the entry is a symbolic link, returns the link, not its target.
@@ -2164,6 +2195,7 @@ class file_system {
   /// Lists everything beneath the directory `path`, down to the depth in the options. The paths are relative to `path`
   /// and sorted by bytes. The list contains symbolic links, but nothing from the directories that they point to.
   /// \param path  the directory; "." is the whole workspace.
+  /// \param options  the depth and the maximum size of the list.
   /// \throws error{exec_errc::not_found} or error{exec_errc::not_a_directory} if `path` is not a directory.
   /// \throws error{exec_errc::too_large} if the list would exceed a limit of the options or of the environment. A list
   ///     is never incomplete.
@@ -2253,6 +2285,7 @@ class file_system_adaptor : public Base {
   }
 
  protected:
+  /// Returns this object as the derived class.
   Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 };
 
@@ -2851,7 +2884,9 @@ awaitable<bool> is_directory(E& environment, std::string path) {
 
 /// Lists everything beneath the directory `path`, at every depth unless the options limit it. The paths are relative to
 /// `path` and sorted by bytes. The list contains symbolic links, but nothing from the directories that they point to.
+/// \param environment  the caller keeps it alive until the awaitable completes.
 /// \param path  the directory; "." is the whole workspace.
+/// \param options  the depth and the maximum size of the list.
 /// \throws error{exec_errc::not_found} or error{exec_errc::not_a_directory} if `path` is not a directory.
 /// \throws error{exec_errc::too_large} if the list would exceed a limit of the options or of the environment. A list is
 ///     never incomplete.
@@ -2905,6 +2940,8 @@ awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<fi
 }
 
 /// Reads a text file. The function does not check that the text is valid UTF-8.
+/// \param environment  the caller keeps it alive until the awaitable completes.
+/// \param path  relative to the workspace.
 /// \param max_bytes  the maximum size of the file in bytes; default 16 MiB. A larger file throws
 ///                   error{exec_errc::too_large}.
 template <code_exec_environment E>
@@ -2915,6 +2952,8 @@ awaitable<std::string> read_text(E& environment, std::string path, std::size_t m
 
 /// Writes a text file, whole or not at all. The awaitable owns the text, so it can be stored and awaited later.
 /// \param environment  the caller keeps it alive until the awaitable completes.
+/// \param path  relative to the workspace.
+/// \param text  the content, which replaces that of an existing file.
 template <code_exec_environment E>
 awaitable<void> write_text(E& environment, std::string path, std::string text) {
   co_await environment.write_file(std::move(path), as_bytes(text));
@@ -2922,6 +2961,8 @@ awaitable<void> write_text(E& environment, std::string path, std::string text) {
 
 /// Writes a file, whole or not at all. The awaitable owns the content, so it can be stored and awaited later.
 /// \param environment  the caller keeps it alive until the awaitable completes.
+/// \param path  relative to the workspace.
+/// \param content  the bytes, which replace those of an existing file.
 template <code_exec_environment E>
 awaitable<void> write_bytes(E& environment, std::string path, bytes content) {
   co_await environment.write_file(std::move(path), content);
@@ -2943,6 +2984,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A command that has ended, but left a process running (`background_policy::keep`).
 class background_command {
  public:
+  /// Describes a command. The other members describe the parameters.
   background_command(std::uint32_t number, std::string program) : number_(number), program_(std::move(program)) {}
   /// Returns the number of the command in its environment. This is not a process ID.
   std::uint32_t number() const noexcept { return number_; }
@@ -2963,9 +3005,12 @@ class output_chunk {
  public:
   /// Makes an empty piece, which means the end of the output.
   output_chunk() = default;
+  /// Makes a piece of output of this stream.
   output_chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
 
+  /// Returns the stream from which the piece came.
   output_stream stream() const noexcept { return stream_; }
+  /// Returns the bytes of the piece.
   const bytes& data() const& noexcept { return data_; }
   bytes data() && { return std::move(data_); }
   /// Returns true if this piece means the end of the output.
@@ -3427,6 +3472,7 @@ class chat_part {
     return part;
   }
 
+  /// Returns true if this part is an image.
   bool is_image() const noexcept { return content_ != nullptr; }
   /// Returns the text; empty if this is an image.
   const std::string& text() const noexcept { return text_; }
@@ -3446,11 +3492,13 @@ class chat_part {
 class chat_tool_call {
  public:
   chat_tool_call() = default;
+  /// Describes a call. The other members describe the parameters.
   chat_tool_call(std::string id, std::string name, std::string arguments)
       : id_(std::move(id)), name_(std::move(name)), arguments_(std::move(arguments)) {}
 
   /// Returns the id of the call. It is unique in its message, and the result of the call refers to it.
   const std::string& id() const noexcept { return id_; }
+  /// Returns the name of the tool, as the model wrote it.
   const std::string& name() const noexcept { return name_; }
   /// Returns the arguments, which are normally JSON text. They are untrusted: the text may be empty, incomplete or not
   /// JSON.
@@ -3467,12 +3515,16 @@ class chat_message {
  public:
   /// Makes an empty message of the user.
   chat_message() = default;
+  /// Makes a message with one text; without any content if the text is empty.
   chat_message(chat_role role, std::string text) : role_(role) {
     if (!text.empty()) parts_.emplace_back(std::move(text));
   }
 
+  /// Makes a message with instructions for the model.
   static chat_message system(std::string text) { return {chat_role::system, std::move(text)}; }
+  /// Makes a message of the user.
   static chat_message user(std::string text) { return {chat_role::user, std::move(text)}; }
+  /// Makes an answer of the model.
   static chat_message assistant(std::string text) { return {chat_role::assistant, std::move(text)}; }
   /// Makes a message with the result of a tool call. Images may be added to it: the client moves them to a message in
   /// which the service accepts images.
@@ -3482,9 +3534,12 @@ class chat_message {
     return message;
   }
 
+  /// Returns the author of the message.
   chat_role role() const noexcept { return role_; }
 
+  /// Returns the texts and images of the message, in order.
   const std::vector<chat_part>& parts() const noexcept { return parts_; }
+  /// Adds a text or an image at the end.
   chat_message& add(chat_part part) {
     parts_.push_back(std::move(part));
     return *this;
@@ -3498,6 +3553,7 @@ class chat_message {
 
   /// Returns the tool calls in a message of the assistant, in the order of the model.
   const std::vector<chat_tool_call>& tool_calls() const noexcept { return calls_; }
+  /// Adds a tool call at the end.
   chat_message& call(chat_tool_call tool_call) {
     calls_.push_back(std::move(tool_call));
     return *this;
@@ -3537,7 +3593,9 @@ class chat_usage {
   std::uint64_t cached = 0;     ///< the part of `input` that the service had in its cache
   std::uint64_t reasoning = 0;  ///< the part of `output` that is reasoning
 
+  /// Returns the sum of input and output.
   std::uint64_t total() const noexcept { return input + output; }
+  /// Adds the tokens of another answer.
   chat_usage& operator+=(const chat_usage& other) noexcept {
     input += other.input;
     output += other.output;
@@ -3633,6 +3691,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Makes an error whose `cause()` is `why`. Its `code()` is the `exec_errc` that the comments of `chat_errc` list for
 /// `why`.
+/// \param why  the reason of the failure.
 /// \param sentence  the message of the error.
 inline error chat_failure(chat_errc why, std::string sentence) {
   exec_errc code = exec_errc::io_error;
@@ -3665,8 +3724,11 @@ class chat_tool {
   chat_tool(std::string name, std::string description, boost::json::object parameters)
       : name_(std::move(name)), description_(std::move(description)), parameters_(std::move(parameters)) {}
 
+  /// Returns the name of the tool.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the purpose of the tool, as a text for the model.
   const std::string& description() const noexcept { return description_; }
+  /// Returns the JSON schema of the arguments.
   const boost::json::object& parameters() const noexcept { return parameters_; }
 
  private:
@@ -3692,8 +3754,11 @@ enum class chat_delta_kind {
 /// A piece of an answer that is not complete yet. `text()` is valid only until the listener returns.
 class chat_delta {
  public:
+  /// Makes a piece of an answer. The text is not copied.
   chat_delta(chat_delta_kind kind, std::string_view text) : kind_(kind), text_(text) {}
+  /// Returns the part of the answer to which the piece belongs.
   chat_delta_kind kind() const noexcept { return kind_; }
+  /// Returns the text of the piece.
   std::string_view text() const noexcept { return text_; }
 
  private:
@@ -3710,9 +3775,12 @@ class chat_request {
   using delta_listener = std::function<void(const chat_delta& piece)>;
 
   chat_request() = default;
+  /// Starts with a conversation.
   explicit chat_request(std::vector<chat_message> messages) : messages_(std::move(messages)) {}
 
+  /// Returns the conversation.
   const std::vector<chat_message>& messages() const noexcept { return messages_; }
+  /// Adds a message at the end of the conversation.
   chat_request& add(chat_message message) {
     messages_.push_back(std::move(message));
     return *this;
@@ -3761,7 +3829,9 @@ class chat_request {
     schema_ = std::move(schema);
     return *this;
   }
+  /// Returns the name that `json_schema` sets; empty if it was not called.
   const std::string& schema_name() const noexcept { return schema_name_; }
+  /// Returns the schema that `json_schema` sets; absent if it was not called.
   const std::optional<boost::json::object>& schema() const noexcept { return schema_; }
 
   /// Sets a callable that receives the answer piece by piece, and so requests a streamed answer. g++ 12 does not
@@ -3787,10 +3857,12 @@ class chat_request {
 class chat_reply {
  public:
   chat_reply() = default;
+  /// Makes a reply with this message. The setters add the rest.
   explicit chat_reply(chat_message message) : message_(std::move(message)) {}
 
   /// Returns the answer as a message of the assistant, which can be added to the conversation unchanged.
   const chat_message& message() const noexcept { return message_; }
+  /// Returns the text of the answer, without images and tool calls.
   std::string text() const { return message_.text(); }
 
   /// Returns the cost of the answer in tokens.
@@ -3838,6 +3910,7 @@ class any_chat_model {
   /// Makes an object without a model. `chat` throws `error{exec_errc::invalid_argument}`.
   any_chat_model() = default;
 
+  /// Contains a model of any type.
   template <class M>
     requires(!std::same_as<M, any_chat_model> && chat_model<M>)
   explicit any_chat_model(M model) : inside_(std::make_shared<box<M>>(std::move(model))) {}
@@ -4214,6 +4287,7 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
 /// While `on_output` runs, nothing reads the output, so the command waits when its pipe is full. If `on_output` throws,
 /// the command is ended and the exception is thrown to the caller.
 /// \param environment  the environment that runs the command; the caller keeps it alive until the awaitable completes.
+/// \param c            the command.
 /// \param on_output    a callable that takes a `const output_chunk&`; it is never called with an empty piece. A named
 ///                     callable is copied. With g++ before 13, a lambda that captures by value must be stored in a
 ///                     variable first.
@@ -4254,6 +4328,7 @@ class tool_image {
       : content_(std::make_shared<const bytes>(std::move(content))), mime_type_(std::move(mime_type)) {}
   /// Returns the image as a file. The reference is valid as long as any copy of this object exists.
   const bytes& content() const noexcept { return *content_; }
+  /// Returns the type of the image, such as "image/png".
   const std::string& mime_type() const noexcept { return mime_type_; }
 
  private:
@@ -4270,8 +4345,10 @@ class tool_result {
   /// \param success  true if the tool completed its task.
   tool_result(std::string text, bool success) : text_(std::move(text)), success_(success) {}
 
+  /// Returns the text, for the model to read.
   const std::string& text() const& noexcept { return text_; }
   std::string text() && { return std::move(text_); }
+  /// Returns true if the tool completed its task.
   bool success() const noexcept { return success_; }
 
   /// Returns the images to show to the model after the text, in this order.
@@ -4372,6 +4449,7 @@ bool ends_work(const T& candidate) {
 /// A tool of any type, so that one list can contain different tools. It can be moved, but not copied.
 class any_tool {
  public:
+  /// Contains a tool of any type.
   template <class T>
     requires(!std::same_as<T, any_tool> && tool<T>)
   explicit any_tool(T inside) : inside_(std::make_unique<box<T>>(std::move(inside))) {}
@@ -4460,6 +4538,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class code_exec {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit code_exec(E& environment) : environment_(&environment) {}
 
   std::string_view name() const noexcept { return name_; }
@@ -4997,6 +5076,7 @@ inline boost::json::value python_int(std::string digits) {
 
 /// Makes a Python `tuple`, `set` or `frozenset` of these items.
 /// \param kind  "tuple", "set" or "frozenset".
+/// \param items  the items, in order.
 inline boost::json::value python_items(std::string_view kind, boost::json::array items) {
   boost::json::object tagged;
   tagged["$python"] = kind;
@@ -5534,8 +5614,11 @@ class argument {
     return *this;
   }
 
+  /// Returns the name of the argument.
   const std::string& name() const noexcept { return rules_.name; }
+  /// Returns the description, which the model reads.
   const std::string& description() const noexcept { return rules_.description; }
+  /// Returns true if a call must have this argument.
   bool is_required() const noexcept { return rules_.required; }
 
   /// For the library: returns the rules of the argument (name, description, type, range, choices, default), which have
@@ -5575,6 +5658,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 class checked_arguments {
  public:
   checked_arguments() = default;
+  /// Holds arguments that have been checked against a schema.
   explicit checked_arguments(boost::json::object values) : values_(std::move(values)) {}
 
   /// Returns true if the call has the argument, or if the argument has a default value.
@@ -5676,6 +5760,7 @@ class argument_list {
   }
 
   /// Checks the arguments from a model.
+  /// \param arguments  the JSON that the model has sent.
   /// \param checked  receives the arguments if they are valid.
   /// \return         an empty text if the arguments are valid; otherwise one sentence for the model that lists all
   ///                 errors.
@@ -5830,6 +5915,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class finish : public detail::described_tool<finish<E>> {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit finish(E& environment)
       : detail::described_tool<finish<E>>(
             "finish",
@@ -6177,6 +6263,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class list_files : public detail::described_tool<list_files<E>> {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit list_files(E& environment)
       : detail::described_tool<list_files<E>>(
             "list_files",
@@ -6320,6 +6407,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class read_file : public detail::described_tool<read_file<E>> {
  public:
+  /// \param environment  the environment of the files, which the caller keeps open.
   /// \param largest  the maximum size of a file in bytes; a larger file is an error for the model. Default: 16 MiB.
   explicit read_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
       : detail::described_tool<read_file<E>>(
@@ -6586,6 +6674,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class view_image : public detail::described_tool<view_image<E>> {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit view_image(E& environment)
       : detail::described_tool<view_image<E>>(
             "view_image",
@@ -6737,6 +6826,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class write_file : public detail::described_tool<write_file<E>> {
  public:
+  /// \param environment  the environment of the files, which the caller keeps open.
   /// \param largest  the maximum size in bytes of an existing file to which a call may append. Default: 16 MiB.
   explicit write_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
       : detail::described_tool<write_file<E>>(
@@ -6842,6 +6932,7 @@ class agent {
   /// A callable that makes a tool for the environment of a session. The environment outlives the tool.
   using tool_maker = std::function<tools::any_tool(any_environment& environment)>;
 
+  /// \param model  the model that works.
   /// \param given  tools and callables, as for `tool`:
   ///               `agent(model, tide, [](any_environment& env) { return tools::code_exec(env); })`.
   template <chat_model M, class... Tools>
@@ -6920,6 +7011,7 @@ class agent {
     return *this;
   }
 
+  /// Returns the model.
   const any_chat_model& model() const noexcept { return model_; }
   const std::string& instructions() const noexcept { return instructions_; }
   std::size_t max_turns() const noexcept { return max_turns_; }
@@ -6927,6 +7019,7 @@ class agent {
   std::optional<std::uint64_t> context_window() const noexcept { return context_window_; }
   std::optional<std::uint64_t> token_budget() const noexcept { return token_budget_; }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_tokens_; }
+  /// Returns true if `text_is_finish` was called.
   bool is_text_finish() const noexcept { return text_is_finish_; }
   std::size_t parallel_reads() const noexcept { return parallel_reads_; }
 
@@ -7005,9 +7098,12 @@ enum class agent_event_kind {
 /// you print them on a terminal.
 class agent_event {
  public:
+  /// Makes an event of this kind. The setters add the members that `agent_event_kind` lists for it.
   explicit agent_event(agent_event_kind kind, std::string_view text = {}) : kind_(kind), text_(text) {}
 
+  /// Returns the kind of the event.
   agent_event_kind kind() const noexcept { return kind_; }
+  /// Returns the text of the event, as described at `agent_event_kind`.
   std::string_view text() const noexcept { return text_; }
   /// Returns the number of the turn, counted from 1.
   std::size_t turn() const noexcept { return turn_; }
@@ -7015,26 +7111,31 @@ class agent_event {
     turn_ = number;
     return *this;
   }
+  /// Returns the name of the tool, or the path of the file, as described at `agent_event_kind`.
   std::string_view name() const noexcept { return name_; }
   agent_event& name(std::string_view text) {
     name_ = text;
     return *this;
   }
+  /// Returns the id of the tool call.
   std::string_view call_id() const noexcept { return call_id_; }
   agent_event& call_id(std::string_view text) {
     call_id_ = text;
     return *this;
   }
+  /// Returns true if the tool has succeeded.
   bool success() const noexcept { return success_; }
   agent_event& success(bool is) {
     success_ = is;
     return *this;
   }
+  /// Returns the duration of the tool call.
   std::chrono::nanoseconds duration() const noexcept { return duration_; }
   agent_event& duration(std::chrono::nanoseconds time) {
     duration_ = time;
     return *this;
   }
+  /// Returns the output stream to which the text belongs.
   output_stream stream() const noexcept { return stream_; }
   agent_event& stream(output_stream which) {
     stream_ = which;
@@ -7075,8 +7176,10 @@ enum class agent_end {
 /// Statistics of the calls of one tool.
 class tool_account {
  public:
+  /// The number of calls.
   std::size_t calls = 0;
   std::size_t failures = 0;  ///< the number of calls that have failed; they are included in `calls`
+  /// The duration of all calls together.
   std::chrono::nanoseconds time{};
 };
 
@@ -7085,6 +7188,7 @@ class agent_result {
  public:
   agent_result() = default;
 
+  /// The reason why the run has ended.
   agent_end end = agent_end::max_turns;
   /// The model's explanation of the result: the argument `reason` of the call that ended the work, or the text of its
   /// last answer. Untrusted.
@@ -7094,12 +7198,16 @@ class agent_result {
   /// The files that were copied to the output directory, and the files that could not be copied. See
   /// `agent_session::save_unfinished`.
   transfer_result saved;
+  /// The number of requests to the model.
   std::size_t turns = 0;
+  /// The tokens of all answers together.
   chat_usage usage;
   /// The time for which the run has waited for the model.
   std::chrono::nanoseconds model_time{};
+  /// The statistics of each tool, by its name.
   std::map<std::string, tool_account> tools;
 
+  /// Returns true if the model has ended the work.
   bool finished() const noexcept { return end == agent_end::finished; }
 };
 
@@ -7124,6 +7232,7 @@ class referenced_environment {
  public:
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   referenced_environment() = default;
+  /// Refers to an open environment.
   explicit referenced_environment(E& environment) noexcept : environment_(&environment) {}
 
   awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
@@ -7153,6 +7262,7 @@ class referenced_environment {
     return nothing();
   }
 
+  /// Returns true if `start` of the environment works.
   bool can_start() const noexcept
     requires streaming_environment<E>
   {
@@ -7189,6 +7299,7 @@ inline constexpr bool is_layer<referenced_environment<E>> = is_layer<E>;
 template <code_exec_environment E>
 class environment_ref {
  public:
+  /// Refers to an open environment.
   explicit environment_ref(E& environment) noexcept : environment_(&environment) {}
 
   awaitable<referenced_environment<E>> open() const { return lend(environment_); }
@@ -7226,8 +7337,11 @@ enum class file_naming {
 /// A text that names one or more files of a `file_set`: a path or a pattern.
 class file_item {
  public:
+  /// Names files. `naming` decides how the text is read.
   file_item(std::string text, file_naming naming) : text_(std::move(text)), naming_(naming) {}
+  /// Returns the path or the pattern.
   const std::string& text() const noexcept { return text_; }
+  /// Returns the way in which the text names files.
   file_naming naming() const noexcept { return naming_; }
 
  private:
@@ -7317,11 +7431,15 @@ class file_set {
     return *this;
   }
 
+  /// Returns the paths and patterns in the order in which they were given.
   const std::vector<file_item>& items() const noexcept { return items_; }
   /// Returns the destination directory; no value if none was set.
   const std::optional<std::string>& into() const noexcept { return into_; }
+  /// Returns true if `follow_symlinks` was called.
   bool follows_symlinks() const noexcept { return follows_symlinks_; }
+  /// Returns the limit that `at_most` sets, in bytes.
   std::uint64_t max_bytes() const noexcept { return max_bytes_; }
+  /// Returns the limit that `at_most_files` sets.
   std::size_t max_files() const noexcept { return max_files_; }
 
  private:
@@ -7392,6 +7510,7 @@ class session_state;
 /// \par Source    Stirrup's agent session and loop, without their defects.
 class agent_session {
  public:
+  /// Starts a session in an open environment. The environment must outlive the session, and must not be moved.
   template <code_exec_environment E>
   agent_session(agent who, E& environment)
       : agent_session(make_state(std::move(who), any_environment(referenced_environment<E>(environment)))) {}
@@ -7584,18 +7703,22 @@ inline void keep_out_of_core_dumps(std::string_view text) noexcept {
 template <class T>
 class secret_allocator {
  public:
+  /// The type of the allocated elements.
   using value_type = T;
   secret_allocator() noexcept = default;
   template <class U>
   secret_allocator(const secret_allocator<U>&) noexcept {}
 
+  /// Allocates protected memory for `count` elements.
   T* allocate(std::size_t count) {
     if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(detail::secret_pool::instance().take(count * sizeof(T)));
   }
+  /// Overwrites memory of `allocate` with zeros and frees it.
   void deallocate(T* memory, std::size_t count) noexcept {
     detail::secret_pool::instance().give(memory, count * sizeof(T));
   }
+  /// Returns true, because every allocator frees the memory of every other.
   template <class U>
   bool operator==(const secret_allocator<U>&) const noexcept {
     return true;
@@ -7620,7 +7743,9 @@ class secret_string {
     detail::wipe(text);
   }
 
+  /// Returns true if the text is empty.
   bool empty() const noexcept { return !text_; }
+  /// Returns the number of bytes of the text.
   std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
   /// Returns a view of the secret text. The view is valid while this object or a copy exists. Do not print or copy the
   /// text.
@@ -7924,6 +8049,7 @@ class http_proxy {
 
   /// Returns the proxy's host name or IP address, without brackets.
   const std::string& host() const noexcept { return host_; }
+  /// Returns the proxy's port.
   std::uint16_t port() const noexcept { return port_; }
   /// Returns the value of the `Proxy-Authorization` field, which is secret; empty if the URL has no user.
   const std::string& authorization() const noexcept { return authorization_; }
@@ -8284,7 +8410,9 @@ class http_field {
     value_ = detail::without_blanks(value);
   }
 
+  /// Returns the name of the field, as it was given.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the value of the field, without blanks at its beginning and end.
   const std::string& value() const noexcept { return value_; }
 
  private:
@@ -8352,9 +8480,13 @@ class http_fields {
     return false;
   }
 
+  /// Returns the number of fields.
   std::size_t size() const noexcept { return fields_.size(); }
+  /// Returns true if there are no fields.
   bool empty() const noexcept { return fields_.empty(); }
+  /// Returns an iterator to the first field.
   auto begin() const noexcept { return fields_.begin(); }
+  /// Returns the iterator after the last field.
   auto end() const noexcept { return fields_.end(); }
 
  private:
@@ -8390,6 +8522,7 @@ class http_body {
   /// Constructs a body of pieces whose total size is unknown. The body is sent chunked.
   explicit http_body(source pieces) : http_body(made_pieces(std::move(pieces), std::nullopt)) {}
   /// Constructs a body of pieces whose total size is known.
+  /// \param pieces  yields the body, piece by piece.
   /// \param size  the exact total size of the pieces, in bytes. If the pieces have another total, the request fails.
   http_body(source pieces, std::uint64_t size) : http_body(made_pieces(std::move(pieces), size)) {}
 
@@ -8477,6 +8610,7 @@ class http_request {
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
   }
+  /// Sets the body, without a `Content-Type` field.
   http_request& body(http_body content) {
     body_ = std::move(content);
     return *this;
@@ -8495,8 +8629,11 @@ class http_request {
     return *this;
   }
 
+  /// Returns the method, such as "GET".
   const std::string& method() const noexcept { return method_; }
+  /// Returns the target: the path and the query.
   const std::string& target() const noexcept { return target_; }
+  /// Returns the fields, except those that `secret_field` has added.
   const http_fields& fields() const noexcept { return fields_; }
   http_fields& fields() noexcept { return fields_; }
   /// Returns the fields that `secret_field` has added.
@@ -8523,9 +8660,12 @@ class http_request {
 /// The head of a request that a server has received.
 class http_request_head {
  public:
+  /// The method, such as "GET". Untrusted.
   std::string method;
+  /// The target: the path and the query, not percent-decoded. Untrusted.
   std::string target;
   int minor_version = 1;  ///< the 1 of HTTP/1.1, or the 0 of HTTP/1.0
+  /// The header fields. Untrusted.
   http_fields fields;
 };
 
@@ -8538,6 +8678,7 @@ class http_response_head {
   /// showing it.
   std::string reason;
   int minor_version = 1;  ///< the 1 of HTTP/1.1, or the 0 of HTTP/1.0
+  /// The header fields. Untrusted.
   http_fields fields;
 
   /// Returns true if the status is 200 to 299.
@@ -8548,14 +8689,19 @@ class http_response_head {
 class http_response {
  public:
   http_response() = default;
+  /// Combines a head and a body.
   http_response(http_response_head head, bytes body) : head_(std::move(head)), body_(std::move(body)) {}
 
+  /// Returns the head.
   const http_response_head& head() const noexcept { return head_; }
+  /// Returns the status code, 100 to 599.
   int status() const noexcept { return head_.status; }
+  /// Returns true if the status is 200 to 299.
   bool ok() const noexcept { return head_.ok(); }
   /// Returns the value of the first field with this name; no value if the field is absent. The view is valid as long as
   /// this object.
   std::optional<std::string_view> field(std::string_view name) const noexcept { return head_.fields.find(name); }
+  /// Returns the body.
   const bytes& body() const noexcept { return body_; }
   /// Returns the body as characters, which need not be valid UTF-8. The view is valid as long as this object.
   std::string_view text() const noexcept { return as_text(body_); }
@@ -9168,13 +9314,17 @@ class chat_completions_options {
     return *this;
   }
 
+  /// Returns the name of the model.
   const std::string& model() const noexcept { return model_; }
+  /// Returns the additional header fields.
   const http_fields& headers() const noexcept { return headers_; }
   const boost::json::object& extra_body() const noexcept { return extra_body_; }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
   const std::string& token_limit_field() const noexcept { return token_limit_field_; }
   const std::string& system_role() const noexcept { return system_role_; }
+  /// Returns true if the reasoning of earlier answers is sent back to the service.
   bool sends_reasoning() const noexcept { return send_reasoning_; }
+  /// Returns true if requests have the field `parallel_tool_calls`.
   bool sends_parallel_field() const noexcept { return parallel_field_; }
   unsigned max_retries() const noexcept { return max_retries_; }
   std::chrono::milliseconds retry_pause() const noexcept { return retry_pause_; }
@@ -9210,6 +9360,7 @@ class chat_completions_options {
   }
   /// Returns the base URL. Call this only after `resolve`.
   const std::string& resolved_url() const { return base_url_.value(); }
+  /// Returns the key, which is secret. Call this only after `resolve`.
   std::string_view resolved_key() const { return api_key_.value().reveal(); }
 
  private:
@@ -10391,8 +10542,6 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// \throws            the constructor throws error{exec_errc::invalid_argument} if the base URL, the key or a header
 ///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
 ///                    if the service repeats it.
-///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
-///                    if the service repeats it.
 /// \par Cancellation  terminal. The connection is closed, and `chat` throws error{exec_errc::cancelled}. The client can
 ///                    be used afterwards.
 /// \par Lifetime      copies share the connections. A request that is under way keeps all that it needs alive.
@@ -10401,6 +10550,7 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// \par Source        OpenAI's API reference, "Chat Completions".
 class chat_completions_client {
  public:
+  /// Makes a client. The class describes the executor and the errors.
   chat_completions_client(asio::any_io_executor executor, chat_completions_options options)
       : core_(std::make_shared<detail::completions_core>(std::move(executor), std::move(options))) {}
 
@@ -10408,6 +10558,7 @@ class chat_completions_client {
 
   /// Returns the base URL of the service, for example `https://api.openai.com/v1`. It contains no secret.
   std::string base_url() const { return core_->peer(); }
+  /// Returns the name of the model.
   const std::string& model() const noexcept { return core_->options().model(); }
 
   /// Closes all connections, so that requests that are under way fail. A second call does nothing.
@@ -10442,12 +10593,14 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class code_error {
  public:
   code_error() = default;
+  /// Describes an exception. The other members describe the parameters.
   code_error(std::string type, std::string message, int line, std::string traceback)
       : type_(std::move(type)), message_(std::move(message)), line_(line), traceback_(std::move(traceback)) {}
 
   /// Returns the name of the exception's class, for example "ZeroDivisionError".
   const std::string& type() const& noexcept { return type_; }
   std::string type() && { return std::move(type_); }
+  /// Returns the message of the exception.
   const std::string& message() const& noexcept { return message_; }
   std::string message() && { return std::move(message_); }
   /// Returns the line of the code at which the exception was raised, counted from 1; 0 if the line is not known.
@@ -10468,6 +10621,7 @@ class code_error {
 class display_output {
  public:
   display_output() = default;
+  /// Describes a displayed value. The other members describe the parameters.
   display_output(std::map<std::string, std::string> forms, bool is_value)
       : forms_(std::move(forms)), is_value_(is_value) {}
 
@@ -10487,6 +10641,7 @@ class display_output {
 class generated_file {
  public:
   generated_file() = default;
+  /// Describes a file. The other members describe the parameters.
   generated_file(std::string path, std::uint64_t size, bool is_new)
       : path_(std::move(path)), size_(size), is_new_(is_new) {}
 
@@ -10522,6 +10677,7 @@ class code_result {
   code_result() = default;
 
   /// Makes the result of code that was refused, and therefore not run.
+  /// \param kind  the kind of the refusal.
   /// \param reason  one sentence for the author of the code.
   static code_result refused(error_kind kind, std::string reason) {
     code_result result;
@@ -10619,6 +10775,7 @@ class code_result {
   /// call this function.
   const std::optional<boost::json::object>& final_value() const& noexcept { return final_value_; }
   std::optional<boost::json::object> final_value() && { return std::move(final_value_); }
+  /// Returns true if `final_value()` has exactly the values that the code has passed.
   bool final_value_is_exact() const noexcept { return final_value_is_exact_; }
   code_result& final_value(boost::json::object what, bool is_exact) {
     final_value_ = std::move(what);
@@ -10870,6 +11027,7 @@ class code_request {
   /// \param source  the code to run, UTF-8.
   explicit code_request(std::string source) : source_(std::move(source)) {}
 
+  /// Returns the code.
   const std::string& source() const noexcept { return source_; }
 
   /// Sets code that is executed before the source, with the same globals, for example to define functions and imports
@@ -10890,6 +11048,7 @@ class code_request {
   /// through `python_json(value)` first, so that such a key in it is only data.
   /// \param name  an identifier of the language. With any other name the run fails. Python normalizes letters in names
   ///              as it does in source code: the ligature fi becomes f and i.
+  /// \param value  the value, as JSON.
   code_request& variable(std::string name, boost::json::value value) & {
     variables_[name] = std::move(value);
     return *this;
@@ -10905,6 +11064,7 @@ class code_request {
   [[nodiscard]] code_request variable(std::string name, T&& value) && {
     return std::move(variable(std::move(name), std::forward<T>(value)));
   }
+  /// Returns the variables of the run, by name.
   const boost::json::object& variables() const noexcept { return variables_; }
 
   /// Sets the time limit of the run, counted from the start of the code. At the limit, a run without a context is
@@ -10965,7 +11125,9 @@ class code_request {
   [[nodiscard]] code_request final_function(std::string name, std::vector<std::string> fields = {}) && {
     return std::move(final_function(std::move(name), std::move(fields)));
   }
+  /// Returns the name of the function that `final_function` adds; empty if there is none.
   const std::string& final_name() const noexcept { return final_name_; }
+  /// Returns the parameters of the function that `final_function` adds.
   const std::vector<std::string>& final_fields() const noexcept { return final_fields_; }
 
   /// Sets the maximum number of bytes that the result keeps of each output stream. Default: the setting of the runner.
@@ -10976,9 +11138,11 @@ class code_request {
   [[nodiscard]] code_request keep_output(std::size_t bytes_per_stream) && {
     return std::move(keep_output(bytes_per_stream));
   }
+  /// Returns the number of bytes that `keep_output` sets; absent if it was not called.
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
 
   /// Sets an environment variable for this run only. In a context, the previous value is restored after the run.
+  /// \param name  the name of the variable.
   /// \param value  the text of the variable. If the value contains a NUL byte, or `name` is not the name of an
   ///               environment variable, the run fails.
   code_request& environment(std::string name, std::string value) & {
@@ -11001,6 +11165,7 @@ class code_request {
     return *this;
   }
   [[nodiscard]] code_request keep_files(std::size_t max_bytes) && { return std::move(keep_files(max_bytes)); }
+  /// Returns the number of bytes that `keep_files` sets; 0 if it was not called.
   std::size_t kept_files() const noexcept { return kept_files_; }
 
   /// Suppresses the traceback of an uncaught exception on standard error. `code_result::failure()` has the exception in
@@ -11010,6 +11175,7 @@ class code_request {
     return *this;
   }
   [[nodiscard]] code_request quiet_failure() && { return std::move(quiet_failure()); }
+  /// Returns true if `quiet_failure` was called.
   bool is_quiet_failure() const noexcept { return quiet_failure_; }
 
   /// A callable that receives output while the code runs, piece by piece. Of each stream it receives at most the first
@@ -11287,8 +11453,10 @@ concept layer_for = std::derived_from<L, pipeable> && std::copy_constructible<L>
 template <detail::opens_closable Provider, layer_for<detail::opened_by<Provider>> Recipe>
 class layered_provider {
  public:
+  /// The type of the wrapped environments or runners that `open` returns.
   using environment = decltype(std::declval<const Recipe&>().attach(std::declval<detail::opened_by<Provider>>()));
 
+  /// Combines a provider with a recipe. `provider | recipe` calls this.
   layered_provider(Provider provider, Recipe recipe) : provider_(std::move(provider)), recipe_(std::move(recipe)) {}
 
   /// Opens an environment or a runner and wraps it.
@@ -11323,9 +11491,12 @@ class layered_provider {
 template <std::derived_from<pipeable> Inner, std::derived_from<pipeable> Outer>
 class combined_layers : public pipeable {
  public:
+  /// Joins two recipes. `inner | outer` calls this.
   combined_layers(Inner inner, Outer outer) : inner_(std::move(inner)), outer_(std::move(outer)) {}
 
+  /// Returns the recipe of the inner layer.
   const Inner& inner() const noexcept { return inner_; }
+  /// Returns the recipe of the outer layer.
   const Outer& outer() const noexcept { return outer_; }
 
  private:
@@ -11476,6 +11647,7 @@ class code_layer {
   code_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open runner, which the layer then owns.
   explicit code_layer(Inner inner) : inner_(std::move(inner)) {}
 
   /// The cost of this layer's decision. A derived class may define a constant of the same name, which replaces this
@@ -11502,11 +11674,13 @@ class code_layer {
   {
     return inner_.environment();
   }
+  /// Returns true if `environment()` of the wrapped runner works.
   bool has_environment() const
     requires requires(const Inner& inner) { inner.has_environment(); }
   {
     return inner_.has_environment();
   }
+  /// Returns the version of the interpreter of the wrapped runner, such as "3.12.4".
   std::string version() const
     requires requires(const Inner& inner) { inner.version(); }
   {
@@ -11529,6 +11703,7 @@ class code_layer {
   awaitable<void> close() { return inner_.close(); }
 
  protected:
+  /// Returns the wrapped runner. Do not make it public, because callers could then bypass the layer.
   Inner& inner() noexcept { return inner_; }
   const Inner& inner() const noexcept { return inner_; }
 
@@ -11778,6 +11953,7 @@ class review_verdict {
 
   /// Parses the answer of a model. Returns no value unless the answer is complete and valid, and repeats `nonce` and
   /// `sha256`.
+  /// \param reply  the answer of the model.
   /// \param nonce, sha256  the random word and the hash of the code in the request.
   /// \param max_risk       the highest risk that is allowed: 0 for none, 1 for low, 2 for medium.
   static std::optional<review_verdict> read(const chat_reply& reply, std::string_view nonce, std::string_view sha256,
@@ -12256,6 +12432,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 /// \par Source    kodeagent's review, hardened.
 class llm_review : public pipeable {
  public:
+  /// Makes a guard that sends code to `model` for a review.
   template <class M>
     requires chat_model<M>
   explicit llm_review(M model) : model_(wrap(std::move(model))) {}
@@ -12599,6 +12776,7 @@ class unique_fd {
 
   /// Returns the descriptor, which the object still owns; -1 if there is none.
   int get() const noexcept { return fd_; }
+  /// Returns true if the object owns a descriptor.
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
   /// Returns the descriptor and gives up its ownership, without closing it.
@@ -13568,6 +13746,7 @@ class directory {
   directory() = default;
 
   /// Opens a directory of the host. Symbolic links in `path` are followed, because the path comes from the caller.
+  /// \param path  a path of the host.
   /// \param resolution  `component` forces the slower method for kernels without openat2(2).
   static directory open(const std::filesystem::path& path, path_resolution resolution = path_resolution::kernel) {
     unique_fd fd(detail::open_retried(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
@@ -13659,6 +13838,7 @@ class directory {
   }
 
   /// Makes a directory and its missing parents. Does nothing if the directory exists.
+  /// \param path  relative to this directory.
   /// \param mode  the permission bits of new directories, whatever the umask is.
   /// \throws      error{exec_errc::not_a_directory} if a component of the path exists and is not a directory; and the
   ///              errors of the class.
@@ -13708,6 +13888,7 @@ class directory {
 
   /// Sets the permission bits of a file or directory. A symbolic link is followed, if its target is beneath this
   /// directory.
+  /// \param path  relative to this directory.
   /// \param mode  0 to 0777; other bits are ignored.
   void set_mode(std::string_view path, unsigned mode) const {
     const std::string clean = workspace_path_or_root(path);
@@ -13724,6 +13905,7 @@ class directory {
   }
 
   /// Reads a whole file.
+  /// \param path  relative to this directory.
   /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t max_bytes) const {
     file_reader reader = open_file(path);
@@ -13742,6 +13924,8 @@ class directory {
   }
 
   /// Writes a file, whole or not at all.
+  /// \param path  relative to this directory.
+  /// \param content  the bytes, which replace those of an existing file.
   /// \param mode  the permission bits; by default those of the file that is replaced, or 0644 for a new file.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
     atomic_file file = create_file(path);
@@ -14413,6 +14597,7 @@ class basic_directory_source final : public file_source {
 
 template <class = void>
 class basic_workspace_files;
+/// The name of `basic_workspace_files<>` in programs.
 using workspace_files = basic_workspace_files<>;
 
 /// The files of a workspace on this machine. It has the file operations of an environment, for backends whose guests
@@ -16218,8 +16403,8 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
   std::shared_ptr<const detail::command_policy> policy_;
 };
 
-/// Allows only commands that match one of the patterns, and runs them without a shell: `provider | allow_commands("ls(
-/// .*)?", "grep .*", "git status")`.
+/// Allows only commands that match one of the patterns, and runs them without a shell:
+/// `provider | allow_commands("ls( .*)?", "grep .*", "git status")`.
 ///
 /// A shell line is first split into its words: the program and the arguments that bash would run. A line with any other
 /// shell syntax is refused. The patterns are matched against the canonical text of the words: one space between words,
@@ -16324,6 +16509,7 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   limit_output_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The limit is that of `limit_output`.
   limit_output_layer(Inner inner, std::size_t max_bytes)
       : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), max_bytes_(max_bytes) {}
 
@@ -16345,6 +16531,7 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
 /// \par Cost          0 allocations, 1 comparison.
 class limit_output : public pipeable {
  public:
+  /// Sets the limit, in bytes for each stream.
   explicit limit_output(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   template <code_exec_environment Inner>
@@ -16405,9 +16592,12 @@ class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
   read_only_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns.
   explicit read_only_layer(Inner inner) : layer<read_only_layer<Inner>, Inner>(std::move(inner)) {}
 
+  /// Throws `error{exec_errc::permission_denied}`.
   awaitable<void> write_file(std::string path, bytes_view) { throw detail::read_only_error("write", path); }
+  /// Throws `error{exec_errc::permission_denied}`.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&&) {
     throw detail::read_only_error("write", path);
@@ -16455,6 +16645,7 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
   timeout_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The limit is that of `timeout`.
   timeout_layer(Inner inner, std::chrono::milliseconds limit)
       : layer<timeout_layer<Inner>, Inner>(std::move(inner)), limit_(limit) {}
 
@@ -16482,6 +16673,7 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
 /// \par Source        Stirrup's `run_command(timeout=…)`; POSIX kill(2).
 class timeout : public pipeable {
  public:
+  /// Sets the limit.
   explicit timeout(std::chrono::milliseconds limit) : limit_(limit) {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "timeout: the time limit must be longer than zero");
@@ -16525,9 +16717,13 @@ class operation_counts {
   /// Returns the number of operations on the `file_system` that `files()` returned.
   std::uint64_t file_operations() const noexcept { return file_operations_; }
 
+  /// Counts a command. The layer calls this.
   void add_command() noexcept { ++commands_; }
+  /// Counts a `read_file` call. The layer calls this.
   void add_read() noexcept { ++reads_; }
+  /// Counts a `write_file` call. The layer calls this.
   void add_write() noexcept { ++writes_; }
+  /// Counts an operation on files. The layer calls this.
   void add_file_operation() noexcept { ++file_operations_; }
 
  private:
@@ -16566,6 +16762,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
   trace_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns, and counts its operations in `counts`.
   trace_layer(Inner inner, std::shared_ptr<operation_counts> counts)
       : layer<trace_layer<Inner>, Inner>(std::move(inner)), counts_(std::move(counts)) {}
 
@@ -16647,6 +16844,7 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
   upload_files_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. `prepare` copies the files.
   upload_files_layer(Inner inner, std::shared_ptr<const file_set> set)
       : layer<upload_files_layer<Inner>, Inner>(std::move(inner)), set_(std::move(set)) {}
 
@@ -16712,6 +16910,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
   variables_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The variables of `settings` are added to each command.
   variables_layer(Inner inner, std::shared_ptr<const command> settings)
       : layer<variables_layer<Inner>, Inner>(std::move(inner)), settings_(std::move(settings)) {}
 
@@ -16741,6 +16940,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
 /// \throws error{exec_errc::invalid_argument} or error{exec_errc::too_large}, as `command::variable` does.
 class variables : public pipeable {
  public:
+  /// Starts with one environment variable. `set` adds others.
   variables(std::string name, std::string value) { settings_.variable(std::move(name), std::move(value)); }
 
   /// Adds an environment variable, or replaces its value.
@@ -16872,6 +17072,7 @@ class basic_definition {
 class definition : public detail::basic_definition<definition> {
  public:
   /// \param name       matches `[A-Za-z0-9_.-]{1,128}`.
+  /// \param description  the purpose of the function, as a text for the model.
   /// \param described  the arguments; each must have a type.
   /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, or a default value
   ///     that violates the rules of its argument.
@@ -17598,9 +17799,11 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_runner R>
 class run_python {
  public:
+  /// Makes the tool for a runner, which the caller keeps open.
   explicit run_python(R& runner) : runner_(&runner), arguments_(list()) {}
 
   std::string_view name() const noexcept { return name_; }
+  /// Sets the name. Default: "run_python". An agent with two runners needs two different names.
   run_python& name(std::string text) {
     name_ = std::move(text);
     return *this;
@@ -17908,8 +18111,10 @@ class build_request {
     return copy;
   }
 
+  /// Returns the folder that is sent to the daemon.
   const std::filesystem::path& context() const noexcept { return context_; }
   const std::filesystem::path& dockerfile() const noexcept { return dockerfile_; }
+  /// Returns the values of the Dockerfile's ARG variables, by name.
   const std::map<std::string, std::string>& arguments() const noexcept { return arguments_; }
   const std::string& target() const noexcept { return target_; }
   const std::string& network() const noexcept { return network_; }
@@ -18636,9 +18841,11 @@ class tmpfs_mount {
     return *this;
   }
 
+  /// Returns the absolute path in the container.
   const std::string& target() const noexcept { return target_; }
   /// Returns the maximum size in bytes, or 0 if none was given.
   std::uint64_t bytes() const noexcept { return bytes_; }
+  /// Returns true if programs in this file system may be executed.
   bool is_executable() const noexcept { return executable_; }
 
  private:
@@ -18695,9 +18902,13 @@ class mount {
     return *this;
   }
 
+  /// Returns true if a folder of the daemon's machine is mounted, and false if a volume is.
   bool is_bind() const noexcept { return is_bind_; }
+  /// Returns the path of the folder, or the name of the volume.
   const std::string& source() const noexcept { return source_; }
+  /// Returns the absolute path in the container.
   const std::string& target() const noexcept { return target_; }
+  /// Returns true if the container may not write to the mount.
   bool is_read_only() const noexcept { return read_only_; }
 
  private:
@@ -18879,6 +19090,7 @@ class container_options {
   /// Sets a label of the container.
   /// \param key  must not start with `cofferdam.`, the prefix of the labels with which this library marks its
   ///             containers.
+  /// \param value  any text.
   container_options& label(std::string_view key, std::string_view value) {
     detail::require_text(key, "the name of a label");
     detail::require_text(value, "the value of the label " + detail::quoted(key));
@@ -18923,6 +19135,7 @@ class container_options {
   double cpus() const noexcept { return cpus_; }
   std::uint64_t pids() const noexcept { return pids_; }
   const std::string& network() const noexcept { return network_; }
+  /// Returns true if the container's root file system is read-only.
   bool has_read_only_root() const noexcept { return read_only_root_; }
   std::uint64_t workspace_size() const noexcept { return workspace_size_ != 0 ? workspace_size_ : memory_ / 2; }
   /// Returns the maximum size, in bytes, of all VOLUMEs of an image together: an eighth of the memory limit.
@@ -18930,8 +19143,10 @@ class container_options {
   const std::vector<tmpfs_mount>& tmpfs() const noexcept { return tmpfs_; }
   /// Returns the paths that were set by `volume()`.
   const std::vector<std::string>& volumes() const noexcept { return volumes_; }
+  /// Returns the mounts in the order in which they were added.
   const std::vector<mount>& mounts() const noexcept { return mounts_; }
   const std::string& runtime() const noexcept { return runtime_; }
+  /// Returns the labels of the container, by name.
   const std::map<std::string, std::string>& labels() const noexcept { return labels_; }
   const std::string& platform() const noexcept { return platform_; }
   pull_policy pull() const noexcept { return pull_; }
@@ -19041,6 +19256,7 @@ class daemon_choice {
   const std::string& address() const noexcept { return address_; }
   const std::string& context() const noexcept { return context_; }
   const std::string& tls_folder() const noexcept { return tls_folder_; }
+  /// Returns true if the daemon's identity is verified when TLS is used.
   bool verifies() const noexcept { return verifies_; }
 
  private:
@@ -19064,6 +19280,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 /// A message about the progress of an image pull or an image build.
 class progress_event {
  public:
+  /// The kind of a message.
   enum class kind {
     status,  ///< the progress of an image layer: `text()`, `id()`, and `current()` of `total()` bytes
     output,  ///< the output of a build step: `text()`
@@ -19076,8 +19293,10 @@ class progress_event {
     other,  ///< an unknown message
   };
 
+  /// Makes a message of this kind, whose other members are empty.
   explicit progress_event(kind what) : what_(what) {}
 
+  /// Returns the kind of the message.
   kind what() const noexcept { return what_; }
   /// Returns the message's text, in UTF-8 unless the kind is `trace`. It comes from the daemon, the registry or the
   /// commands of the Dockerfile, so it is untrusted.
@@ -19099,6 +19318,7 @@ class progress_event {
     id_ = std::move(name);
     return *this;
   }
+  /// Sets the values that `current()` and `total()` return, in bytes.
   progress_event& progress(std::uint64_t current, std::uint64_t total) & {
     current_ = current;
     total_ = total;
@@ -19406,6 +19626,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 /// \par Threads  may be used from several threads.
 class rate_limiter {
  public:
+  /// The clock that measures the intervals between requests.
   using clock = std::chrono::steady_clock;
 
   /// \param burst     the number of sandboxes that may be created without a pause; at least 1.
@@ -19527,6 +19748,7 @@ class create_options {
   /// The lifetime of the sandbox, unless it is extended. It is rounded up to whole seconds. At least one second.
   /// Default: 5 minutes.
   std::chrono::milliseconds lifetime{std::chrono::seconds(300)};
+  /// Names and values that the service stores with the sandbox.
   std::map<std::string, std::string> metadata;
   /// Environment variables of all processes in the sandbox.
   std::map<std::string, std::string> variables;
@@ -20131,9 +20353,11 @@ enum class watch_depth { folder, tree };
 class folder_event {
  public:
   folder_event() = default;
+  /// Describes a change. The path is relative to the watched folder.
   folder_event(std::string path, file_change what) : path_(std::move(path)), what_(what) {}
   /// Returns the path of the changed file, relative to the watched folder.
   const std::string& path() const noexcept { return path_; }
+  /// Returns the kind of the change.
   file_change what() const noexcept { return what_; }
 
  private:
@@ -20229,7 +20453,9 @@ class process_event {
  public:
   process_event() = default;
 
+  /// The kind of a message: the start of the process, output of one of three kinds, its end, or an unknown message.
   enum class kind { start, out, err, terminal, end, other };
+  /// The kind of this message.
   kind what = kind::other;
   std::int64_t pid = 0;  ///< the process id, in a `start` message
   bytes data;            ///< the output, in an `out`, `err` or `terminal` message
@@ -20534,10 +20760,15 @@ class sandbox_info {
           metadata_.emplace(std::string(key.data(), key.size()), std::string(text->data(), text->size()));
   }
 
+  /// Returns the id of the sandbox.
   const std::string& id() const noexcept { return id_; }
+  /// Returns the id of the template from which the sandbox was made.
   const std::string& template_id() const noexcept { return template_id_; }
+  /// Returns the name of the template; empty if the service does not send it.
   const std::string& alias() const noexcept { return alias_; }
+  /// Returns the version of the daemon in the sandbox.
   const std::string& envd_version() const noexcept { return envd_version_; }
+  /// Returns the domain of the sandbox's ports; empty if the service does not send it.
   const std::string& domain() const noexcept { return domain_; }
   /// Returns `running` or `paused`; empty if the information comes from the call that created the sandbox.
   const std::string& state() const noexcept { return state_; }
@@ -20546,9 +20777,13 @@ class sandbox_info {
   /// Returns the time at which the sandbox ends unless its lifetime is extended, in the format of RFC 3339. For a
   /// paused sandbox it is the time of the pause.
   const std::string& end_at() const noexcept { return end_at_; }
+  /// Returns the names and values that are stored with the sandbox.
   const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  /// Returns the number of virtual processors; 0 if the service does not send it.
   std::int64_t cpus() const noexcept { return cpus_; }
+  /// Returns the size of the memory in MiB; 0 if the service does not send it.
   std::int64_t memory_mib() const noexcept { return memory_mib_; }
+  /// Returns the size of the disk in MiB; 0 if the service does not send it.
   std::int64_t disk_mib() const noexcept { return disk_mib_; }
   /// Returns the token for the sandbox's daemon; empty if the daemon does not require one.
   const secret_string& access_token() const noexcept { return access_token_; }
@@ -20576,6 +20811,7 @@ class sandbox_info {
 class sandbox_metrics {
  public:
   sandbox_metrics() = default;
+  /// \param fields  a JSON object of the service's list of metrics. Absent members count as 0.
   explicit sandbox_metrics(const boost::json::object& fields) {
     using cofferdam::detail::number_at;
     const auto bytes_at = [&](std::string_view key) {
@@ -20593,11 +20829,16 @@ class sandbox_metrics {
   }
 
   std::int64_t timestamp = 0;  ///< seconds since 1970
+  /// The number of virtual processors.
   std::int64_t cpus = 0;
+  /// The load of the processors, in percent.
   double cpu_percent = 0;
   std::uint64_t memory_used = 0;  ///< in bytes, like the three members below
+  /// The size of the memory, in bytes.
   std::uint64_t memory_total = 0;
+  /// The used part of the disk, in bytes.
   std::uint64_t disk_used = 0;
+  /// The size of the disk, in bytes.
   std::uint64_t disk_total = 0;
 };
 
@@ -20605,6 +20846,7 @@ class sandbox_metrics {
 class sandbox_log_line {
  public:
   sandbox_log_line() = default;
+  /// \param fields  a JSON object of the service's log. Absent members count as empty.
   explicit sandbox_log_line(const boost::json::object& fields) {
     using cofferdam::detail::text_at;
     timestamp = text_at(fields, "timestamp");
@@ -20614,6 +20856,7 @@ class sandbox_log_line {
 
   std::string timestamp;  ///< in the format of the service: `2026-01-31T12:00:00.123Z`
   std::string level;      ///< `debug`, `info`, `warn` or `error`
+  /// The text of the line. Untrusted.
   std::string message;
 };
 
@@ -20636,10 +20879,12 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 /// those of the process.
 class surroundings {
  public:
+  /// The type of a set of environment variables: values by name.
   using variable_map = std::map<std::string, std::string, std::less<>>;
 
   /// Makes an object without any environment variables.
   surroundings() = default;
+  /// Holds these variables. The key in them is moved into protected memory and overwritten in its old place.
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
     if (found == variables_.end()) return;
@@ -20898,6 +21143,7 @@ enum class file_access { read, write };
 /// Returns the signature for the URL of one file. With the signature any client can read or write this file without a
 /// token.
 /// \param path        the path as in the URL, but without percent-encoding.
+/// \param access      reading or writing.
 /// \param user        the user name as in the URL; empty if the URL has none.
 /// \param token       the access token of the sandbox's daemon.
 /// \param expiration  the end of the validity, in seconds since 1970. If absent, the signature is valid as long as the
@@ -20922,6 +21168,8 @@ inline std::string file_signature(std::string_view path, file_access access, std
 /// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. If there is a token, the
 /// URL is signed. If the token is empty, the URL has no signature, because the sandbox accepts unsigned URLs.
 /// \param base  the address of the sandbox's daemon.
+/// \param path, user, token, expiration  as for `file_signature`.
+/// \param access  reading or writing.
 inline std::string file_url(const detail::endpoint& base, std::string_view path, file_access access,
                             std::string_view user, const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";
@@ -21390,6 +21638,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 class execution_limits {
  public:
   execution_limits() = default;
+  /// Sets both limits, in bytes.
   execution_limits(std::size_t output, std::size_t results) noexcept : output_(output), results_(results) {}
   /// Returns the maximum number of bytes that are kept of each output stream. Default: 1 MiB.
   std::size_t output() const noexcept { return output_; }
@@ -21451,18 +21700,24 @@ class execution {
  public:
   execution() = default;
 
+  /// The kept part of standard output.
   captured_output out;
+  /// The kept part of standard error.
   captured_output err;
+  /// The displayed values in the order of their display, including the value of the last expression.
   std::vector<rich_output> results;
   /// The number of results that were not kept because of the limits.
   std::size_t dropped = 0;
+  /// The uncaught exception that ended the code; absent if there was none.
   std::optional<code_error> error;
   /// True if the code was interrupted at its time limit.
   bool timed_out = false;
   /// The number of runs in the context so far, including this one; 0 if the service does not send it.
   std::int64_t number = 0;
+  /// The time from the request to the end of the report.
   std::chrono::nanoseconds duration{};
 
+  /// Returns true if the code ran to its end without an uncaught exception.
   bool ok() const noexcept { return !error && !timed_out; }
   /// Returns the value of the last expression as a text; empty if there is no such value.
   std::string_view value() const noexcept {
@@ -21477,6 +21732,7 @@ class execution {
 /// \par Source  E2B's code interpreter SDK.
 class execution_reader {
  public:
+  /// \param limits  the limits on what the parser keeps.
   explicit execution_reader(const execution_limits& limits = execution_limits())
       : limits_(limits), out_(limits.output()), err_(limits.output()) {}
 
@@ -21557,10 +21813,14 @@ class execution_reader {
 class code_context {
  public:
   code_context() = default;
+  /// Refers to an existing context of the service.
   code_context(std::string id, std::string language, std::string directory)
       : id_(std::move(id)), language_(std::move(language)), directory_(std::move(directory)) {}
+  /// Returns the id of the context, chosen by the service.
   const std::string& id() const noexcept { return id_; }
+  /// Returns the language of the code that the context runs.
   const std::string& language() const noexcept { return language_; }
+  /// Returns the working directory of the context.
   const std::string& directory() const noexcept { return directory_; }
 
  private:
@@ -21591,6 +21851,7 @@ class code {
   code& keep(std::size_t output, std::size_t results);
 
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+  /// Returns the limits that `keep` sets.
   const execution_limits& limits() const noexcept { return limits_; }
 
   /// Returns the JSON body of the `/execute` request.
@@ -21623,6 +21884,7 @@ class code {
 /// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
  public:
+  /// The port of the service in the sandbox.
   static constexpr std::uint16_t port = 49999;
 
   /// \param in  an open environment, which the caller keeps open.
@@ -21636,6 +21898,7 @@ class code_interpreter {
   /// \param directory  the initial working directory of the context's code, relative to the workspace. Default: the
   ///                   workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
+  /// Returns all contexts of the sandbox.
   awaitable<std::vector<code_context>> contexts();
   /// Restarts a context, so that its variables and functions are lost.
   /// \throws error{exec_errc::not_found} if there is no such context.
@@ -21830,6 +22093,7 @@ class basic_jail_place;
 
 template <class = void>
 class basic_jail_environment;
+/// The open environment of `jail`.
 using jail_environment = basic_jail_environment<>;
 
 /// An open `jail` environment: the operations of `host_environment`, and the walls. File operations are carried out
@@ -21845,6 +22109,7 @@ class basic_jail_environment : public host_environment<detail::basic_jail_place<
 
 template <class = void>
 class basic_jail;
+/// The name of `basic_jail<>` in programs: `jail().memory(...)`.
 using jail = basic_jail<>;
 
 /// Runs commands on this machine behind walls of the kernel, without root, a daemon or a virtual machine:
@@ -22030,6 +22295,7 @@ class basic_local_place;
 
 template <class = void>
 class basic_local_environment;
+/// The open environment of `local`.
 using local_environment = basic_local_environment<>;
 
 /// An open `local` environment: the operations of `host_environment`, and the folder. A file system that a command of
@@ -22045,6 +22311,7 @@ class basic_local_environment : public host_environment<detail::basic_local_plac
 
 template <class = void>
 class basic_local;
+/// The name of `basic_local<>` in programs: `local()`.
 using local = basic_local<>;
 
 /// Runs commands on this machine, as the user of the program, in a private temporary folder. **No isolation**: only for
@@ -22202,14 +22469,19 @@ enum class feature_kind {
 /// One fact about Python code. The meaning of name, detail and number depends on `kind()`; see `feature_kind`.
 class code_feature {
  public:
+  /// Describes a fact; `feature_kind` has the meaning of the parameters.
   code_feature(feature_kind kind, int line, std::string name, std::string detail, std::int64_t number)
       : kind_(kind), line_(line), number_(number), name_(std::move(name)), detail_(std::move(detail)) {}
 
+  /// Returns the kind of the fact.
   feature_kind kind() const noexcept { return kind_; }
   /// Returns the line of the first occurrence, counted from 1.
   int line() const noexcept { return line_; }
+  /// Returns the name, as described at `feature_kind`; may be empty.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the detail, as described at `feature_kind`; may be empty.
   const std::string& detail() const noexcept { return detail_; }
+  /// Returns the number, as described at `feature_kind`; 0 if the kind has none.
   std::int64_t number() const noexcept { return number_; }
 
  private:
@@ -22224,6 +22496,7 @@ class code_feature {
 class code_problem {
  public:
   code_problem() = default;
+  /// Describes a problem. Lines and columns are counted from 1; 0 if they are not known.
   code_problem(std::string type, std::string message, int line, int column)
       : type_(std::move(type)), message_(std::move(message)), line_(line), column_(column) {}
 
@@ -22234,6 +22507,7 @@ class code_problem {
   const std::string& message() const noexcept { return message_; }
   /// Returns the line of the problem, counted from 1; 0 if the line is not known.
   int line() const noexcept { return line_; }
+  /// Returns the column of the problem, counted from 1; 0 if the column is not known.
   int column() const noexcept { return column_; }
   /// Returns a note that names two versions of Python: the version that found the problem, and the version that would
   /// run the code. The note is empty if the versions are the same.
@@ -22256,13 +22530,17 @@ class code_problem {
 /// Malicious code can hide its meaning. Therefore the facts serve for advice to a model, not for isolation.
 class code_analysis {
  public:
+  /// Holds the facts about `source`.
   code_analysis(std::string source, std::vector<code_feature> facts)
       : source_(std::move(source)), all_(std::move(facts)) {}
+  /// Holds the problem because of which there are no facts about `source`.
   code_analysis(std::string source, code_problem why) : source_(std::move(source)), problem_(std::move(why)) {}
 
+  /// Returns the code to which the facts belong.
   const std::string& source() const noexcept { return source_; }
   /// Returns the facts in the order in which the reader found them, without duplicates. Empty if there is a problem.
   const std::vector<code_feature>& all() const noexcept { return all_; }
+  /// Returns the problem because of which there are no facts; absent if there is none.
   const std::optional<code_problem>& problem() const noexcept { return problem_; }
 
  private:
@@ -22272,6 +22550,7 @@ class code_analysis {
 };
 
 /// Returns one line of a source, without the line end.
+/// \param source  the text.
 /// \param number  the number of the line, counted from 1. The result is empty if there is no such line.
 inline std::string_view line_of(std::string_view source, int number) {
   for (int at = 1; !source.empty(); ++at) {
@@ -24130,9 +24409,13 @@ class guard_refusal {
   guard_refusal(std::string rule, int line, std::string what, std::string advice)
       : rule_(std::move(rule)), line_(line), what_(std::move(what)), advice_(std::move(advice)) {}
 
+  /// Returns the name of the guard.
   const std::string& rule() const noexcept { return rule_; }
+  /// Returns the line of the problem, counted from 1; 0 if there is no such line.
   int line() const noexcept { return line_; }
+  /// Returns the problem, as a clause without a full stop.
   const std::string& what() const noexcept { return what_; }
+  /// Returns the remedy, as a sentence for the model that wrote the code.
   const std::string& advice() const noexcept { return advice_; }
 
   /// Makes a result of kind `error_kind::security_violation`. Its `reason()` has the rule, the problem, the advice, and
@@ -24204,6 +24487,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   guard_layer()
     requires std::default_initializable<Inner> && std::default_initializable<Policy>
   = default;
+  /// Wraps an open runner, which the layer then owns. `reader` parses the code for the policy.
   guard_layer(Inner inner, Policy policy, python_reader reader)
       : code_layer<guard_layer, Inner>(std::move(inner)),
         policy_(std::move(policy)),
@@ -24308,6 +24592,8 @@ class import_policy {
   explicit import_policy(std::vector<std::string> modules)
       : allowed_(std::make_shared<const std::set<std::string, std::less<>>>(modules.begin(), modules.end())) {}
 
+  /// Returns true if code may import this module.
+  /// \param module  a dotted name.
   bool allows(std::string_view module) const {
     if (module == "__future__" || allowed_->contains("*")) return true;
     for (std::string_view part = module; !part.empty();) {
@@ -24565,6 +24851,7 @@ class any_runner {
   /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   any_runner() = default;
 
+  /// Contains an open runner of any type.
   template <class R>
     requires(!std::same_as<R, any_runner> && code_runner<R>)
   explicit any_runner(R runner) : inside_(std::make_unique<box<R>>(std::move(runner))) {}
@@ -24700,6 +24987,7 @@ class any_runner {
 /// recipe.
 class any_runner_provider {
  public:
+  /// Contains a recipe of any type.
   template <class P>
     requires(!std::same_as<P, any_runner_provider> && code_runner_provider<P>)
   explicit any_runner_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {}
@@ -24791,6 +25079,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   limit_code_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open runner, which the layer then owns. The limits are those of `limit_code`.
   limit_code_layer(Inner inner, std::size_t max_bytes, std::size_t max_lines)
       : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(max_bytes), lines_(max_lines) {}
 
@@ -24842,6 +25131,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
 /// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:
+  /// Sets the limits, which the class describes.
   explicit limit_code(std::size_t max_bytes = 64 * 1024, std::size_t max_lines = 2000)
       : bytes_(max_bytes), lines_(max_lines) {
     if (max_bytes == 0 || max_lines == 0)
@@ -30124,6 +30414,7 @@ class python_runner {
 template <code_exec_provider Provider>
 class python_provider {
  public:
+  /// The type of the runner that `open` returns.
   using runner = python_runner<environment_of<Provider>>;
 
   python_provider(Provider provider, std::shared_ptr<const detail::python_settings> settings)
@@ -30401,6 +30692,7 @@ class runner_options {
 /// | "pyodide" | WebAssembly, in Deno |
 ///
 /// \param name  one of these names, case-sensitive.
+/// \param options  the settings of the backends from which the name chooses.
 /// \throws      error{exec_errc::invalid_argument} for any other name; its message lists the valid names. A runner that
 ///              cannot be opened is reported by `open()`, not here.
 /// \par Source  kodeagent's `CodeRunner(env=…)`.
@@ -30600,11 +30892,14 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A suspect construct that was found in code.
 class pattern_finding {
  public:
+  /// Describes a construct. The other members describe the parameters.
   pattern_finding(int score, int line, std::string what) : score_(score), line_(line), what_(std::move(what)) {}
   /// Returns the score: 2 or 3 for a weak suspicion, 5 or 7 for a stronger one, 10 if this finding alone leads to a
   /// refusal.
   int score() const noexcept { return score_; }
+  /// Returns the line of the construct, counted from 1.
   int line() const noexcept { return line_; }
+  /// Returns a description of the construct, as a clause.
   const std::string& what() const noexcept { return what_; }
 
  private:
@@ -30845,7 +31140,9 @@ class pattern_policy {
   /// case.
   static constexpr int max_score = 15;
 
+  /// Makes a policy that ignores no findings.
   pattern_policy() : permitted_(std::make_shared<const std::set<std::string, std::less<>>>()) {}
+  /// \param permitted  names and paths whose findings are ignored.
   explicit pattern_policy(std::set<std::string, std::less<>> permitted)
       : permitted_(std::make_shared<const std::set<std::string, std::less<>>>(std::move(permitted))) {}
 
@@ -31092,6 +31389,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class provider_name {
  public:
   /// Splits a name at its first colon and checks its kind.
+  /// \param text  the name, for example `docker:python:3.12-slim`.
   /// \param kinds  the valid kinds. A kind that takes a value is followed by a colon and a word that describes the
   ///               value: `{"local", "docker:IMAGE"}`. The colon and the value are optional in `text`.
   /// \throws error{exec_errc::invalid_argument} if the kind is not in `kinds`, if a kind without a value is followed by
@@ -31237,11 +31535,13 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads   use the listener only on the executor for which it was made.
 class listener {
  public:
+  /// The interface that every kind of listener implements.
   using implementation = detail::listening;
 
   /// Constructs an object without a listener. Every operation except `close` throws
   /// `error{exec_errc::invalid_argument}`.
   listener() = default;
+  /// Takes ownership of an open listener.
   explicit listener(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
 
   /// Returns the address for error messages, for example `127.0.0.1:8080` or `the socket "/run/x.sock"`.
@@ -31275,6 +31575,7 @@ class listener {
 };
 
 /// Listens for TCP connections. Accepted streams have TCP_NODELAY.
+/// \param executor  the executor for all work of the listener.
 /// \param address  an IPv4 or IPv6 address of this machine without brackets, for example `127.0.0.1` or `::1`.
 ///                 `0.0.0.0` and `::` accept connections from the network.
 /// \param port     0 chooses any free port, which `port()` returns.
@@ -31285,6 +31586,7 @@ listener tcp_listener(const asio::any_io_executor& executor, const std::string& 
 /// Listens on a Unix stream socket with mode 0600, to which only the same user can connect. Replaces a socket file
 /// whose server does not run any more. `close` and the destructor remove the file, unless another file has taken its
 /// place.
+/// \param executor  the executor for all work of the listener.
 /// \param path  absolute, at most 107 bytes, without NUL. The parent directory must exist.
 /// \throws      error{exec_errc::invalid_argument} for an invalid path; error{exec_errc::already_exists} if another
 ///              server listens there, or if the file is not a socket; error{exec_errc::permission_denied} if other
@@ -31423,7 +31725,9 @@ class http_reply {
     return *this;
   }
 
+  /// Returns the status code.
   int status() const noexcept { return status_; }
+  /// Returns the header fields.
   const http_fields& fields() const noexcept { return fields_; }
   const bytes& body() const noexcept { return body_; }
 
@@ -31485,6 +31789,7 @@ class http_call {
   /// Returns the method, the target and the header fields. The target begins with `/`, or is `*`. It is not
   /// percent-decoded.
   const http_request_head& head() const noexcept;
+  /// Returns the method of the request, such as "GET".
   const std::string& method() const noexcept;
   /// Returns the target up to its `?`, not percent-decoded. The view is valid as long as this object.
   std::string_view path() const noexcept;
@@ -31534,6 +31839,7 @@ class http_call {
   /// if the request's method is HEAD.
   /// \param data  kept by the caller until the awaitable completes; may be empty.
   awaitable<void> write(bytes_view data);
+  /// Sends a text as a piece of the body, as the other overload does.
   awaitable<void> write(std::string_view text);
 
   /// Ends a reply that was begun, for a handler that has more work to do after the reply. When the handler returns, the
@@ -31728,8 +32034,10 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 /// The facts about a sandbox that a service on one of its ports receives.
 class sandbox_facts {
  public:
+  /// Describes a sandbox. The other members describe the parameters.
   sandbox_facts(std::string id, std::string template_name, std::string home)
       : id_(std::move(id)), template_(std::move(template_name)), home_(std::move(home)) {}
+  /// Returns the id of the sandbox.
   const std::string& id() const noexcept { return id_; }
   /// Returns the name of the requested template.
   const std::string& template_name() const noexcept { return template_; }
@@ -31921,11 +32229,13 @@ class options {
     return *this;
   }
 
+  /// Returns the keys that clients may use.
   const std::vector<std::string>& api_keys() const noexcept { return api_keys_; }
   const std::string& domain() const noexcept { return domain_; }
   const std::vector<std::string>& templates() const noexcept { return templates_; }
   const std::string& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
+  /// Returns false if `without_internet` was called.
   bool has_internet() const noexcept { return has_internet_; }
   background_policy background() const noexcept { return background_; }
   std::size_t sandboxes() const noexcept { return sandboxes_; }
@@ -31938,6 +32248,7 @@ class options {
   std::uint64_t upload() const noexcept { return upload_; }
   std::chrono::seconds max_lifetime() const noexcept { return max_lifetime_; }
   std::chrono::milliseconds watch_interval() const noexcept { return watch_interval_; }
+  /// Returns the services of all sandboxes, by port.
   const std::map<std::uint16_t, port_factory>& ports() const noexcept { return ports_; }
   const http_server_settings& server() const noexcept { return server_; }
 
@@ -32047,10 +32358,13 @@ class sandbox_registry;
 /// \par Lifetime  the server outlives its `serve` call.
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Cost      memory: `e2b_gateway::options::memory`, and a bounded buffer for each connection.
-/// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/e2b_gateway.cpp
+/// \par Source    E2B's API and envd's, as E2B's SDKs call them.
+/// \par Example  examples/e2b_gateway.cpp
 class server {
  public:
+  /// \param executor  the executor for all work of the server.
   /// \param provider  opens an environment for each sandbox; may have layers.
+  /// \param options  the settings of the server.
   template <code_exec_provider Provider>
   server(asio::any_io_executor executor, Provider provider, e2b_gateway::options options = e2b_gateway::options())
       : executor_(executor),
@@ -32125,8 +32439,9 @@ class interpreter_settings;
 /// \par Security  the contexts of a sandbox are not isolated from each other: see `python`. If the sandbox is secured
 ///                (has an access token), a request needs its access token or its traffic token.
 /// \par Lifetime  copies share one `memory` limit.
-/// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example
-///                examples/e2b_gateway.cpp
+/// \par Threads   the gateway's executor.
+/// \par Source    E2B's code interpreter SDK.
+/// \par Example   examples/e2b_gateway.cpp
 class code_interpreter {
  public:
   /// The port on which E2B's clients expect the code interpreter.
@@ -32367,6 +32682,7 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp {
 /// \par Source  MCP, "Tools", "Tool Result".
 class content {
  public:
+  /// Makes a text block.
   static content text(std::string_view words) {
     content result("text");
     result.block_["text"] = shown(words);
@@ -32382,6 +32698,8 @@ class content {
   static content audio(bytes_view file, std::string_view mime_type) { return media("audio", file, mime_type); }
   /// Makes a resource whose content is a text.
   /// \param uri  such as "sandbox://workspace/a.txt".
+  /// \param mime_type  such as "text/plain".
+  /// \param words  the text.
   static content resource(std::string_view uri, std::string_view mime_type, std::string_view words) {
     content result("resource");
     boost::json::object inside = about(uri, mime_type);
@@ -32436,7 +32754,9 @@ class content {
 class answer {
  public:
   answer() = default;
+  /// Makes an answer with one text block.
   explicit answer(std::string_view words) { blocks_.push_back(content::text(words)); }
+  /// Makes an answer with one block.
   explicit answer(content block) { blocks_.push_back(std::move(block)); }
   /// Makes the answer of a tool that has failed.
   /// \param why  an explanation for the model.
@@ -32458,6 +32778,7 @@ class answer {
     return result;
   }
 
+  /// Adds a block at the end.
   answer& add(content block) {
     blocks_.push_back(std::move(block));
     return *this;
@@ -32467,15 +32788,20 @@ class answer {
     structured_ = std::move(facts);
     return *this;
   }
+  /// Marks the answer as a failure that the model can correct.
   answer& is_error(bool failed) {
     is_error_ = failed;
     return *this;
   }
 
+  /// Returns the blocks in their order.
   const std::vector<content>& blocks() const noexcept { return blocks_; }
   const std::optional<boost::json::object>& structured() const noexcept { return structured_; }
+  /// Returns true if the answer is a failure that the model can correct.
   bool is_error() const noexcept { return is_error_; }
+  /// Returns the requests of `input_required`; absent if the answer is complete.
   const std::optional<boost::json::object>& requests() const noexcept { return requests_; }
+  /// Returns the state that was passed to `input_required`.
   const std::string& state() const noexcept { return state_; }
 
  private:
@@ -32490,8 +32816,11 @@ class answer {
 class prompt_message {
  public:
   /// \param role  "user" or "assistant".
+  /// \param words  the content of the message.
   prompt_message(std::string role, content words) : role_(std::move(role)), words_(std::move(words)) {}
+  /// Returns the author of the message: "user" or "assistant".
   const std::string& role() const noexcept { return role_; }
+  /// Returns the content of the message.
   const content& words() const noexcept { return words_; }
 
  private:
@@ -32539,8 +32868,11 @@ class failure : public std::exception {
   /// `missing_capability("sampling")`.
   static failure missing_capability(std::string_view name);
 
+  /// Returns the message.
   const char* what() const noexcept override { return message_.c_str(); }
+  /// Returns the JSON-RPC error code.
   int code() const noexcept { return code_; }
+  /// Returns the further facts for the client; null if there are none.
   const boost::json::value& data() const noexcept { return data_; }
 
  private:
@@ -32582,11 +32914,14 @@ class call {
   /// \param words  a text for people; may be empty.
   void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {});
   /// Sends a message to the client's log. Sends nothing if the client has not requested messages of this severity.
+  /// \param how  the severity of the message.
+  /// \param data  the message: a text or any other JSON.
   /// \param logger  the name of the part of the program; an empty name is left out.
   void log(log_severity how, boost::json::value data, std::string_view logger = {});
 
   /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
   /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
+  /// \param params  the parameters of the request, as MCP defines them for the method.
   /// \return        the `result` of the response.
   /// \throws failure if the client has not declared the capability, or if the client belongs to the modern era
   ///     (2026-07-28). The handler for such a client returns `answer::input_required` instead.
@@ -32614,7 +32949,9 @@ class call {
   /// For the library, like the two functions below.
   call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
       : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
+  /// Returns the arguments, so that the library can check and change them.
   boost::json::object& own_arguments() noexcept { return arguments_; }
+  /// Sets the values that `input_responses()` and `request_state()` return.
   void resume(boost::json::object responses, std::string state) {
     responses_ = std::move(responses);
     state_ = std::move(state);
@@ -32629,6 +32966,7 @@ class call {
   std::optional<answer> wanted_;
 };
 
+/// The handler of a tool. It returns the answer for the model.
 using tool_handler = std::function<awaitable<answer>(call&)>;
 /// The handler of a resource. It returns one `content::resource`.
 using resource_handler = std::function<awaitable<content>(call&)>;
@@ -32935,22 +33273,28 @@ class resource_definition {
  public:
   /// \param uri  the URI of a resource, or a template such as `test://{id}/data`. `{id}` matches text without a slash;
   ///             `{+id}` matches any text.
+  /// \param name  a short name, which clients show in lists.
   resource_definition(std::string uri, std::string name) : uri_(std::move(uri)), name_(std::move(name)) {}
 
+  /// Sets the title, which clients show to people.
   resource_definition& title(std::string text) {
     title_ = std::move(text);
     return *this;
   }
+  /// Sets the description, which the model reads.
   resource_definition& description(std::string text) {
     description_ = std::move(text);
     return *this;
   }
+  /// Sets the MIME type of the content.
   resource_definition& mime_type(std::string text) {
     mime_type_ = std::move(text);
     return *this;
   }
 
+  /// Returns the URI, or the template of URIs.
   const std::string& uri() const noexcept { return uri_; }
+  /// Returns true if the URI is a template, with variables in braces.
   bool is_template() const noexcept { return uri_.find('{') != std::string::npos; }
 
   /// Returns the entry for the list of resources or templates, in the form of the protocol version `version`.
@@ -33003,13 +33347,16 @@ class resource_definition {
 /// The description of a prompt and of its arguments.
 class prompt_definition {
  public:
+  /// Describes a prompt. Clients list it under `name`.
   prompt_definition(std::string name, std::string description)
       : name_(std::move(name)), description_(std::move(description)) {}
 
+  /// Sets the title, which clients show to people.
   prompt_definition& title(std::string text) {
     title_ = std::move(text);
     return *this;
   }
+  /// Adds an argument at the end.
   prompt_definition& argument(std::string name, std::string description, bool is_required) {
     boost::json::object entry;
     entry["name"] = name;
@@ -33020,8 +33367,11 @@ class prompt_definition {
     return *this;
   }
 
+  /// Returns the name of the prompt.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the description of the prompt.
   const std::string& description() const noexcept { return description_; }
+  /// Returns the names of the required arguments.
   const boost::json::array& required() const noexcept { return required_; }
 
   /// Returns the entry for the list of prompts, in the form of the protocol version `version`.
@@ -33252,6 +33602,7 @@ class server_options {
   }
 
   const std::string& name() const noexcept { return name_; }
+  /// Returns the title of the server, which clients show to people.
   const std::string& title() const noexcept { return title_; }
   const std::string& version() const noexcept { return version_; }
   const std::optional<std::string>& instructions() const noexcept { return instructions_; }
@@ -33260,12 +33611,16 @@ class server_options {
   std::chrono::seconds command_timeout() const noexcept { return command_timeout_; }
   std::chrono::seconds python_timeout() const noexcept { return python_timeout_; }
   std::chrono::seconds max_timeout() const noexcept { return max_timeout_; }
+  /// Returns the maximum number of Python interpreters of a client besides its default interpreter.
   std::size_t max_contexts() const noexcept { return max_contexts_; }
+  /// Returns the time without use after which a Python interpreter is ended.
   std::chrono::seconds context_timeout() const noexcept { return context_timeout_; }
   const std::string& input_folder() const noexcept { return input_folder_; }
   const std::string& output_folder() const noexcept { return output_folder_; }
   std::size_t kept_output() const noexcept { return kept_output_; }
+  /// Returns the maximum number of calls that run at the same time in one environment.
   std::size_t at_once() const noexcept { return at_once_; }
+  /// Returns the maximum number of calls that wait for one environment.
   std::size_t waiting() const noexcept { return waiting_; }
   std::size_t requests() const noexcept { return requests_; }
   std::size_t message() const noexcept { return message_; }
@@ -33273,15 +33628,21 @@ class server_options {
   bool has_files() const noexcept { return has_files_; }
   std::size_t memory() const noexcept { return memory_; }
   std::chrono::milliseconds message_timeout() const noexcept { return message_timeout_; }
+  /// Returns the tokens that HTTP clients may use.
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
+  /// Returns true if HTTP clients need a token.
   bool needs_token() const noexcept { return !without_token_; }
   const std::string& path() const noexcept { return path_; }
+  /// Returns the hosts that `host` has added.
   const std::vector<std::string>& hosts() const noexcept { return hosts_; }
+  /// Returns the origins that `origin` has added.
   const std::vector<std::string>& origins() const noexcept { return origins_; }
   bool json_answers() const noexcept { return json_answers_; }
   std::size_t sessions() const noexcept { return sessions_; }
+  /// Returns the time without use after which an HTTP session is ended.
   std::chrono::seconds session_timeout() const noexcept { return session_timeout_; }
   const http_server_settings& http() const noexcept { return http_; }
+  /// Returns the callable that receives failures which are not reported to clients; may be empty.
   const std::function<void(const std::string&, std::exception_ptr)>& on_error() const noexcept { return on_error_; }
 
  private:
@@ -33377,7 +33738,8 @@ class server_core;
 /// by `add`, `resource` and `prompt`, before the server runs or while it runs.
 /// \par Lifetime  the server outlives its `serve` calls.
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
-/// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
+/// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28.
+/// \par Example  examples/cofferdam_mcp.cpp
 class server {
  public:
   /// Makes a server without tools, for your own tools.
@@ -33820,6 +34182,8 @@ class tls_server_settings {
 /// Listens for TCP connections with TLS. Takes `address` and `port` as `tcp_listener` does. The handshake takes place
 /// in the first read of an accepted stream, so the time limits of the code that reads apply to the handshake. If the
 /// handshake fails, that read throws.
+/// \param executor  the executor for all work of the listener.
+/// \param address, port  as for `tcp_listener`.
 /// \param settings  the certificate, which must be set. Certificate files are read during this call, so a changed
 ///                  certificate needs a new listener.
 /// \throws          the errors of `tcp_listener`; error{exec_errc::invalid_argument} if the certificate is absent, or
@@ -34298,7 +34662,9 @@ class spawn_request {
   std::string directory_path;
   /// The descriptors that become the process's standard input, output and error. Borrowed; each above 2.
   int input = -1;
+  /// The descriptor for standard output; see `input`.
   int output = -1;
+  /// The descriptor for standard error; see `input`.
   int error = -1;
   /// True if `input` is a terminal that becomes the controlling terminal of the process.
   bool is_terminal = false;
@@ -34308,6 +34674,7 @@ class spawn_request {
   /// Descriptors that become the numbers 4, 5 and so on of the process. Used only with `control`. Borrowed; each at
   /// least `first_borrowable`.
   std::vector<int> further;
+  /// The smallest number of a descriptor in `further`.
   static constexpr int first_borrowable = 64;
   /// The files `cgroup.procs` of the control groups that the process enters before it executes its program, open for
   /// writing. Borrowed.
@@ -34315,6 +34682,7 @@ class spawn_request {
   /// The user and group of the process, without supplementary groups; -1 keeps those of this program. Only root can
   /// change them.
   std::int64_t uid = -1;
+  /// The group of the process; see `uid`.
   std::int64_t gid = -1;
 };
 
@@ -34325,15 +34693,21 @@ enum class spawn_stage { none, clone, descriptors, directory, control_group, ide
 /// The result of `spawn`: a process, or the step that failed and the system's error code.
 class spawned {
  public:
+  /// Describes a process that was started.
   spawned(pid_t pid, unique_fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  /// Describes a failure.
+  /// \param stage  the step that failed.
+  /// \param number  the value of `errno` after the failed step.
   spawned(spawn_stage stage, int number) : stage_(stage), cause_(number, std::system_category()) {}
 
+  /// Returns true if the process was started.
   bool ok() const noexcept { return stage_ == spawn_stage::none; }
   /// Returns the process number, which is also the number of the process's session and process group. The kernel does
   /// not reuse it until the process is reaped.
   pid_t pid() const noexcept { return pid_; }
   /// Returns the pidfd of the process. It becomes readable when the process ends.
   unique_fd& pidfd() noexcept { return pidfd_; }
+  /// Returns the step that failed; `spawn_stage::none` after success.
   spawn_stage stage() const noexcept { return stage_; }
   /// Returns the system's error code for the failed step.
   std::error_code cause() const noexcept { return cause_; }
@@ -34852,6 +35226,7 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
 }
 
 /// Makes the request that starts a command. The caller still has to set the descriptors and the directory in it.
+/// \param c  the command.
 /// \param shell      the absolute path of the shell, which runs a command line as `shell -c -- LINE`.
 /// \param variables  the default environment variables, each as "NAME=value". The command's own variables override
 ///                   them. Programs are searched in the resulting PATH.
@@ -34895,6 +35270,8 @@ inline std::string timeout_reason(std::chrono::milliseconds limit) {
 /// Makes the result of a command that could not be started. It has the system's error code and advice for the failed
 /// step.
 /// \param program  the result of `shown_program`.
+/// \param stage  the step that failed.
+/// \param cause  the system's error code for this step.
 inline command_result refuse_unstarted(const std::string& program, spawn_stage stage, std::error_code cause) {
   const int number = cause.value();
   error_kind kind = error_kind::execution_error;
@@ -36483,6 +36860,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 template <class = void>
 class basic_command_session;
+/// The name of `basic_command_session<>` in programs.
 using command_session = basic_command_session<>;
 
 /// The commands of one environment: the part of a backend that starts, watches and ends commands. The derived classes
@@ -36561,9 +36939,11 @@ class basic_command_session {
   }
 
  protected:
+  /// Makes a session whose commands `launcher` starts.
   explicit basic_command_session(std::shared_ptr<detail::command_launcher> launcher) noexcept
       : launcher_(std::move(launcher)) {}
 
+  /// Returns the object that starts the commands; null after the session was moved from.
   const std::shared_ptr<detail::command_launcher>& launcher() const noexcept { return launcher_; }
 
  private:
@@ -36653,6 +37033,7 @@ class basic_child_launcher final : public command_launcher {
 
 template <class = void>
 class basic_child_processes;
+/// The name of `basic_child_processes<>` in programs.
 using child_processes = basic_child_processes<>;
 
 /// A session (the commands of one environment, see `command_session`) whose commands are child processes of this
@@ -36686,10 +37067,12 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class session_files : public file_system::implementation {
  public:
   /// Reads a whole file.
+  /// \param path  relative to the workspace.
   /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
   virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
 
   /// Writes a file, whole or not at all.
+  /// \param path  relative to the workspace.
   /// \param content  kept by the caller until the awaitable completes.
   virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
 
@@ -38485,6 +38868,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// The program of a warden: the helper program that runs in each sandbox and starts the commands there.
 class warden_image {
  public:
+  /// Describes a program by its bytes and their SHA-256 in hexadecimal digits.
   constexpr warden_image(std::span<const unsigned char> program, std::string_view sha256)
       : program_(program), sha256_(sha256) {}
   /// Returns the bytes of the program, a statically linked ELF file; empty if there is no warden for the machine.
@@ -40774,6 +41158,7 @@ class warden_settings {
   static constexpr std::uint32_t no_change = detail::wire::keep_id;
   /// The user and the group of commands and file operations. Default: those of the warden.
   std::uint32_t uid = no_change;
+  /// The group of commands and file operations; see `uid`.
   std::uint32_t gid = no_change;
   /// Called on the session's executor with the result of each command that was not ended by a time limit, a memory
   /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind,
@@ -41239,6 +41624,7 @@ class basic_warden_session_files final : public session_files_adaptor<basic_ward
 
 template <class = void>
 class basic_warden_session;
+/// The name of `basic_warden_session<>` in programs.
 using warden_session = basic_warden_session<>;
 
 /// A session with a warden (the helper program in a sandbox) at the other end of a stream.
@@ -41252,6 +41638,7 @@ class basic_warden_session : public command_session {
   /// Connects to a warden over a stream with coroutine operations, for example a `byte_stream`. The stream must carry
   /// nothing else.
   /// \param executor  the executor for all work of the session.
+  /// \param stream  the connection to the warden, which the session then owns.
   /// \param settings  the settings of the session and its commands.
   /// \throws error{exec_errc::provider_failed} if no warden of this library's version answers in time;
   ///     error{exec_errc::cancelled}.
@@ -41265,6 +41652,7 @@ class basic_warden_session : public command_session {
 
   /// Connects to a warden over an asynchronous stream of Asio, or any type that models Asio's requirements and has
   /// `close()`. The stream must carry nothing else.
+  /// \param stream  the connection to the warden, which the session then owns.
   /// \param settings  the settings of the session and its commands.
   /// \throws error{exec_errc::provider_failed} if no warden of this library's version answers in time;
   ///     error{exec_errc::cancelled}.

@@ -22,7 +22,7 @@ def problems(root):
         for path in sorted((root / folder).rglob("*.[ch]pp")):
             name = path.relative_to(root).as_posix()
             found += [f"{name}:{line}: {what}" for line, what in judge_text(path.read_text(encoding="utf-8"))]
-    for path in sorted(root.glob("*.md")):
+    for path in sorted([*root.glob("*.md"), *(root / "packaging" / "docs").glob("*.md")]):
         for start, block in markdown_blocks(path.read_text(encoding="utf-8")):
             found += [f"{path.name}:{start + line}: {what}" for line, what in judge_text(block)]
     return found

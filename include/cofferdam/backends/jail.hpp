@@ -24,6 +24,7 @@ class basic_jail_place;
 
 template <class = void>
 class basic_jail_environment;
+/// The open environment of `jail`.
 using jail_environment = basic_jail_environment<>;
 
 /// An open `jail` environment: the operations of `host_environment`, and the walls. File operations are carried out
@@ -39,6 +40,7 @@ class basic_jail_environment : public host_environment<detail::basic_jail_place<
 
 template <class = void>
 class basic_jail;
+/// The name of `basic_jail<>` in programs: `jail().memory(...)`.
 using jail = basic_jail<>;
 
 /// Runs commands on this machine behind walls of the kernel, without root, a daemon or a virtual machine:

@@ -22,6 +22,7 @@ class basic_local_place;
 
 template <class = void>
 class basic_local_environment;
+/// The open environment of `local`.
 using local_environment = basic_local_environment<>;
 
 /// An open `local` environment: the operations of `host_environment`, and the folder. A file system that a command of
@@ -37,6 +38,7 @@ class basic_local_environment : public host_environment<detail::basic_local_plac
 
 template <class = void>
 class basic_local;
+/// The name of `basic_local<>` in programs: `local()`.
 using local = basic_local<>;
 
 /// Runs commands on this machine, as the user of the program, in a private temporary folder. **No isolation**: only for

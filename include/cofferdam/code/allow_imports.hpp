@@ -30,6 +30,8 @@ class import_policy {
   explicit import_policy(std::vector<std::string> modules)
       : allowed_(std::make_shared<const std::set<std::string, std::less<>>>(modules.begin(), modules.end())) {}
 
+  /// Returns true if code may import this module.
+  /// \param module  a dotted name.
   bool allows(std::string_view module) const {
     if (module == "__future__" || allowed_->contains("*")) return true;
     for (std::string_view part = module; !part.empty();) {

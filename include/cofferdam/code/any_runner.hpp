@@ -46,6 +46,7 @@ class any_runner {
   /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
   any_runner() = default;
 
+  /// Contains an open runner of any type.
   template <class R>
     requires(!std::same_as<R, any_runner> && code_runner<R>)
   explicit any_runner(R runner) : inside_(std::make_unique<box<R>>(std::move(runner))) {}
@@ -181,6 +182,7 @@ class any_runner {
 /// recipe.
 class any_runner_provider {
  public:
+  /// Contains a recipe of any type.
   template <class P>
     requires(!std::same_as<P, any_runner_provider> && code_runner_provider<P>)
   explicit any_runner_provider(P provider) : inside_(std::make_shared<const box<P>>(std::move(provider))) {}

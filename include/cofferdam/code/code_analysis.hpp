@@ -54,14 +54,19 @@ enum class feature_kind {
 /// One fact about Python code. The meaning of name, detail and number depends on `kind()`; see `feature_kind`.
 class code_feature {
  public:
+  /// Describes a fact; `feature_kind` has the meaning of the parameters.
   code_feature(feature_kind kind, int line, std::string name, std::string detail, std::int64_t number)
       : kind_(kind), line_(line), number_(number), name_(std::move(name)), detail_(std::move(detail)) {}
 
+  /// Returns the kind of the fact.
   feature_kind kind() const noexcept { return kind_; }
   /// Returns the line of the first occurrence, counted from 1.
   int line() const noexcept { return line_; }
+  /// Returns the name, as described at `feature_kind`; may be empty.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the detail, as described at `feature_kind`; may be empty.
   const std::string& detail() const noexcept { return detail_; }
+  /// Returns the number, as described at `feature_kind`; 0 if the kind has none.
   std::int64_t number() const noexcept { return number_; }
 
  private:
@@ -76,6 +81,7 @@ class code_feature {
 class code_problem {
  public:
   code_problem() = default;
+  /// Describes a problem. Lines and columns are counted from 1; 0 if they are not known.
   code_problem(std::string type, std::string message, int line, int column)
       : type_(std::move(type)), message_(std::move(message)), line_(line), column_(column) {}
 
@@ -86,6 +92,7 @@ class code_problem {
   const std::string& message() const noexcept { return message_; }
   /// Returns the line of the problem, counted from 1; 0 if the line is not known.
   int line() const noexcept { return line_; }
+  /// Returns the column of the problem, counted from 1; 0 if the column is not known.
   int column() const noexcept { return column_; }
   /// Returns a note that names two versions of Python: the version that found the problem, and the version that would
   /// run the code. The note is empty if the versions are the same.
@@ -108,13 +115,17 @@ class code_problem {
 /// Malicious code can hide its meaning. Therefore the facts serve for advice to a model, not for isolation.
 class code_analysis {
  public:
+  /// Holds the facts about `source`.
   code_analysis(std::string source, std::vector<code_feature> facts)
       : source_(std::move(source)), all_(std::move(facts)) {}
+  /// Holds the problem because of which there are no facts about `source`.
   code_analysis(std::string source, code_problem why) : source_(std::move(source)), problem_(std::move(why)) {}
 
+  /// Returns the code to which the facts belong.
   const std::string& source() const noexcept { return source_; }
   /// Returns the facts in the order in which the reader found them, without duplicates. Empty if there is a problem.
   const std::vector<code_feature>& all() const noexcept { return all_; }
+  /// Returns the problem because of which there are no facts; absent if there is none.
   const std::optional<code_problem>& problem() const noexcept { return problem_; }
 
  private:
@@ -124,6 +135,7 @@ class code_analysis {
 };
 
 /// Returns one line of a source, without the line end.
+/// \param source  the text.
 /// \param number  the number of the line, counted from 1. The result is empty if there is no such line.
 inline std::string_view line_of(std::string_view source, int number) {
   for (int at = 1; !source.empty(); ++at) {

@@ -77,6 +77,7 @@ class code_layer {
   code_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open runner, which the layer then owns.
   explicit code_layer(Inner inner) : inner_(std::move(inner)) {}
 
   /// The cost of this layer's decision. A derived class may define a constant of the same name, which replaces this
@@ -103,11 +104,13 @@ class code_layer {
   {
     return inner_.environment();
   }
+  /// Returns true if `environment()` of the wrapped runner works.
   bool has_environment() const
     requires requires(const Inner& inner) { inner.has_environment(); }
   {
     return inner_.has_environment();
   }
+  /// Returns the version of the interpreter of the wrapped runner, such as "3.12.4".
   std::string version() const
     requires requires(const Inner& inner) { inner.version(); }
   {
@@ -130,6 +133,7 @@ class code_layer {
   awaitable<void> close() { return inner_.close(); }
 
  protected:
+  /// Returns the wrapped runner. Do not make it public, because callers could then bypass the layer.
   Inner& inner() noexcept { return inner_; }
   const Inner& inner() const noexcept { return inner_; }
 

@@ -34,6 +34,7 @@ class code_request {
   /// \param source  the code to run, UTF-8.
   explicit code_request(std::string source) : source_(std::move(source)) {}
 
+  /// Returns the code.
   const std::string& source() const noexcept { return source_; }
 
   /// Sets code that is executed before the source, with the same globals, for example to define functions and imports
@@ -54,6 +55,7 @@ class code_request {
   /// through `python_json(value)` first, so that such a key in it is only data.
   /// \param name  an identifier of the language. With any other name the run fails. Python normalizes letters in names
   ///              as it does in source code: the ligature fi becomes f and i.
+  /// \param value  the value, as JSON.
   code_request& variable(std::string name, boost::json::value value) & {
     variables_[name] = std::move(value);
     return *this;
@@ -69,6 +71,7 @@ class code_request {
   [[nodiscard]] code_request variable(std::string name, T&& value) && {
     return std::move(variable(std::move(name), std::forward<T>(value)));
   }
+  /// Returns the variables of the run, by name.
   const boost::json::object& variables() const noexcept { return variables_; }
 
   /// Sets the time limit of the run, counted from the start of the code. At the limit, a run without a context is
@@ -129,7 +132,9 @@ class code_request {
   [[nodiscard]] code_request final_function(std::string name, std::vector<std::string> fields = {}) && {
     return std::move(final_function(std::move(name), std::move(fields)));
   }
+  /// Returns the name of the function that `final_function` adds; empty if there is none.
   const std::string& final_name() const noexcept { return final_name_; }
+  /// Returns the parameters of the function that `final_function` adds.
   const std::vector<std::string>& final_fields() const noexcept { return final_fields_; }
 
   /// Sets the maximum number of bytes that the result keeps of each output stream. Default: the setting of the runner.
@@ -140,9 +145,11 @@ class code_request {
   [[nodiscard]] code_request keep_output(std::size_t bytes_per_stream) && {
     return std::move(keep_output(bytes_per_stream));
   }
+  /// Returns the number of bytes that `keep_output` sets; absent if it was not called.
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
 
   /// Sets an environment variable for this run only. In a context, the previous value is restored after the run.
+  /// \param name  the name of the variable.
   /// \param value  the text of the variable. If the value contains a NUL byte, or `name` is not the name of an
   ///               environment variable, the run fails.
   code_request& environment(std::string name, std::string value) & {
@@ -165,6 +172,7 @@ class code_request {
     return *this;
   }
   [[nodiscard]] code_request keep_files(std::size_t max_bytes) && { return std::move(keep_files(max_bytes)); }
+  /// Returns the number of bytes that `keep_files` sets; 0 if it was not called.
   std::size_t kept_files() const noexcept { return kept_files_; }
 
   /// Suppresses the traceback of an uncaught exception on standard error. `code_result::failure()` has the exception in
@@ -174,6 +182,7 @@ class code_request {
     return *this;
   }
   [[nodiscard]] code_request quiet_failure() && { return std::move(quiet_failure()); }
+  /// Returns true if `quiet_failure` was called.
   bool is_quiet_failure() const noexcept { return quiet_failure_; }
 
   /// A callable that receives output while the code runs, piece by piece. Of each stream it receives at most the first

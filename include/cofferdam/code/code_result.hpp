@@ -25,12 +25,14 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class code_error {
  public:
   code_error() = default;
+  /// Describes an exception. The other members describe the parameters.
   code_error(std::string type, std::string message, int line, std::string traceback)
       : type_(std::move(type)), message_(std::move(message)), line_(line), traceback_(std::move(traceback)) {}
 
   /// Returns the name of the exception's class, for example "ZeroDivisionError".
   const std::string& type() const& noexcept { return type_; }
   std::string type() && { return std::move(type_); }
+  /// Returns the message of the exception.
   const std::string& message() const& noexcept { return message_; }
   std::string message() && { return std::move(message_); }
   /// Returns the line of the code at which the exception was raised, counted from 1; 0 if the line is not known.
@@ -51,6 +53,7 @@ class code_error {
 class display_output {
  public:
   display_output() = default;
+  /// Describes a displayed value. The other members describe the parameters.
   display_output(std::map<std::string, std::string> forms, bool is_value)
       : forms_(std::move(forms)), is_value_(is_value) {}
 
@@ -70,6 +73,7 @@ class display_output {
 class generated_file {
  public:
   generated_file() = default;
+  /// Describes a file. The other members describe the parameters.
   generated_file(std::string path, std::uint64_t size, bool is_new)
       : path_(std::move(path)), size_(size), is_new_(is_new) {}
 
@@ -105,6 +109,7 @@ class code_result {
   code_result() = default;
 
   /// Makes the result of code that was refused, and therefore not run.
+  /// \param kind  the kind of the refusal.
   /// \param reason  one sentence for the author of the code.
   static code_result refused(error_kind kind, std::string reason) {
     code_result result;
@@ -202,6 +207,7 @@ class code_result {
   /// call this function.
   const std::optional<boost::json::object>& final_value() const& noexcept { return final_value_; }
   std::optional<boost::json::object> final_value() && { return std::move(final_value_); }
+  /// Returns true if `final_value()` has exactly the values that the code has passed.
   bool final_value_is_exact() const noexcept { return final_value_is_exact_; }
   code_result& final_value(boost::json::object what, bool is_exact) {
     final_value_ = std::move(what);

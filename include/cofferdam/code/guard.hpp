@@ -33,9 +33,13 @@ class guard_refusal {
   guard_refusal(std::string rule, int line, std::string what, std::string advice)
       : rule_(std::move(rule)), line_(line), what_(std::move(what)), advice_(std::move(advice)) {}
 
+  /// Returns the name of the guard.
   const std::string& rule() const noexcept { return rule_; }
+  /// Returns the line of the problem, counted from 1; 0 if there is no such line.
   int line() const noexcept { return line_; }
+  /// Returns the problem, as a clause without a full stop.
   const std::string& what() const noexcept { return what_; }
+  /// Returns the remedy, as a sentence for the model that wrote the code.
   const std::string& advice() const noexcept { return advice_; }
 
   /// Makes a result of kind `error_kind::security_violation`. Its `reason()` has the rule, the problem, the advice, and
@@ -107,6 +111,7 @@ class guard_layer : public code_layer<guard_layer<Policy, Inner>, Inner> {
   guard_layer()
     requires std::default_initializable<Inner> && std::default_initializable<Policy>
   = default;
+  /// Wraps an open runner, which the layer then owns. `reader` parses the code for the policy.
   guard_layer(Inner inner, Policy policy, python_reader reader)
       : code_layer<guard_layer, Inner>(std::move(inner)),
         policy_(std::move(policy)),

@@ -26,6 +26,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
   limit_code_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open runner, which the layer then owns. The limits are those of `limit_code`.
   limit_code_layer(Inner inner, std::size_t max_bytes, std::size_t max_lines)
       : code_layer<limit_code_layer, Inner>(std::move(inner)), bytes_(max_bytes), lines_(max_lines) {}
 
@@ -77,6 +78,7 @@ class limit_code_layer : public code_layer<limit_code_layer<Inner>, Inner> {
 /// \par Source    the limits of DSPy's code executor.
 class limit_code : public pipeable {
  public:
+  /// Sets the limits, which the class describes.
   explicit limit_code(std::size_t max_bytes = 64 * 1024, std::size_t max_lines = 2000)
       : bytes_(max_bytes), lines_(max_lines) {
     if (max_bytes == 0 || max_lines == 0)

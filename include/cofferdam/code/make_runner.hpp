@@ -84,6 +84,7 @@ class runner_options {
 /// | "pyodide" | WebAssembly, in Deno |
 ///
 /// \param name  one of these names, case-sensitive.
+/// \param options  the settings of the backends from which the name chooses.
 /// \throws      error{exec_errc::invalid_argument} for any other name; its message lists the valid names. A runner that
 ///              cannot be opened is reported by `open()`, not here.
 /// \par Source  kodeagent's `CodeRunner(env=…)`.

@@ -157,6 +157,7 @@ class python_runner {
 template <code_exec_provider Provider>
 class python_provider {
  public:
+  /// The type of the runner that `open` returns.
   using runner = python_runner<environment_of<Provider>>;
 
   python_provider(Provider provider, std::shared_ptr<const detail::python_settings> settings)

@@ -24,11 +24,14 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A suspect construct that was found in code.
 class pattern_finding {
  public:
+  /// Describes a construct. The other members describe the parameters.
   pattern_finding(int score, int line, std::string what) : score_(score), line_(line), what_(std::move(what)) {}
   /// Returns the score: 2 or 3 for a weak suspicion, 5 or 7 for a stronger one, 10 if this finding alone leads to a
   /// refusal.
   int score() const noexcept { return score_; }
+  /// Returns the line of the construct, counted from 1.
   int line() const noexcept { return line_; }
+  /// Returns a description of the construct, as a clause.
   const std::string& what() const noexcept { return what_; }
 
  private:
@@ -269,7 +272,9 @@ class pattern_policy {
   /// case.
   static constexpr int max_score = 15;
 
+  /// Makes a policy that ignores no findings.
   pattern_policy() : permitted_(std::make_shared<const std::set<std::string, std::less<>>>()) {}
+  /// \param permitted  names and paths whose findings are ignored.
   explicit pattern_policy(std::set<std::string, std::less<>> permitted)
       : permitted_(std::make_shared<const std::set<std::string, std::less<>>>(std::move(permitted))) {}
 

@@ -94,6 +94,7 @@ inline boost::json::value python_int(std::string digits) {
 
 /// Makes a Python `tuple`, `set` or `frozenset` of these items.
 /// \param kind  "tuple", "set" or "frozenset".
+/// \param items  the items, in order.
 inline boost::json::value python_items(std::string_view kind, boost::json::array items) {
   boost::json::object tagged;
   tagged["$python"] = kind;

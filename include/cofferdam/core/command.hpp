@@ -48,8 +48,11 @@ inline constexpr std::chrono::milliseconds no_timeout = std::chrono::millisecond
 /// The size of a terminal, in rows and columns of characters.
 class terminal_size {
  public:
+  /// Sets the size in characters.
   terminal_size(std::uint16_t rows, std::uint16_t columns) noexcept : rows_(rows), columns_(columns) {}
+  /// Returns the number of rows.
   std::uint16_t rows() const noexcept { return rows_; }
+  /// Returns the number of columns.
   std::uint16_t columns() const noexcept { return columns_; }
 
  private:
@@ -77,8 +80,11 @@ class command {
   /// One environment variable of the command.
   class variable_setting {
    public:
+    /// Sets the name and the value without checking them; `command::variable` checks them.
     variable_setting(std::string name, std::string value) : name_(std::move(name)), value_(std::move(value)) {}
+    /// Returns the name.
     const std::string& name() const noexcept { return name_; }
+    /// Returns the value.
     const std::string& value() const noexcept { return value_; }
 
    private:
@@ -168,6 +174,7 @@ class command {
   [[nodiscard]] command variable(std::string name, std::string value) && {
     return std::move(variable(std::move(name), std::move(value)));
   }
+  /// Returns the variables in the order in which they were added.
   const std::vector<variable_setting>& variables() const noexcept { return variables_; }
 
   /// Sets the content of standard input. If it is not set, standard input is `/dev/null`.
@@ -190,6 +197,7 @@ class command {
     return *this;
   }
   [[nodiscard]] command open_input() && { return std::move(open_input()); }
+  /// Returns true if `open_input` was called.
   bool has_open_input() const noexcept { return has_open_input_; }
 
   /// Runs the command in a pseudo-terminal instead of with pipes. Line editing, ^C and the window size work as in a
@@ -232,6 +240,7 @@ class command {
   [[nodiscard]] command keep_output(std::size_t bytes_per_stream) && {
     return std::move(keep_output(bytes_per_stream));
   }
+  /// Returns the number of bytes that `keep_output` sets; no value if none was set.
   std::optional<std::size_t> kept_output() const noexcept { return kept_output_; }
   /// Lowers the maximum number of kept bytes to `max_bytes` if the current maximum is higher. Sets it if none was set.
   void reduce_kept_output(std::size_t max_bytes) {

@@ -258,6 +258,7 @@ class command_result {
     return *this;
   }
 
+  /// Returns the kind of the failure; `error_kind::none` if the command ran to its end.
   error_kind kind() const noexcept { return kind_; }
   command_result& kind(error_kind kind) {
     kind_ = kind;

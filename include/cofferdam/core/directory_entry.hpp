@@ -115,6 +115,7 @@ enum class file_type { regular, directory, symlink, other };
 class directory_entry {
  public:
   directory_entry() = default;
+  /// Describes an entry. The other members describe the parameters.
   directory_entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
       : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
 
@@ -122,8 +123,11 @@ class directory_entry {
   /// directory. The path may contain any bytes except NUL.
   const std::string& path() const& noexcept { return path_; }
   std::string path() && { return std::move(path_); }
+  /// Returns the type of the entry.
   file_type type() const noexcept { return type_; }
+  /// Returns true if the entry is a directory, and no symbolic link to one.
   bool is_directory() const noexcept { return type_ == file_type::directory; }
+  /// Returns true if the entry is a regular file, and no symbolic link to one.
   bool is_regular() const noexcept { return type_ == file_type::regular; }
   /// Returns the size of a regular file in bytes; 0 for any other entry.
   std::uint64_t size() const noexcept { return size_; }

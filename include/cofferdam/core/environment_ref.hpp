@@ -27,6 +27,7 @@ class referenced_environment {
  public:
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   referenced_environment() = default;
+  /// Refers to an open environment.
   explicit referenced_environment(E& environment) noexcept : environment_(&environment) {}
 
   awaitable<command_result> run_command(command c) { return get().run_command(std::move(c)); }
@@ -56,6 +57,7 @@ class referenced_environment {
     return nothing();
   }
 
+  /// Returns true if `start` of the environment works.
   bool can_start() const noexcept
     requires streaming_environment<E>
   {
@@ -92,6 +94,7 @@ inline constexpr bool is_layer<referenced_environment<E>> = is_layer<E>;
 template <code_exec_environment E>
 class environment_ref {
  public:
+  /// Refers to an open environment.
   explicit environment_ref(E& environment) noexcept : environment_(&environment) {}
 
   awaitable<referenced_environment<E>> open() const { return lend(environment_); }

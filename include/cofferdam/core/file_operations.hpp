@@ -80,7 +80,9 @@ awaitable<bool> is_directory(E& environment, std::string path) {
 
 /// Lists everything beneath the directory `path`, at every depth unless the options limit it. The paths are relative to
 /// `path` and sorted by bytes. The list contains symbolic links, but nothing from the directories that they point to.
+/// \param environment  the caller keeps it alive until the awaitable completes.
 /// \param path  the directory; "." is the whole workspace.
+/// \param options  the depth and the maximum size of the list.
 /// \throws error{exec_errc::not_found} or error{exec_errc::not_a_directory} if `path` is not a directory.
 /// \throws error{exec_errc::too_large} if the list would exceed a limit of the options or of the environment. A list is
 ///     never incomplete.
@@ -134,6 +136,8 @@ awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<fi
 }
 
 /// Reads a text file. The function does not check that the text is valid UTF-8.
+/// \param environment  the caller keeps it alive until the awaitable completes.
+/// \param path  relative to the workspace.
 /// \param max_bytes  the maximum size of the file in bytes; default 16 MiB. A larger file throws
 ///                   error{exec_errc::too_large}.
 template <code_exec_environment E>
@@ -144,6 +148,8 @@ awaitable<std::string> read_text(E& environment, std::string path, std::size_t m
 
 /// Writes a text file, whole or not at all. The awaitable owns the text, so it can be stored and awaited later.
 /// \param environment  the caller keeps it alive until the awaitable completes.
+/// \param path  relative to the workspace.
+/// \param text  the content, which replaces that of an existing file.
 template <code_exec_environment E>
 awaitable<void> write_text(E& environment, std::string path, std::string text) {
   co_await environment.write_file(std::move(path), as_bytes(text));
@@ -151,6 +157,8 @@ awaitable<void> write_text(E& environment, std::string path, std::string text) {
 
 /// Writes a file, whole or not at all. The awaitable owns the content, so it can be stored and awaited later.
 /// \param environment  the caller keeps it alive until the awaitable completes.
+/// \param path  relative to the workspace.
+/// \param content  the bytes, which replace those of an existing file.
 template <code_exec_environment E>
 awaitable<void> write_bytes(E& environment, std::string path, bytes content) {
   co_await environment.write_file(std::move(path), content);

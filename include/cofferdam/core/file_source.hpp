@@ -33,11 +33,17 @@ class file_header {
   /// \param failure  the error that prevents the transfer.
   file_header(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
 
+  /// Returns the path on the sending side.
   const std::string& source() const noexcept { return source_; }
+  /// Returns the path on the receiving side, relative to the destination directory.
   const std::string& destination() const noexcept { return destination_; }
+  /// Returns the type of the entry.
   file_type type() const noexcept { return type_; }
+  /// Returns the size in bytes when the transfer started.
   std::uint64_t size() const noexcept { return size_; }
+  /// Returns the permission bits, 0 to 0777.
   unsigned mode() const noexcept { return mode_; }
+  /// Returns the error that prevents the transfer; absent if the file can be sent.
   const std::optional<error>& failure() const noexcept { return failure_; }
 
  private:
@@ -57,7 +63,9 @@ class file_range {
       : descriptor_(descriptor), offset_(offset), size_(size) {}
   /// Returns a descriptor that is open for reading. The `file_source` that returned this range keeps it open.
   int descriptor() const noexcept { return descriptor_; }
+  /// Returns the first byte of the part, counted from 0.
   std::uint64_t offset() const noexcept { return offset_; }
+  /// Returns the number of bytes of the part.
   std::uint64_t size() const noexcept { return size_; }
 
  private:
@@ -90,6 +98,7 @@ class file_source {
 /// A request of `get_files`: the file to fetch, and its name on the receiving side.
 class file_request {
  public:
+  /// Requests the file at `path` of the workspace; it arrives as `destination`.
   file_request(std::string path, std::string destination)
       : path_(std::move(path)), destination_(std::move(destination)) {}
   /// Returns the path of the requested regular file, relative to the workspace.

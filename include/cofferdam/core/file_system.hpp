@@ -50,6 +50,7 @@ class file_system {
 
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
   file_system() = default;
+  /// Makes an object from the implementation of a backend or a layer.
   explicit file_system(std::shared_ptr<implementation> files) noexcept : files_(std::move(files)) {}
 
   /// Returns the entry at `path`. If the entry is a symbolic link, returns the link, not its target.
@@ -59,6 +60,7 @@ class file_system {
   /// Lists everything beneath the directory `path`, down to the depth in the options. The paths are relative to `path`
   /// and sorted by bytes. The list contains symbolic links, but nothing from the directories that they point to.
   /// \param path  the directory; "." is the whole workspace.
+  /// \param options  the depth and the maximum size of the list.
   /// \throws error{exec_errc::not_found} or error{exec_errc::not_a_directory} if `path` is not a directory.
   /// \throws error{exec_errc::too_large} if the list would exceed a limit of the options or of the environment. A list
   ///     is never incomplete.
@@ -148,6 +150,7 @@ class file_system_adaptor : public Base {
   }
 
  protected:
+  /// Returns this object as the derived class.
   Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 };
 

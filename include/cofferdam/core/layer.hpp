@@ -185,8 +185,10 @@ concept layer_for = std::derived_from<L, pipeable> && std::copy_constructible<L>
 template <detail::opens_closable Provider, layer_for<detail::opened_by<Provider>> Recipe>
 class layered_provider {
  public:
+  /// The type of the wrapped environments or runners that `open` returns.
   using environment = decltype(std::declval<const Recipe&>().attach(std::declval<detail::opened_by<Provider>>()));
 
+  /// Combines a provider with a recipe. `provider | recipe` calls this.
   layered_provider(Provider provider, Recipe recipe) : provider_(std::move(provider)), recipe_(std::move(recipe)) {}
 
   /// Opens an environment or a runner and wraps it.
@@ -221,9 +223,12 @@ class layered_provider {
 template <std::derived_from<pipeable> Inner, std::derived_from<pipeable> Outer>
 class combined_layers : public pipeable {
  public:
+  /// Joins two recipes. `inner | outer` calls this.
   combined_layers(Inner inner, Outer outer) : inner_(std::move(inner)), outer_(std::move(outer)) {}
 
+  /// Returns the recipe of the inner layer.
   const Inner& inner() const noexcept { return inner_; }
+  /// Returns the recipe of the outer layer.
   const Outer& outer() const noexcept { return outer_; }
 
  private:

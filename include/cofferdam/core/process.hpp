@@ -18,6 +18,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A command that has ended, but left a process running (`background_policy::keep`).
 class background_command {
  public:
+  /// Describes a command. The other members describe the parameters.
   background_command(std::uint32_t number, std::string program) : number_(number), program_(std::move(program)) {}
   /// Returns the number of the command in its environment. This is not a process ID.
   std::uint32_t number() const noexcept { return number_; }
@@ -38,9 +39,12 @@ class output_chunk {
  public:
   /// Makes an empty piece, which means the end of the output.
   output_chunk() = default;
+  /// Makes a piece of output of this stream.
   output_chunk(output_stream stream, bytes data) : stream_(stream), data_(std::move(data)) {}
 
+  /// Returns the stream from which the piece came.
   output_stream stream() const noexcept { return stream_; }
+  /// Returns the bytes of the piece.
   const bytes& data() const& noexcept { return data_; }
   bytes data() && { return std::move(data_); }
   /// Returns true if this piece means the end of the output.

@@ -18,6 +18,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class provider_name {
  public:
   /// Splits a name at its first colon and checks its kind.
+  /// \param text  the name, for example `docker:python:3.12-slim`.
   /// \param kinds  the valid kinds. A kind that takes a value is followed by a colon and a word that describes the
   ///               value: `{"local", "docker:IMAGE"}`. The colon and the value are optional in `text`.
   /// \throws error{exec_errc::invalid_argument} if the kind is not in `kinds`, if a kind without a value is followed by

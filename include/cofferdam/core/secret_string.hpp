@@ -123,18 +123,22 @@ inline void keep_out_of_core_dumps(std::string_view text) noexcept {
 template <class T>
 class secret_allocator {
  public:
+  /// The type of the allocated elements.
   using value_type = T;
   secret_allocator() noexcept = default;
   template <class U>
   secret_allocator(const secret_allocator<U>&) noexcept {}
 
+  /// Allocates protected memory for `count` elements.
   T* allocate(std::size_t count) {
     if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
     return static_cast<T*>(detail::secret_pool::instance().take(count * sizeof(T)));
   }
+  /// Overwrites memory of `allocate` with zeros and frees it.
   void deallocate(T* memory, std::size_t count) noexcept {
     detail::secret_pool::instance().give(memory, count * sizeof(T));
   }
+  /// Returns true, because every allocator frees the memory of every other.
   template <class U>
   bool operator==(const secret_allocator<U>&) const noexcept {
     return true;
@@ -159,7 +163,9 @@ class secret_string {
     detail::wipe(text);
   }
 
+  /// Returns true if the text is empty.
   bool empty() const noexcept { return !text_; }
+  /// Returns the number of bytes of the text.
   std::size_t size() const noexcept { return text_ ? text_->size() : 0; }
   /// Returns a view of the secret text. The view is valid while this object or a copy exists. Do not print or copy the
   /// text.

@@ -74,6 +74,7 @@ awaitable<command_result> stream_to(E& environment, command c, OnOutput on_outpu
 /// While `on_output` runs, nothing reads the output, so the command waits when its pipe is full. If `on_output` throws,
 /// the command is ended and the exception is thrown to the caller.
 /// \param environment  the environment that runs the command; the caller keeps it alive until the awaitable completes.
+/// \param c            the command.
 /// \param on_output    a callable that takes a `const output_chunk&`; it is never called with an empty piece. A named
 ///                     callable is copied. With g++ before 13, a lambda that captures by value must be stored in a
 ///                     variable first.

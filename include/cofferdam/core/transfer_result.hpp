@@ -15,6 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A file that was transferred.
 class transferred_file {
  public:
+  /// Describes a file. The other members describe the parameters.
   transferred_file(std::string source, std::string destination, std::uint64_t size)
       : source_(std::move(source)), destination_(std::move(destination)), size_(size) {}
   /// Returns the path on the sending side.
@@ -36,9 +37,12 @@ class transferred_file {
 /// A file that was not transferred, and the error that prevented it.
 class failed_file {
  public:
+  /// Describes a file and the error that prevented its transfer.
   failed_file(std::string source, error reason) : source_(std::move(source)), reason_(std::move(reason)) {}
+  /// Returns the path on the sending side.
   const std::string& source() const& noexcept { return source_; }
   std::string source() && { return std::move(source_); }
+  /// Returns the error that prevented the transfer.
   const error& reason() const& noexcept { return reason_; }
   error reason() && { return std::move(reason_); }
 
@@ -53,8 +57,10 @@ class [[nodiscard]] transfer_result {
  public:
   /// Returns true if no file failed.
   bool ok() const noexcept { return failed_.empty(); }
+  /// Returns the files that were transferred, in the order of the transfer.
   const std::vector<transferred_file>& files() const& noexcept { return files_; }
   std::vector<transferred_file> files() && { return std::move(files_); }
+  /// Returns the files that failed, in the order of the transfer.
   const std::vector<failed_file>& failed() const& noexcept { return failed_; }
   std::vector<failed_file> failed() && { return std::move(failed_); }
 
@@ -68,6 +74,7 @@ class [[nodiscard]] transfer_result {
     throw error(static_cast<exec_errc>(first.code().value()), std::move(sentence), first.cause());
   }
 
+  /// Adds an entry for one file. Backends use this function.
   void add(transferred_file file) { files_.push_back(std::move(file)); }
   void add(failed_file file) { failed_.push_back(std::move(file)); }
 

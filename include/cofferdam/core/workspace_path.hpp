@@ -52,7 +52,7 @@ inline std::string joined_path(std::string_view above, std::string_view below) {
 
 }  // namespace detail
 
-/// Normalizes a path in the workspace: `./a//b/` becomes `a/b`. The path "." is the workspace itself.
+/// Normalizes a path in the workspace: `a//b/` becomes `a/b`. The path "." is the workspace itself.
 ///
 /// The function works on the text only. It looks at no file and follows no link, and `~` has no special meaning. An
 /// accepted path can still lead out of the workspace through a symbolic link; the class `directory` (os/directory.hpp)

@@ -25,8 +25,11 @@ enum class file_naming {
 /// A text that names one or more files of a `file_set`: a path or a pattern.
 class file_item {
  public:
+  /// Names files. `naming` decides how the text is read.
   file_item(std::string text, file_naming naming) : text_(std::move(text)), naming_(naming) {}
+  /// Returns the path or the pattern.
   const std::string& text() const noexcept { return text_; }
+  /// Returns the way in which the text names files.
   file_naming naming() const noexcept { return naming_; }
 
  private:
@@ -116,11 +119,15 @@ class file_set {
     return *this;
   }
 
+  /// Returns the paths and patterns in the order in which they were given.
   const std::vector<file_item>& items() const noexcept { return items_; }
   /// Returns the destination directory; no value if none was set.
   const std::optional<std::string>& into() const noexcept { return into_; }
+  /// Returns true if `follow_symlinks` was called.
   bool follows_symlinks() const noexcept { return follows_symlinks_; }
+  /// Returns the limit that `at_most` sets, in bytes.
   std::uint64_t max_bytes() const noexcept { return max_bytes_; }
+  /// Returns the limit that `at_most_files` sets.
   std::size_t max_files() const noexcept { return max_files_; }
 
  private:

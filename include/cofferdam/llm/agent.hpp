@@ -48,6 +48,7 @@ class agent {
   /// A callable that makes a tool for the environment of a session. The environment outlives the tool.
   using tool_maker = std::function<tools::any_tool(any_environment& environment)>;
 
+  /// \param model  the model that works.
   /// \param given  tools and callables, as for `tool`:
   ///               `agent(model, tide, [](any_environment& env) { return tools::code_exec(env); })`.
   template <chat_model M, class... Tools>
@@ -126,6 +127,7 @@ class agent {
     return *this;
   }
 
+  /// Returns the model.
   const any_chat_model& model() const noexcept { return model_; }
   const std::string& instructions() const noexcept { return instructions_; }
   std::size_t max_turns() const noexcept { return max_turns_; }
@@ -133,6 +135,7 @@ class agent {
   std::optional<std::uint64_t> context_window() const noexcept { return context_window_; }
   std::optional<std::uint64_t> token_budget() const noexcept { return token_budget_; }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_tokens_; }
+  /// Returns true if `text_is_finish` was called.
   bool is_text_finish() const noexcept { return text_is_finish_; }
   std::size_t parallel_reads() const noexcept { return parallel_reads_; }
 

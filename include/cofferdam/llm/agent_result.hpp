@@ -39,9 +39,12 @@ enum class agent_event_kind {
 /// you print them on a terminal.
 class agent_event {
  public:
+  /// Makes an event of this kind. The setters add the members that `agent_event_kind` lists for it.
   explicit agent_event(agent_event_kind kind, std::string_view text = {}) : kind_(kind), text_(text) {}
 
+  /// Returns the kind of the event.
   agent_event_kind kind() const noexcept { return kind_; }
+  /// Returns the text of the event, as described at `agent_event_kind`.
   std::string_view text() const noexcept { return text_; }
   /// Returns the number of the turn, counted from 1.
   std::size_t turn() const noexcept { return turn_; }
@@ -49,26 +52,31 @@ class agent_event {
     turn_ = number;
     return *this;
   }
+  /// Returns the name of the tool, or the path of the file, as described at `agent_event_kind`.
   std::string_view name() const noexcept { return name_; }
   agent_event& name(std::string_view text) {
     name_ = text;
     return *this;
   }
+  /// Returns the id of the tool call.
   std::string_view call_id() const noexcept { return call_id_; }
   agent_event& call_id(std::string_view text) {
     call_id_ = text;
     return *this;
   }
+  /// Returns true if the tool has succeeded.
   bool success() const noexcept { return success_; }
   agent_event& success(bool is) {
     success_ = is;
     return *this;
   }
+  /// Returns the duration of the tool call.
   std::chrono::nanoseconds duration() const noexcept { return duration_; }
   agent_event& duration(std::chrono::nanoseconds time) {
     duration_ = time;
     return *this;
   }
+  /// Returns the output stream to which the text belongs.
   output_stream stream() const noexcept { return stream_; }
   agent_event& stream(output_stream which) {
     stream_ = which;
@@ -109,8 +117,10 @@ enum class agent_end {
 /// Statistics of the calls of one tool.
 class tool_account {
  public:
+  /// The number of calls.
   std::size_t calls = 0;
   std::size_t failures = 0;  ///< the number of calls that have failed; they are included in `calls`
+  /// The duration of all calls together.
   std::chrono::nanoseconds time{};
 };
 
@@ -119,6 +129,7 @@ class agent_result {
  public:
   agent_result() = default;
 
+  /// The reason why the run has ended.
   agent_end end = agent_end::max_turns;
   /// The model's explanation of the result: the argument `reason` of the call that ended the work, or the text of its
   /// last answer. Untrusted.
@@ -128,12 +139,16 @@ class agent_result {
   /// The files that were copied to the output directory, and the files that could not be copied. See
   /// `agent_session::save_unfinished`.
   transfer_result saved;
+  /// The number of requests to the model.
   std::size_t turns = 0;
+  /// The tokens of all answers together.
   chat_usage usage;
   /// The time for which the run has waited for the model.
   std::chrono::nanoseconds model_time{};
+  /// The statistics of each tool, by its name.
   std::map<std::string, tool_account> tools;
 
+  /// Returns true if the model has ended the work.
   bool finished() const noexcept { return end == agent_end::finished; }
 };
 

@@ -50,6 +50,7 @@ class session_state;
 /// \par Source    Stirrup's agent session and loop, without their defects.
 class agent_session {
  public:
+  /// Starts a session in an open environment. The environment must outlive the session, and must not be moved.
   template <code_exec_environment E>
   agent_session(agent who, E& environment)
       : agent_session(make_state(std::move(who), any_environment(referenced_environment<E>(environment)))) {}

@@ -348,8 +348,6 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// \throws            the constructor throws error{exec_errc::invalid_argument} if the base URL, the key or a header
 ///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
 ///                    if the service repeats it.
-///                    field is invalid. `chat` throws the errors of `chat_failure`. No message contains the key, even
-///                    if the service repeats it.
 /// \par Cancellation  terminal. The connection is closed, and `chat` throws error{exec_errc::cancelled}. The client can
 ///                    be used afterwards.
 /// \par Lifetime      copies share the connections. A request that is under way keeps all that it needs alive.
@@ -358,6 +356,7 @@ inline awaitable<chat_reply> complete_in_time(std::shared_ptr<completions_core> 
 /// \par Source        OpenAI's API reference, "Chat Completions".
 class chat_completions_client {
  public:
+  /// Makes a client. The class describes the executor and the errors.
   chat_completions_client(asio::any_io_executor executor, chat_completions_options options)
       : core_(std::make_shared<detail::completions_core>(std::move(executor), std::move(options))) {}
 
@@ -365,6 +364,7 @@ class chat_completions_client {
 
   /// Returns the base URL of the service, for example `https://api.openai.com/v1`. It contains no secret.
   std::string base_url() const { return core_->peer(); }
+  /// Returns the name of the model.
   const std::string& model() const noexcept { return core_->options().model(); }
 
   /// Closes all connections, so that requests that are under way fail. A second call does nothing.

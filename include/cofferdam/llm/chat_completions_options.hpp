@@ -130,13 +130,17 @@ class chat_completions_options {
     return *this;
   }
 
+  /// Returns the name of the model.
   const std::string& model() const noexcept { return model_; }
+  /// Returns the additional header fields.
   const http_fields& headers() const noexcept { return headers_; }
   const boost::json::object& extra_body() const noexcept { return extra_body_; }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_; }
   const std::string& token_limit_field() const noexcept { return token_limit_field_; }
   const std::string& system_role() const noexcept { return system_role_; }
+  /// Returns true if the reasoning of earlier answers is sent back to the service.
   bool sends_reasoning() const noexcept { return send_reasoning_; }
+  /// Returns true if requests have the field `parallel_tool_calls`.
   bool sends_parallel_field() const noexcept { return parallel_field_; }
   unsigned max_retries() const noexcept { return max_retries_; }
   std::chrono::milliseconds retry_pause() const noexcept { return retry_pause_; }
@@ -172,6 +176,7 @@ class chat_completions_options {
   }
   /// Returns the base URL. Call this only after `resolve`.
   const std::string& resolved_url() const { return base_url_.value(); }
+  /// Returns the key, which is secret. Call this only after `resolve`.
   std::string_view resolved_key() const { return api_key_.value().reveal(); }
 
  private:

@@ -39,6 +39,7 @@ class chat_part {
     return part;
   }
 
+  /// Returns true if this part is an image.
   bool is_image() const noexcept { return content_ != nullptr; }
   /// Returns the text; empty if this is an image.
   const std::string& text() const noexcept { return text_; }
@@ -58,11 +59,13 @@ class chat_part {
 class chat_tool_call {
  public:
   chat_tool_call() = default;
+  /// Describes a call. The other members describe the parameters.
   chat_tool_call(std::string id, std::string name, std::string arguments)
       : id_(std::move(id)), name_(std::move(name)), arguments_(std::move(arguments)) {}
 
   /// Returns the id of the call. It is unique in its message, and the result of the call refers to it.
   const std::string& id() const noexcept { return id_; }
+  /// Returns the name of the tool, as the model wrote it.
   const std::string& name() const noexcept { return name_; }
   /// Returns the arguments, which are normally JSON text. They are untrusted: the text may be empty, incomplete or not
   /// JSON.
@@ -79,12 +82,16 @@ class chat_message {
  public:
   /// Makes an empty message of the user.
   chat_message() = default;
+  /// Makes a message with one text; without any content if the text is empty.
   chat_message(chat_role role, std::string text) : role_(role) {
     if (!text.empty()) parts_.emplace_back(std::move(text));
   }
 
+  /// Makes a message with instructions for the model.
   static chat_message system(std::string text) { return {chat_role::system, std::move(text)}; }
+  /// Makes a message of the user.
   static chat_message user(std::string text) { return {chat_role::user, std::move(text)}; }
+  /// Makes an answer of the model.
   static chat_message assistant(std::string text) { return {chat_role::assistant, std::move(text)}; }
   /// Makes a message with the result of a tool call. Images may be added to it: the client moves them to a message in
   /// which the service accepts images.
@@ -94,9 +101,12 @@ class chat_message {
     return message;
   }
 
+  /// Returns the author of the message.
   chat_role role() const noexcept { return role_; }
 
+  /// Returns the texts and images of the message, in order.
   const std::vector<chat_part>& parts() const noexcept { return parts_; }
+  /// Adds a text or an image at the end.
   chat_message& add(chat_part part) {
     parts_.push_back(std::move(part));
     return *this;
@@ -110,6 +120,7 @@ class chat_message {
 
   /// Returns the tool calls in a message of the assistant, in the order of the model.
   const std::vector<chat_tool_call>& tool_calls() const noexcept { return calls_; }
+  /// Adds a tool call at the end.
   chat_message& call(chat_tool_call tool_call) {
     calls_.push_back(std::move(tool_call));
     return *this;
@@ -149,7 +160,9 @@ class chat_usage {
   std::uint64_t cached = 0;     ///< the part of `input` that the service had in its cache
   std::uint64_t reasoning = 0;  ///< the part of `output` that is reasoning
 
+  /// Returns the sum of input and output.
   std::uint64_t total() const noexcept { return input + output; }
+  /// Adds the tokens of another answer.
   chat_usage& operator+=(const chat_usage& other) noexcept {
     input += other.input;
     output += other.output;

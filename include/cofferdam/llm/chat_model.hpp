@@ -90,6 +90,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// Makes an error whose `cause()` is `why`. Its `code()` is the `exec_errc` that the comments of `chat_errc` list for
 /// `why`.
+/// \param why  the reason of the failure.
 /// \param sentence  the message of the error.
 inline error chat_failure(chat_errc why, std::string sentence) {
   exec_errc code = exec_errc::io_error;
@@ -122,8 +123,11 @@ class chat_tool {
   chat_tool(std::string name, std::string description, boost::json::object parameters)
       : name_(std::move(name)), description_(std::move(description)), parameters_(std::move(parameters)) {}
 
+  /// Returns the name of the tool.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the purpose of the tool, as a text for the model.
   const std::string& description() const noexcept { return description_; }
+  /// Returns the JSON schema of the arguments.
   const boost::json::object& parameters() const noexcept { return parameters_; }
 
  private:
@@ -149,8 +153,11 @@ enum class chat_delta_kind {
 /// A piece of an answer that is not complete yet. `text()` is valid only until the listener returns.
 class chat_delta {
  public:
+  /// Makes a piece of an answer. The text is not copied.
   chat_delta(chat_delta_kind kind, std::string_view text) : kind_(kind), text_(text) {}
+  /// Returns the part of the answer to which the piece belongs.
   chat_delta_kind kind() const noexcept { return kind_; }
+  /// Returns the text of the piece.
   std::string_view text() const noexcept { return text_; }
 
  private:
@@ -167,9 +174,12 @@ class chat_request {
   using delta_listener = std::function<void(const chat_delta& piece)>;
 
   chat_request() = default;
+  /// Starts with a conversation.
   explicit chat_request(std::vector<chat_message> messages) : messages_(std::move(messages)) {}
 
+  /// Returns the conversation.
   const std::vector<chat_message>& messages() const noexcept { return messages_; }
+  /// Adds a message at the end of the conversation.
   chat_request& add(chat_message message) {
     messages_.push_back(std::move(message));
     return *this;
@@ -218,7 +228,9 @@ class chat_request {
     schema_ = std::move(schema);
     return *this;
   }
+  /// Returns the name that `json_schema` sets; empty if it was not called.
   const std::string& schema_name() const noexcept { return schema_name_; }
+  /// Returns the schema that `json_schema` sets; absent if it was not called.
   const std::optional<boost::json::object>& schema() const noexcept { return schema_; }
 
   /// Sets a callable that receives the answer piece by piece, and so requests a streamed answer. g++ 12 does not
@@ -244,10 +256,12 @@ class chat_request {
 class chat_reply {
  public:
   chat_reply() = default;
+  /// Makes a reply with this message. The setters add the rest.
   explicit chat_reply(chat_message message) : message_(std::move(message)) {}
 
   /// Returns the answer as a message of the assistant, which can be added to the conversation unchanged.
   const chat_message& message() const noexcept { return message_; }
+  /// Returns the text of the answer, without images and tool calls.
   std::string text() const { return message_.text(); }
 
   /// Returns the cost of the answer in tokens.
@@ -295,6 +309,7 @@ class any_chat_model {
   /// Makes an object without a model. `chat` throws `error{exec_errc::invalid_argument}`.
   any_chat_model() = default;
 
+  /// Contains a model of any type.
   template <class M>
     requires(!std::same_as<M, any_chat_model> && chat_model<M>)
   explicit any_chat_model(M model) : inside_(std::make_shared<box<M>>(std::move(model))) {}

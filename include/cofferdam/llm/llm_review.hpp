@@ -366,6 +366,7 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 /// \par Source    kodeagent's review, hardened.
 class llm_review : public pipeable {
  public:
+  /// Makes a guard that sends code to `model` for a review.
   template <class M>
     requires chat_model<M>
   explicit llm_review(M model) : model_(wrap(std::move(model))) {}

@@ -60,6 +60,7 @@ class review_verdict {
 
   /// Parses the answer of a model. Returns no value unless the answer is complete and valid, and repeats `nonce` and
   /// `sha256`.
+  /// \param reply  the answer of the model.
   /// \param nonce, sha256  the random word and the hash of the code in the request.
   /// \param max_risk       the highest risk that is allowed: 0 for none, 1 for low, 2 for medium.
   static std::optional<review_verdict> read(const chat_reply& reply, std::string_view nonce, std::string_view sha256,

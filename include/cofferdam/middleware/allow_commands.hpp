@@ -286,8 +286,8 @@ class allow_commands_layer : public layer<allow_commands_layer<Inner>, Inner> {
   std::shared_ptr<const detail::command_policy> policy_;
 };
 
-/// Allows only commands that match one of the patterns, and runs them without a shell: `provider | allow_commands("ls(
-/// .*)?", "grep .*", "git status")`.
+/// Allows only commands that match one of the patterns, and runs them without a shell:
+/// `provider | allow_commands("ls( .*)?", "grep .*", "git status")`.
 ///
 /// A shell line is first split into its words: the program and the arguments that bash would run. A line with any other
 /// shell syntax is refused. The patterns are matched against the canonical text of the words: one space between words,

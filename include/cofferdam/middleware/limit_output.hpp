@@ -19,6 +19,7 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
   limit_output_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The limit is that of `limit_output`.
   limit_output_layer(Inner inner, std::size_t max_bytes)
       : layer<limit_output_layer<Inner>, Inner>(std::move(inner)), max_bytes_(max_bytes) {}
 
@@ -40,6 +41,7 @@ class limit_output_layer : public layer<limit_output_layer<Inner>, Inner> {
 /// \par Cost          0 allocations, 1 comparison.
 class limit_output : public pipeable {
  public:
+  /// Sets the limit, in bytes for each stream.
   explicit limit_output(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   template <code_exec_environment Inner>

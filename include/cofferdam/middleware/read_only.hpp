@@ -55,9 +55,12 @@ class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
   read_only_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns.
   explicit read_only_layer(Inner inner) : layer<read_only_layer<Inner>, Inner>(std::move(inner)) {}
 
+  /// Throws `error{exec_errc::permission_denied}`.
   awaitable<void> write_file(std::string path, bytes_view) { throw detail::read_only_error("write", path); }
+  /// Throws `error{exec_errc::permission_denied}`.
   template <std::same_as<bytes> Bytes>
   awaitable<void> write_file(std::string path, Bytes&&) {
     throw detail::read_only_error("write", path);

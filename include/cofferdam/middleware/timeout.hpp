@@ -19,6 +19,7 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
   timeout_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The limit is that of `timeout`.
   timeout_layer(Inner inner, std::chrono::milliseconds limit)
       : layer<timeout_layer<Inner>, Inner>(std::move(inner)), limit_(limit) {}
 
@@ -46,6 +47,7 @@ class timeout_layer : public layer<timeout_layer<Inner>, Inner> {
 /// \par Source        Stirrup's `run_command(timeout=…)`; POSIX kill(2).
 class timeout : public pipeable {
  public:
+  /// Sets the limit.
   explicit timeout(std::chrono::milliseconds limit) : limit_(limit) {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, "timeout: the time limit must be longer than zero");

@@ -36,9 +36,13 @@ class operation_counts {
   /// Returns the number of operations on the `file_system` that `files()` returned.
   std::uint64_t file_operations() const noexcept { return file_operations_; }
 
+  /// Counts a command. The layer calls this.
   void add_command() noexcept { ++commands_; }
+  /// Counts a `read_file` call. The layer calls this.
   void add_read() noexcept { ++reads_; }
+  /// Counts a `write_file` call. The layer calls this.
   void add_write() noexcept { ++writes_; }
+  /// Counts an operation on files. The layer calls this.
   void add_file_operation() noexcept { ++file_operations_; }
 
  private:
@@ -77,6 +81,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
   trace_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns, and counts its operations in `counts`.
   trace_layer(Inner inner, std::shared_ptr<operation_counts> counts)
       : layer<trace_layer<Inner>, Inner>(std::move(inner)), counts_(std::move(counts)) {}
 

@@ -21,6 +21,7 @@ class upload_files_layer : public layer<upload_files_layer<Inner>, Inner> {
   upload_files_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. `prepare` copies the files.
   upload_files_layer(Inner inner, std::shared_ptr<const file_set> set)
       : layer<upload_files_layer<Inner>, Inner>(std::move(inner)), set_(std::move(set)) {}
 

@@ -21,6 +21,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
   variables_layer()
     requires std::default_initializable<Inner>
   = default;
+  /// Wraps an open environment, which the layer then owns. The variables of `settings` are added to each command.
   variables_layer(Inner inner, std::shared_ptr<const command> settings)
       : layer<variables_layer<Inner>, Inner>(std::move(inner)), settings_(std::move(settings)) {}
 
@@ -50,6 +51,7 @@ class variables_layer : public layer<variables_layer<Inner>, Inner> {
 /// \throws error{exec_errc::invalid_argument} or error{exec_errc::too_large}, as `command::variable` does.
 class variables : public pipeable {
  public:
+  /// Starts with one environment variable. `set` adds others.
   variables(std::string name, std::string value) { settings_.variable(std::move(name), std::move(value)); }
 
   /// Adds an environment variable, or replaces its value.

@@ -45,6 +45,7 @@ class http_call {
   /// Returns the method, the target and the header fields. The target begins with `/`, or is `*`. It is not
   /// percent-decoded.
   const http_request_head& head() const noexcept;
+  /// Returns the method of the request, such as "GET".
   const std::string& method() const noexcept;
   /// Returns the target up to its `?`, not percent-decoded. The view is valid as long as this object.
   std::string_view path() const noexcept;
@@ -94,6 +95,7 @@ class http_call {
   /// if the request's method is HEAD.
   /// \param data  kept by the caller until the awaitable completes; may be empty.
   awaitable<void> write(bytes_view data);
+  /// Sends a text as a piece of the body, as the other overload does.
   awaitable<void> write(std::string_view text);
 
   /// Ends a reply that was begun, for a handler that has more work to do after the reply. When the handler returns, the

@@ -85,7 +85,9 @@ class http_field {
     value_ = detail::without_blanks(value);
   }
 
+  /// Returns the name of the field, as it was given.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the value of the field, without blanks at its beginning and end.
   const std::string& value() const noexcept { return value_; }
 
  private:
@@ -153,9 +155,13 @@ class http_fields {
     return false;
   }
 
+  /// Returns the number of fields.
   std::size_t size() const noexcept { return fields_.size(); }
+  /// Returns true if there are no fields.
   bool empty() const noexcept { return fields_.empty(); }
+  /// Returns an iterator to the first field.
   auto begin() const noexcept { return fields_.begin(); }
+  /// Returns the iterator after the last field.
   auto end() const noexcept { return fields_.end(); }
 
  private:
@@ -191,6 +197,7 @@ class http_body {
   /// Constructs a body of pieces whose total size is unknown. The body is sent chunked.
   explicit http_body(source pieces) : http_body(made_pieces(std::move(pieces), std::nullopt)) {}
   /// Constructs a body of pieces whose total size is known.
+  /// \param pieces  yields the body, piece by piece.
   /// \param size  the exact total size of the pieces, in bytes. If the pieces have another total, the request fails.
   http_body(source pieces, std::uint64_t size) : http_body(made_pieces(std::move(pieces), size)) {}
 
@@ -278,6 +285,7 @@ class http_request {
     secret_fields_.emplace_back(std::move(name), std::move(value));
     return *this;
   }
+  /// Sets the body, without a `Content-Type` field.
   http_request& body(http_body content) {
     body_ = std::move(content);
     return *this;
@@ -296,8 +304,11 @@ class http_request {
     return *this;
   }
 
+  /// Returns the method, such as "GET".
   const std::string& method() const noexcept { return method_; }
+  /// Returns the target: the path and the query.
   const std::string& target() const noexcept { return target_; }
+  /// Returns the fields, except those that `secret_field` has added.
   const http_fields& fields() const noexcept { return fields_; }
   http_fields& fields() noexcept { return fields_; }
   /// Returns the fields that `secret_field` has added.
@@ -324,9 +335,12 @@ class http_request {
 /// The head of a request that a server has received.
 class http_request_head {
  public:
+  /// The method, such as "GET". Untrusted.
   std::string method;
+  /// The target: the path and the query, not percent-decoded. Untrusted.
   std::string target;
   int minor_version = 1;  ///< the 1 of HTTP/1.1, or the 0 of HTTP/1.0
+  /// The header fields. Untrusted.
   http_fields fields;
 };
 
@@ -339,6 +353,7 @@ class http_response_head {
   /// showing it.
   std::string reason;
   int minor_version = 1;  ///< the 1 of HTTP/1.1, or the 0 of HTTP/1.0
+  /// The header fields. Untrusted.
   http_fields fields;
 
   /// Returns true if the status is 200 to 299.
@@ -349,14 +364,19 @@ class http_response_head {
 class http_response {
  public:
   http_response() = default;
+  /// Combines a head and a body.
   http_response(http_response_head head, bytes body) : head_(std::move(head)), body_(std::move(body)) {}
 
+  /// Returns the head.
   const http_response_head& head() const noexcept { return head_; }
+  /// Returns the status code, 100 to 599.
   int status() const noexcept { return head_.status; }
+  /// Returns true if the status is 200 to 299.
   bool ok() const noexcept { return head_.ok(); }
   /// Returns the value of the first field with this name; no value if the field is absent. The view is valid as long as
   /// this object.
   std::optional<std::string_view> field(std::string_view name) const noexcept { return head_.fields.find(name); }
+  /// Returns the body.
   const bytes& body() const noexcept { return body_; }
   /// Returns the body as characters, which need not be valid UTF-8. The view is valid as long as this object.
   std::string_view text() const noexcept { return as_text(body_); }

@@ -93,7 +93,9 @@ class http_reply {
     return *this;
   }
 
+  /// Returns the status code.
   int status() const noexcept { return status_; }
+  /// Returns the header fields.
   const http_fields& fields() const noexcept { return fields_; }
   const bytes& body() const noexcept { return body_; }
 

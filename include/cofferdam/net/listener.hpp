@@ -23,11 +23,13 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads   use the listener only on the executor for which it was made.
 class listener {
  public:
+  /// The interface that every kind of listener implements.
   using implementation = detail::listening;
 
   /// Constructs an object without a listener. Every operation except `close` throws
   /// `error{exec_errc::invalid_argument}`.
   listener() = default;
+  /// Takes ownership of an open listener.
   explicit listener(std::unique_ptr<implementation> open) : open_(std::move(open)) {}
 
   /// Returns the address for error messages, for example `127.0.0.1:8080` or `the socket "/run/x.sock"`.
@@ -61,6 +63,7 @@ class listener {
 };
 
 /// Listens for TCP connections. Accepted streams have TCP_NODELAY.
+/// \param executor  the executor for all work of the listener.
 /// \param address  an IPv4 or IPv6 address of this machine without brackets, for example `127.0.0.1` or `::1`.
 ///                 `0.0.0.0` and `::` accept connections from the network.
 /// \param port     0 chooses any free port, which `port()` returns.
@@ -71,6 +74,7 @@ listener tcp_listener(const asio::any_io_executor& executor, const std::string& 
 /// Listens on a Unix stream socket with mode 0600, to which only the same user can connect. Replaces a socket file
 /// whose server does not run any more. `close` and the destructor remove the file, unless another file has taken its
 /// place.
+/// \param executor  the executor for all work of the listener.
 /// \param path  absolute, at most 107 bytes, without NUL. The parent directory must exist.
 /// \throws      error{exec_errc::invalid_argument} for an invalid path; error{exec_errc::already_exists} if another
 ///              server listens there, or if the file is not a socket; error{exec_errc::permission_denied} if other

@@ -28,6 +28,7 @@ class http_proxy {
 
   /// Returns the proxy's host name or IP address, without brackets.
   const std::string& host() const noexcept { return host_; }
+  /// Returns the proxy's port.
   std::uint16_t port() const noexcept { return port_; }
   /// Returns the value of the `Proxy-Authorization` field, which is secret; empty if the URL has no user.
   const std::string& authorization() const noexcept { return authorization_; }

@@ -44,6 +44,8 @@ class tls_server_settings {
 /// Listens for TCP connections with TLS. Takes `address` and `port` as `tcp_listener` does. The handshake takes place
 /// in the first read of an accepted stream, so the time limits of the code that reads apply to the handshake. If the
 /// handshake fails, that read throws.
+/// \param executor  the executor for all work of the listener.
+/// \param address, port  as for `tcp_listener`.
 /// \param settings  the certificate, which must be set. Certificate files are read during this call, so a changed
 ///                  certificate needs a new listener.
 /// \throws          the errors of `tcp_listener`; error{exec_errc::invalid_argument} if the certificate is absent, or

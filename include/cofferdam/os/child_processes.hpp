@@ -93,6 +93,7 @@ class basic_child_launcher final : public command_launcher {
 
 template <class = void>
 class basic_child_processes;
+/// The name of `basic_child_processes<>` in programs.
 using child_processes = basic_child_processes<>;
 
 /// A session (the commands of one environment, see `command_session`) whose commands are child processes of this

@@ -49,6 +49,7 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
 }
 
 /// Makes the request that starts a command. The caller still has to set the descriptors and the directory in it.
+/// \param c  the command.
 /// \param shell      the absolute path of the shell, which runs a command line as `shell -c -- LINE`.
 /// \param variables  the default environment variables, each as "NAME=value". The command's own variables override
 ///                   them. Programs are searched in the resulting PATH.
@@ -92,6 +93,8 @@ inline std::string timeout_reason(std::chrono::milliseconds limit) {
 /// Makes the result of a command that could not be started. It has the system's error code and advice for the failed
 /// step.
 /// \param program  the result of `shown_program`.
+/// \param stage  the step that failed.
+/// \param cause  the system's error code for this step.
 inline command_result refuse_unstarted(const std::string& program, spawn_stage stage, std::error_code cause) {
   const int number = cause.value();
   error_kind kind = error_kind::execution_error;

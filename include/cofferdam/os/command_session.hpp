@@ -20,6 +20,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 template <class = void>
 class basic_command_session;
+/// The name of `basic_command_session<>` in programs.
 using command_session = basic_command_session<>;
 
 /// The commands of one environment: the part of a backend that starts, watches and ends commands. The derived classes
@@ -98,9 +99,11 @@ class basic_command_session {
   }
 
  protected:
+  /// Makes a session whose commands `launcher` starts.
   explicit basic_command_session(std::shared_ptr<detail::command_launcher> launcher) noexcept
       : launcher_(std::move(launcher)) {}
 
+  /// Returns the object that starts the commands; null after the session was moved from.
   const std::shared_ptr<detail::command_launcher>& launcher() const noexcept { return launcher_; }
 
  private:

@@ -58,6 +58,7 @@ class directory {
   directory() = default;
 
   /// Opens a directory of the host. Symbolic links in `path` are followed, because the path comes from the caller.
+  /// \param path  a path of the host.
   /// \param resolution  `component` forces the slower method for kernels without openat2(2).
   static directory open(const std::filesystem::path& path, path_resolution resolution = path_resolution::kernel) {
     unique_fd fd(detail::open_retried(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
@@ -149,6 +150,7 @@ class directory {
   }
 
   /// Makes a directory and its missing parents. Does nothing if the directory exists.
+  /// \param path  relative to this directory.
   /// \param mode  the permission bits of new directories, whatever the umask is.
   /// \throws      error{exec_errc::not_a_directory} if a component of the path exists and is not a directory; and the
   ///              errors of the class.
@@ -198,6 +200,7 @@ class directory {
 
   /// Sets the permission bits of a file or directory. A symbolic link is followed, if its target is beneath this
   /// directory.
+  /// \param path  relative to this directory.
   /// \param mode  0 to 0777; other bits are ignored.
   void set_mode(std::string_view path, unsigned mode) const {
     const std::string clean = workspace_path_or_root(path);
@@ -214,6 +217,7 @@ class directory {
   }
 
   /// Reads a whole file.
+  /// \param path  relative to this directory.
   /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
   bytes read_file(std::string_view path, std::size_t max_bytes) const {
     file_reader reader = open_file(path);
@@ -232,6 +236,8 @@ class directory {
   }
 
   /// Writes a file, whole or not at all.
+  /// \param path  relative to this directory.
+  /// \param content  the bytes, which replace those of an existing file.
   /// \param mode  the permission bits; by default those of the file that is replaced, or 0644 for a new file.
   void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
     atomic_file file = create_file(path);

@@ -19,10 +19,12 @@ namespace cofferdam::inline COFFERDAM_ABI {
 class session_files : public file_system::implementation {
  public:
   /// Reads a whole file.
+  /// \param path  relative to the workspace.
   /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
   virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
 
   /// Writes a file, whole or not at all.
+  /// \param path  relative to the workspace.
   /// \param content  kept by the caller until the awaitable completes.
   virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
 

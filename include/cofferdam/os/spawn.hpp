@@ -51,7 +51,9 @@ class spawn_request {
   std::string directory_path;
   /// The descriptors that become the process's standard input, output and error. Borrowed; each above 2.
   int input = -1;
+  /// The descriptor for standard output; see `input`.
   int output = -1;
+  /// The descriptor for standard error; see `input`.
   int error = -1;
   /// True if `input` is a terminal that becomes the controlling terminal of the process.
   bool is_terminal = false;
@@ -61,6 +63,7 @@ class spawn_request {
   /// Descriptors that become the numbers 4, 5 and so on of the process. Used only with `control`. Borrowed; each at
   /// least `first_borrowable`.
   std::vector<int> further;
+  /// The smallest number of a descriptor in `further`.
   static constexpr int first_borrowable = 64;
   /// The files `cgroup.procs` of the control groups that the process enters before it executes its program, open for
   /// writing. Borrowed.
@@ -68,6 +71,7 @@ class spawn_request {
   /// The user and group of the process, without supplementary groups; -1 keeps those of this program. Only root can
   /// change them.
   std::int64_t uid = -1;
+  /// The group of the process; see `uid`.
   std::int64_t gid = -1;
 };
 
@@ -78,15 +82,21 @@ enum class spawn_stage { none, clone, descriptors, directory, control_group, ide
 /// The result of `spawn`: a process, or the step that failed and the system's error code.
 class spawned {
  public:
+  /// Describes a process that was started.
   spawned(pid_t pid, unique_fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  /// Describes a failure.
+  /// \param stage  the step that failed.
+  /// \param number  the value of `errno` after the failed step.
   spawned(spawn_stage stage, int number) : stage_(stage), cause_(number, std::system_category()) {}
 
+  /// Returns true if the process was started.
   bool ok() const noexcept { return stage_ == spawn_stage::none; }
   /// Returns the process number, which is also the number of the process's session and process group. The kernel does
   /// not reuse it until the process is reaped.
   pid_t pid() const noexcept { return pid_; }
   /// Returns the pidfd of the process. It becomes readable when the process ends.
   unique_fd& pidfd() noexcept { return pidfd_; }
+  /// Returns the step that failed; `spawn_stage::none` after success.
   spawn_stage stage() const noexcept { return stage_; }
   /// Returns the system's error code for the failed step.
   std::error_code cause() const noexcept { return cause_; }

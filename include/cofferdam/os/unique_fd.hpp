@@ -40,6 +40,7 @@ class unique_fd {
 
   /// Returns the descriptor, which the object still owns; -1 if there is none.
   int get() const noexcept { return fd_; }
+  /// Returns true if the object owns a descriptor.
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
   /// Returns the descriptor and gives up its ownership, without closing it.

@@ -113,6 +113,7 @@ class basic_directory_source final : public file_source {
 
 template <class = void>
 class basic_workspace_files;
+/// The name of `basic_workspace_files<>` in programs.
 using workspace_files = basic_workspace_files<>;
 
 /// The files of a workspace on this machine. It has the file operations of an environment, for backends whose guests

@@ -66,10 +66,13 @@ class sandbox_registry;
 /// \par Lifetime  the server outlives its `serve` call.
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Cost      memory: `e2b_gateway::options::memory`, and a bounded buffer for each connection.
-/// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/e2b_gateway.cpp
+/// \par Source    E2B's API and envd's, as E2B's SDKs call them.
+/// \par Example  examples/e2b_gateway.cpp
 class server {
  public:
+  /// \param executor  the executor for all work of the server.
   /// \param provider  opens an environment for each sandbox; may have layers.
+  /// \param options  the settings of the server.
   template <code_exec_provider Provider>
   server(asio::any_io_executor executor, Provider provider, e2b_gateway::options options = e2b_gateway::options())
       : executor_(executor),

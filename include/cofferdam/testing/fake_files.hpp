@@ -22,6 +22,8 @@ namespace cofferdam::inline COFFERDAM_ABI::testing {
 class fake_files {
  public:
   /// Writes a whole file, and creates missing directories.
+  /// \param path  relative to the workspace.
+  /// \param content  the bytes, which replace those of an existing file.
   /// \param mode  the permission bits, 0 to 0777; default 0644.
   fake_files& write(std::string_view path, bytes content, unsigned mode = 0644) {
     const std::string name = workspace_path(path);
@@ -30,11 +32,13 @@ class fake_files {
     nodes_.insert_or_assign(name, node{std::move(content), mode, false});
     return *this;
   }
+  /// Creates a file from a text, or replaces its content, as the other overload does.
   fake_files& write(std::string_view path, std::string_view text, unsigned mode = 0644) {
     return write(path, to_bytes(text), mode);
   }
 
   /// Returns the content of a file.
+  /// \param path  relative to the workspace.
   /// \param max_bytes  the maximum size of the file in bytes; the default is no limit.
   /// \throws error{exec_errc::not_found}, error{exec_errc::not_a_file}; error{exec_errc::too_large} if the file has
   ///     more than `max_bytes` bytes.

@@ -48,6 +48,7 @@ namespace cofferdam::inline COFFERDAM_ABI::testing {
 
 /// An argument of `fake_provider::on` that stands for all commands without a reply of their own.
 class any_command_t {};
+/// Matches any command: `fake.on(any_command, reply("ok"))`.
 inline constexpr any_command_t any_command{};
 
 /// A scripted answer to a command: a `reply`, a text, or a function that returns one of these. The function takes the
@@ -102,6 +103,7 @@ class fake_environment {
 /// \par Threads  any.
 class fake_provider {
  public:
+  /// Makes a provider without replies and files.
   fake_provider() : script_(std::make_shared<detail::fake_script>()) {}
 
   /// Scripts the replies to one command, which is a line for the shell, or a program and its arguments. A command

@@ -25,13 +25,16 @@ class reply {
   class piece {
    public:
     std::chrono::milliseconds wait{};  ///< the delay after the previous piece
+    /// The stream on which the piece arrives.
     output_stream stream = output_stream::out;
+    /// The bytes of the piece.
     bytes data;
   };
 
   /// Makes a reply that exits with 0.
   /// \param out  the text that the command writes to standard output at its start.
   reply(std::string_view out = "") : result_(command_result::exited(0)) { then({}, out); }
+  /// Makes the same reply from a text literal.
   reply(const char* out) : reply(std::string_view(out)) {}
   /// Makes a reply from a complete result, such as `command_result::refused(error_kind::out_of_memory, "...")`.
   reply(command_result result) : result_(std::move(result)) {
@@ -72,9 +75,11 @@ class reply {
     return *this;
   }
 
+  /// Returns the output, piece by piece.
   const std::vector<piece>& pieces() const noexcept { return pieces_; }
   /// Returns the outcome: its exit status, signal and other fields. Its output is in `pieces()`.
   const command_result& result() const noexcept { return result_; }
+  /// Returns the error that the command throws; absent if it does not throw.
   const std::optional<error>& failure() const noexcept { return failure_; }
 
  private:

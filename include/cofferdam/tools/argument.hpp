@@ -149,8 +149,11 @@ class argument {
     return *this;
   }
 
+  /// Returns the name of the argument.
   const std::string& name() const noexcept { return rules_.name; }
+  /// Returns the description, which the model reads.
   const std::string& description() const noexcept { return rules_.description; }
+  /// Returns true if a call must have this argument.
   bool is_required() const noexcept { return rules_.required; }
 
   /// For the library: returns the rules of the argument (name, description, type, range, choices, default), which have

@@ -30,6 +30,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 class checked_arguments {
  public:
   checked_arguments() = default;
+  /// Holds arguments that have been checked against a schema.
   explicit checked_arguments(boost::json::object values) : values_(std::move(values)) {}
 
   /// Returns true if the call has the argument, or if the argument has a default value.
@@ -131,6 +132,7 @@ class argument_list {
   }
 
   /// Checks the arguments from a model.
+  /// \param arguments  the JSON that the model has sent.
   /// \param checked  receives the arguments if they are valid.
   /// \return         an empty text if the arguments are valid; otherwise one sentence for the model that lists all
   ///                 errors.

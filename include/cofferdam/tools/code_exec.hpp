@@ -35,6 +35,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class code_exec {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit code_exec(E& environment) : environment_(&environment) {}
 
   std::string_view name() const noexcept { return name_; }

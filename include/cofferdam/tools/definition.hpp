@@ -109,6 +109,7 @@ class basic_definition {
 class definition : public detail::basic_definition<definition> {
  public:
   /// \param name       matches `[A-Za-z0-9_.-]{1,128}`.
+  /// \param description  the purpose of the function, as a text for the model.
   /// \param described  the arguments; each must have a type.
   /// \throws error{exec_errc::invalid_argument} for a wrong name, two arguments of the same name, or a default value
   ///     that violates the rules of its argument.

@@ -33,6 +33,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class finish : public detail::described_tool<finish<E>> {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit finish(E& environment)
       : detail::described_tool<finish<E>>(
             "finish",

@@ -35,6 +35,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class list_files : public detail::described_tool<list_files<E>> {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit list_files(E& environment)
       : detail::described_tool<list_files<E>>(
             "list_files",

@@ -33,6 +33,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class read_file : public detail::described_tool<read_file<E>> {
  public:
+  /// \param environment  the environment of the files, which the caller keeps open.
   /// \param largest  the maximum size of a file in bytes; a larger file is an error for the model. Default: 16 MiB.
   explicit read_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
       : detail::described_tool<read_file<E>>(

@@ -45,9 +45,11 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_runner R>
 class run_python {
  public:
+  /// Makes the tool for a runner, which the caller keeps open.
   explicit run_python(R& runner) : runner_(&runner), arguments_(list()) {}
 
   std::string_view name() const noexcept { return name_; }
+  /// Sets the name. Default: "run_python". An agent with two runners needs two different names.
   run_python& name(std::string text) {
     name_ = std::move(text);
     return *this;

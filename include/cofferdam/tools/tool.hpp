@@ -33,6 +33,7 @@ class tool_image {
       : content_(std::make_shared<const bytes>(std::move(content))), mime_type_(std::move(mime_type)) {}
   /// Returns the image as a file. The reference is valid as long as any copy of this object exists.
   const bytes& content() const noexcept { return *content_; }
+  /// Returns the type of the image, such as "image/png".
   const std::string& mime_type() const noexcept { return mime_type_; }
 
  private:
@@ -49,8 +50,10 @@ class tool_result {
   /// \param success  true if the tool completed its task.
   tool_result(std::string text, bool success) : text_(std::move(text)), success_(success) {}
 
+  /// Returns the text, for the model to read.
   const std::string& text() const& noexcept { return text_; }
   std::string text() && { return std::move(text_); }
+  /// Returns true if the tool completed its task.
   bool success() const noexcept { return success_; }
 
   /// Returns the images to show to the model after the text, in this order.
@@ -151,6 +154,7 @@ bool ends_work(const T& candidate) {
 /// A tool of any type, so that one list can contain different tools. It can be moved, but not copied.
 class any_tool {
  public:
+  /// Contains a tool of any type.
   template <class T>
     requires(!std::same_as<T, any_tool> && tool<T>)
   explicit any_tool(T inside) : inside_(std::make_unique<box<T>>(std::move(inside))) {}

@@ -41,6 +41,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class view_image : public detail::described_tool<view_image<E>> {
  public:
+  /// Makes the tool for an environment, which the caller keeps open.
   explicit view_image(E& environment)
       : detail::described_tool<view_image<E>>(
             "view_image",

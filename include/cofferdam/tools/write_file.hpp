@@ -30,6 +30,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 template <code_exec_environment E>
 class write_file : public detail::described_tool<write_file<E>> {
  public:
+  /// \param environment  the environment of the files, which the caller keeps open.
   /// \param largest  the maximum size in bytes of an existing file to which a call may append. Default: 16 MiB.
   explicit write_file(E& environment, std::size_t largest = std::size_t{16} * 1024 * 1024)
       : detail::described_tool<write_file<E>>(

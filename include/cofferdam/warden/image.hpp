@@ -14,6 +14,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// The program of a warden: the helper program that runs in each sandbox and starts the commands there.
 class warden_image {
  public:
+  /// Describes a program by its bytes and their SHA-256 in hexadecimal digits.
   constexpr warden_image(std::span<const unsigned char> program, std::string_view sha256)
       : program_(program), sha256_(sha256) {}
   /// Returns the bytes of the program, a statically linked ELF file; empty if there is no warden for the machine.

@@ -453,6 +453,7 @@ class basic_warden_session_files final : public session_files_adaptor<basic_ward
 
 template <class = void>
 class basic_warden_session;
+/// The name of `basic_warden_session<>` in programs.
 using warden_session = basic_warden_session<>;
 
 /// A session with a warden (the helper program in a sandbox) at the other end of a stream.
@@ -466,6 +467,7 @@ class basic_warden_session : public command_session {
   /// Connects to a warden over a stream with coroutine operations, for example a `byte_stream`. The stream must carry
   /// nothing else.
   /// \param executor  the executor for all work of the session.
+  /// \param stream  the connection to the warden, which the session then owns.
   /// \param settings  the settings of the session and its commands.
   /// \throws error{exec_errc::provider_failed} if no warden of this library's version answers in time;
   ///     error{exec_errc::cancelled}.
@@ -479,6 +481,7 @@ class basic_warden_session : public command_session {
 
   /// Connects to a warden over an asynchronous stream of Asio, or any type that models Asio's requirements and has
   /// `close()`. The stream must carry nothing else.
+  /// \param stream  the connection to the warden, which the session then owns.
   /// \param settings  the settings of the session and its commands.
   /// \throws error{exec_errc::provider_failed} if no warden of this library's version answers in time;
   ///     error{exec_errc::cancelled}.

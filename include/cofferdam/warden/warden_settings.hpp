@@ -49,6 +49,7 @@ class warden_settings {
   static constexpr std::uint32_t no_change = detail::wire::keep_id;
   /// The user and the group of commands and file operations. Default: those of the warden.
   std::uint32_t uid = no_change;
+  /// The group of commands and file operations; see `uid`.
   std::uint32_t gid = no_change;
   /// Called on the session's executor with the result of each command that was not ended by a time limit, a memory
   /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind,

@@ -76,8 +76,10 @@ class build_request {
     return copy;
   }
 
+  /// Returns the folder that is sent to the daemon.
   const std::filesystem::path& context() const noexcept { return context_; }
   const std::filesystem::path& dockerfile() const noexcept { return dockerfile_; }
+  /// Returns the values of the Dockerfile's ARG variables, by name.
   const std::map<std::string, std::string>& arguments() const noexcept { return arguments_; }
   const std::string& target() const noexcept { return target_; }
   const std::string& network() const noexcept { return network_; }

@@ -115,9 +115,11 @@ class tmpfs_mount {
     return *this;
   }
 
+  /// Returns the absolute path in the container.
   const std::string& target() const noexcept { return target_; }
   /// Returns the maximum size in bytes, or 0 if none was given.
   std::uint64_t bytes() const noexcept { return bytes_; }
+  /// Returns true if programs in this file system may be executed.
   bool is_executable() const noexcept { return executable_; }
 
  private:
@@ -174,9 +176,13 @@ class mount {
     return *this;
   }
 
+  /// Returns true if a folder of the daemon's machine is mounted, and false if a volume is.
   bool is_bind() const noexcept { return is_bind_; }
+  /// Returns the path of the folder, or the name of the volume.
   const std::string& source() const noexcept { return source_; }
+  /// Returns the absolute path in the container.
   const std::string& target() const noexcept { return target_; }
+  /// Returns true if the container may not write to the mount.
   bool is_read_only() const noexcept { return read_only_; }
 
  private:
@@ -358,6 +364,7 @@ class container_options {
   /// Sets a label of the container.
   /// \param key  must not start with `cofferdam.`, the prefix of the labels with which this library marks its
   ///             containers.
+  /// \param value  any text.
   container_options& label(std::string_view key, std::string_view value) {
     detail::require_text(key, "the name of a label");
     detail::require_text(value, "the value of the label " + detail::quoted(key));
@@ -402,6 +409,7 @@ class container_options {
   double cpus() const noexcept { return cpus_; }
   std::uint64_t pids() const noexcept { return pids_; }
   const std::string& network() const noexcept { return network_; }
+  /// Returns true if the container's root file system is read-only.
   bool has_read_only_root() const noexcept { return read_only_root_; }
   std::uint64_t workspace_size() const noexcept { return workspace_size_ != 0 ? workspace_size_ : memory_ / 2; }
   /// Returns the maximum size, in bytes, of all VOLUMEs of an image together: an eighth of the memory limit.
@@ -409,8 +417,10 @@ class container_options {
   const std::vector<tmpfs_mount>& tmpfs() const noexcept { return tmpfs_; }
   /// Returns the paths that were set by `volume()`.
   const std::vector<std::string>& volumes() const noexcept { return volumes_; }
+  /// Returns the mounts in the order in which they were added.
   const std::vector<mount>& mounts() const noexcept { return mounts_; }
   const std::string& runtime() const noexcept { return runtime_; }
+  /// Returns the labels of the container, by name.
   const std::map<std::string, std::string>& labels() const noexcept { return labels_; }
   const std::string& platform() const noexcept { return platform_; }
   pull_policy pull() const noexcept { return pull_; }

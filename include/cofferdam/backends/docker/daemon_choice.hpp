@@ -44,6 +44,7 @@ class daemon_choice {
   const std::string& address() const noexcept { return address_; }
   const std::string& context() const noexcept { return context_; }
   const std::string& tls_folder() const noexcept { return tls_folder_; }
+  /// Returns true if the daemon's identity is verified when TLS is used.
   bool verifies() const noexcept { return verifies_; }
 
  private:

@@ -13,6 +13,7 @@ namespace cofferdam::inline COFFERDAM_ABI::docker {
 /// A message about the progress of an image pull or an image build.
 class progress_event {
  public:
+  /// The kind of a message.
   enum class kind {
     status,  ///< the progress of an image layer: `text()`, `id()`, and `current()` of `total()` bytes
     output,  ///< the output of a build step: `text()`
@@ -25,8 +26,10 @@ class progress_event {
     other,  ///< an unknown message
   };
 
+  /// Makes a message of this kind, whose other members are empty.
   explicit progress_event(kind what) : what_(what) {}
 
+  /// Returns the kind of the message.
   kind what() const noexcept { return what_; }
   /// Returns the message's text, in UTF-8 unless the kind is `trace`. It comes from the daemon, the registry or the
   /// commands of the Dockerfile, so it is untrusted.
@@ -48,6 +51,7 @@ class progress_event {
     id_ = std::move(name);
     return *this;
   }
+  /// Sets the values that `current()` and `total()` return, in bytes.
   progress_event& progress(std::uint64_t current, std::uint64_t total) & {
     current_ = current;
     total_ = total;

@@ -21,6 +21,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 /// \par Threads  may be used from several threads.
 class rate_limiter {
  public:
+  /// The clock that measures the intervals between requests.
   using clock = std::chrono::steady_clock;
 
   /// \param burst     the number of sandboxes that may be created without a pause; at least 1.

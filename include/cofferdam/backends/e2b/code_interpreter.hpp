@@ -54,6 +54,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 class execution_limits {
  public:
   execution_limits() = default;
+  /// Sets both limits, in bytes.
   execution_limits(std::size_t output, std::size_t results) noexcept : output_(output), results_(results) {}
   /// Returns the maximum number of bytes that are kept of each output stream. Default: 1 MiB.
   std::size_t output() const noexcept { return output_; }
@@ -115,18 +116,24 @@ class execution {
  public:
   execution() = default;
 
+  /// The kept part of standard output.
   captured_output out;
+  /// The kept part of standard error.
   captured_output err;
+  /// The displayed values in the order of their display, including the value of the last expression.
   std::vector<rich_output> results;
   /// The number of results that were not kept because of the limits.
   std::size_t dropped = 0;
+  /// The uncaught exception that ended the code; absent if there was none.
   std::optional<code_error> error;
   /// True if the code was interrupted at its time limit.
   bool timed_out = false;
   /// The number of runs in the context so far, including this one; 0 if the service does not send it.
   std::int64_t number = 0;
+  /// The time from the request to the end of the report.
   std::chrono::nanoseconds duration{};
 
+  /// Returns true if the code ran to its end without an uncaught exception.
   bool ok() const noexcept { return !error && !timed_out; }
   /// Returns the value of the last expression as a text; empty if there is no such value.
   std::string_view value() const noexcept {
@@ -141,6 +148,7 @@ class execution {
 /// \par Source  E2B's code interpreter SDK.
 class execution_reader {
  public:
+  /// \param limits  the limits on what the parser keeps.
   explicit execution_reader(const execution_limits& limits = execution_limits())
       : limits_(limits), out_(limits.output()), err_(limits.output()) {}
 
@@ -221,10 +229,14 @@ class execution_reader {
 class code_context {
  public:
   code_context() = default;
+  /// Refers to an existing context of the service.
   code_context(std::string id, std::string language, std::string directory)
       : id_(std::move(id)), language_(std::move(language)), directory_(std::move(directory)) {}
+  /// Returns the id of the context, chosen by the service.
   const std::string& id() const noexcept { return id_; }
+  /// Returns the language of the code that the context runs.
   const std::string& language() const noexcept { return language_; }
+  /// Returns the working directory of the context.
   const std::string& directory() const noexcept { return directory_; }
 
  private:
@@ -255,6 +267,7 @@ class code {
   code& keep(std::size_t output, std::size_t results);
 
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+  /// Returns the limits that `keep` sets.
   const execution_limits& limits() const noexcept { return limits_; }
 
   /// Returns the JSON body of the `/execute` request.
@@ -287,6 +300,7 @@ class code {
 /// \par Source        E2B's code interpreter SDK.
 class code_interpreter {
  public:
+  /// The port of the service in the sandbox.
   static constexpr std::uint16_t port = 49999;
 
   /// \param in  an open environment, which the caller keeps open.
@@ -300,6 +314,7 @@ class code_interpreter {
   /// \param directory  the initial working directory of the context's code, relative to the workspace. Default: the
   ///                   workspace.
   awaitable<code_context> make_context(std::string language = {}, std::string directory = ".");
+  /// Returns all contexts of the sandbox.
   awaitable<std::vector<code_context>> contexts();
   /// Restarts a context, so that its variables and functions are lost.
   /// \throws error{exec_errc::not_found} if there is no such context.

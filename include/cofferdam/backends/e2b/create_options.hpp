@@ -47,6 +47,7 @@ class create_options {
   /// The lifetime of the sandbox, unless it is extended. It is rounded up to whole seconds. At least one second.
   /// Default: 5 minutes.
   std::chrono::milliseconds lifetime{std::chrono::seconds(300)};
+  /// Names and values that the service stores with the sandbox.
   std::map<std::string, std::string> metadata;
   /// Environment variables of all processes in the sandbox.
   std::map<std::string, std::string> variables;

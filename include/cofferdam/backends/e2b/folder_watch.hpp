@@ -27,9 +27,11 @@ enum class watch_depth { folder, tree };
 class folder_event {
  public:
   folder_event() = default;
+  /// Describes a change. The path is relative to the watched folder.
   folder_event(std::string path, file_change what) : path_(std::move(path)), what_(what) {}
   /// Returns the path of the changed file, relative to the watched folder.
   const std::string& path() const noexcept { return path_; }
+  /// Returns the kind of the change.
   file_change what() const noexcept { return what_; }
 
  private:

@@ -39,7 +39,9 @@ class process_event {
  public:
   process_event() = default;
 
+  /// The kind of a message: the start of the process, output of one of three kinds, its end, or an unknown message.
   enum class kind { start, out, err, terminal, end, other };
+  /// The kind of this message.
   kind what = kind::other;
   std::int64_t pid = 0;  ///< the process id, in a `start` message
   bytes data;            ///< the output, in an `out`, `err` or `terminal` message

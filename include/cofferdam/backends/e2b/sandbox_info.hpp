@@ -76,10 +76,15 @@ class sandbox_info {
           metadata_.emplace(std::string(key.data(), key.size()), std::string(text->data(), text->size()));
   }
 
+  /// Returns the id of the sandbox.
   const std::string& id() const noexcept { return id_; }
+  /// Returns the id of the template from which the sandbox was made.
   const std::string& template_id() const noexcept { return template_id_; }
+  /// Returns the name of the template; empty if the service does not send it.
   const std::string& alias() const noexcept { return alias_; }
+  /// Returns the version of the daemon in the sandbox.
   const std::string& envd_version() const noexcept { return envd_version_; }
+  /// Returns the domain of the sandbox's ports; empty if the service does not send it.
   const std::string& domain() const noexcept { return domain_; }
   /// Returns `running` or `paused`; empty if the information comes from the call that created the sandbox.
   const std::string& state() const noexcept { return state_; }
@@ -88,9 +93,13 @@ class sandbox_info {
   /// Returns the time at which the sandbox ends unless its lifetime is extended, in the format of RFC 3339. For a
   /// paused sandbox it is the time of the pause.
   const std::string& end_at() const noexcept { return end_at_; }
+  /// Returns the names and values that are stored with the sandbox.
   const std::map<std::string, std::string>& metadata() const noexcept { return metadata_; }
+  /// Returns the number of virtual processors; 0 if the service does not send it.
   std::int64_t cpus() const noexcept { return cpus_; }
+  /// Returns the size of the memory in MiB; 0 if the service does not send it.
   std::int64_t memory_mib() const noexcept { return memory_mib_; }
+  /// Returns the size of the disk in MiB; 0 if the service does not send it.
   std::int64_t disk_mib() const noexcept { return disk_mib_; }
   /// Returns the token for the sandbox's daemon; empty if the daemon does not require one.
   const secret_string& access_token() const noexcept { return access_token_; }
@@ -118,6 +127,7 @@ class sandbox_info {
 class sandbox_metrics {
  public:
   sandbox_metrics() = default;
+  /// \param fields  a JSON object of the service's list of metrics. Absent members count as 0.
   explicit sandbox_metrics(const boost::json::object& fields) {
     using cofferdam::detail::number_at;
     const auto bytes_at = [&](std::string_view key) {
@@ -135,11 +145,16 @@ class sandbox_metrics {
   }
 
   std::int64_t timestamp = 0;  ///< seconds since 1970
+  /// The number of virtual processors.
   std::int64_t cpus = 0;
+  /// The load of the processors, in percent.
   double cpu_percent = 0;
   std::uint64_t memory_used = 0;  ///< in bytes, like the three members below
+  /// The size of the memory, in bytes.
   std::uint64_t memory_total = 0;
+  /// The used part of the disk, in bytes.
   std::uint64_t disk_used = 0;
+  /// The size of the disk, in bytes.
   std::uint64_t disk_total = 0;
 };
 
@@ -147,6 +162,7 @@ class sandbox_metrics {
 class sandbox_log_line {
  public:
   sandbox_log_line() = default;
+  /// \param fields  a JSON object of the service's log. Absent members count as empty.
   explicit sandbox_log_line(const boost::json::object& fields) {
     using cofferdam::detail::text_at;
     timestamp = text_at(fields, "timestamp");
@@ -156,6 +172,7 @@ class sandbox_log_line {
 
   std::string timestamp;  ///< in the format of the service: `2026-01-31T12:00:00.123Z`
   std::string level;      ///< `debug`, `info`, `warn` or `error`
+  /// The text of the line. Untrusted.
   std::string message;
 };
 

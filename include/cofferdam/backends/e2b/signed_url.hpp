@@ -25,6 +25,7 @@ enum class file_access { read, write };
 /// Returns the signature for the URL of one file. With the signature any client can read or write this file without a
 /// token.
 /// \param path        the path as in the URL, but without percent-encoding.
+/// \param access      reading or writing.
 /// \param user        the user name as in the URL; empty if the URL has none.
 /// \param token       the access token of the sandbox's daemon.
 /// \param expiration  the end of the validity, in seconds since 1970. If absent, the signature is valid as long as the
@@ -49,6 +50,8 @@ inline std::string file_signature(std::string_view path, file_access access, std
 /// Returns a URL with which any client can read (GET) or write (POST) one file of a sandbox. If there is a token, the
 /// URL is signed. If the token is empty, the URL has no signature, because the sandbox accepts unsigned URLs.
 /// \param base  the address of the sandbox's daemon.
+/// \param path, user, token, expiration  as for `file_signature`.
+/// \param access  reading or writing.
 inline std::string file_url(const detail::endpoint& base, std::string_view path, file_access access,
                             std::string_view user, const secret_string& token, std::optional<std::int64_t> expiration) {
   std::string url = base.text() + "/files?";

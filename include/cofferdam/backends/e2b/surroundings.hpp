@@ -19,10 +19,12 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 /// those of the process.
 class surroundings {
  public:
+  /// The type of a set of environment variables: values by name.
   using variable_map = std::map<std::string, std::string, std::less<>>;
 
   /// Makes an object without any environment variables.
   surroundings() = default;
+  /// Holds these variables. The key in them is moved into protected memory and overwritten in its old place.
   explicit surroundings(variable_map variables) : variables_(std::move(variables)) {
     const auto found = variables_.find(key_name);
     if (found == variables_.end()) return;

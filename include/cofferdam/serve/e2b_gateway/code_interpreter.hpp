@@ -37,8 +37,9 @@ class interpreter_settings;
 /// \par Security  the contexts of a sandbox are not isolated from each other: see `python`. If the sandbox is secured
 ///                (has an access token), a request needs its access token or its traffic token.
 /// \par Lifetime  copies share one `memory` limit.
-/// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example
-///                examples/e2b_gateway.cpp
+/// \par Threads   the gateway's executor.
+/// \par Source    E2B's code interpreter SDK.
+/// \par Example   examples/e2b_gateway.cpp
 class code_interpreter {
  public:
   /// The port on which E2B's clients expect the code interpreter.

@@ -24,8 +24,10 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 /// The facts about a sandbox that a service on one of its ports receives.
 class sandbox_facts {
  public:
+  /// Describes a sandbox. The other members describe the parameters.
   sandbox_facts(std::string id, std::string template_name, std::string home)
       : id_(std::move(id)), template_(std::move(template_name)), home_(std::move(home)) {}
+  /// Returns the id of the sandbox.
   const std::string& id() const noexcept { return id_; }
   /// Returns the name of the requested template.
   const std::string& template_name() const noexcept { return template_; }
@@ -217,11 +219,13 @@ class options {
     return *this;
   }
 
+  /// Returns the keys that clients may use.
   const std::vector<std::string>& api_keys() const noexcept { return api_keys_; }
   const std::string& domain() const noexcept { return domain_; }
   const std::vector<std::string>& templates() const noexcept { return templates_; }
   const std::string& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
+  /// Returns false if `without_internet` was called.
   bool has_internet() const noexcept { return has_internet_; }
   background_policy background() const noexcept { return background_; }
   std::size_t sandboxes() const noexcept { return sandboxes_; }
@@ -234,6 +238,7 @@ class options {
   std::uint64_t upload() const noexcept { return upload_; }
   std::chrono::seconds max_lifetime() const noexcept { return max_lifetime_; }
   std::chrono::milliseconds watch_interval() const noexcept { return watch_interval_; }
+  /// Returns the services of all sandboxes, by port.
   const std::map<std::uint16_t, port_factory>& ports() const noexcept { return ports_; }
   const http_server_settings& server() const noexcept { return server_; }
 

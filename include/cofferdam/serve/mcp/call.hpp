@@ -40,8 +40,11 @@ class failure : public std::exception {
   /// `missing_capability("sampling")`.
   static failure missing_capability(std::string_view name);
 
+  /// Returns the message.
   const char* what() const noexcept override { return message_.c_str(); }
+  /// Returns the JSON-RPC error code.
   int code() const noexcept { return code_; }
+  /// Returns the further facts for the client; null if there are none.
   const boost::json::value& data() const noexcept { return data_; }
 
  private:
@@ -83,11 +86,14 @@ class call {
   /// \param words  a text for people; may be empty.
   void progress(double now, std::optional<double> total = std::nullopt, std::string_view words = {});
   /// Sends a message to the client's log. Sends nothing if the client has not requested messages of this severity.
+  /// \param how  the severity of the message.
+  /// \param data  the message: a text or any other JSON.
   /// \param logger  the name of the part of the program; an empty name is left out.
   void log(log_severity how, boost::json::value data, std::string_view logger = {});
 
   /// Sends a request to a client of the legacy era (protocol versions up to 2025-11-25), and waits for the response.
   /// \param method  "sampling/createMessage", "elicitation/create" or "roots/list".
+  /// \param params  the parameters of the request, as MCP defines them for the method.
   /// \return        the `result` of the response.
   /// \throws failure if the client has not declared the capability, or if the client belongs to the modern era
   ///     (2026-07-28). The handler for such a client returns `answer::input_required` instead.
@@ -115,7 +121,9 @@ class call {
   /// For the library, like the two functions below.
   call(std::shared_ptr<detail::request> of, std::string name, boost::json::object arguments)
       : request_(std::move(of)), name_(std::move(name)), arguments_(std::move(arguments)) {}
+  /// Returns the arguments, so that the library can check and change them.
   boost::json::object& own_arguments() noexcept { return arguments_; }
+  /// Sets the values that `input_responses()` and `request_state()` return.
   void resume(boost::json::object responses, std::string state) {
     responses_ = std::move(responses);
     state_ = std::move(state);
@@ -130,6 +138,7 @@ class call {
   std::optional<answer> wanted_;
 };
 
+/// The handler of a tool. It returns the answer for the model.
 using tool_handler = std::function<awaitable<answer>(call&)>;
 /// The handler of a resource. It returns one `content::resource`.
 using resource_handler = std::function<awaitable<content>(call&)>;

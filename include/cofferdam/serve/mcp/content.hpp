@@ -23,6 +23,7 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp {
 /// \par Source  MCP, "Tools", "Tool Result".
 class content {
  public:
+  /// Makes a text block.
   static content text(std::string_view words) {
     content result("text");
     result.block_["text"] = shown(words);
@@ -38,6 +39,8 @@ class content {
   static content audio(bytes_view file, std::string_view mime_type) { return media("audio", file, mime_type); }
   /// Makes a resource whose content is a text.
   /// \param uri  such as "sandbox://workspace/a.txt".
+  /// \param mime_type  such as "text/plain".
+  /// \param words  the text.
   static content resource(std::string_view uri, std::string_view mime_type, std::string_view words) {
     content result("resource");
     boost::json::object inside = about(uri, mime_type);
@@ -92,7 +95,9 @@ class content {
 class answer {
  public:
   answer() = default;
+  /// Makes an answer with one text block.
   explicit answer(std::string_view words) { blocks_.push_back(content::text(words)); }
+  /// Makes an answer with one block.
   explicit answer(content block) { blocks_.push_back(std::move(block)); }
   /// Makes the answer of a tool that has failed.
   /// \param why  an explanation for the model.
@@ -114,6 +119,7 @@ class answer {
     return result;
   }
 
+  /// Adds a block at the end.
   answer& add(content block) {
     blocks_.push_back(std::move(block));
     return *this;
@@ -123,15 +129,20 @@ class answer {
     structured_ = std::move(facts);
     return *this;
   }
+  /// Marks the answer as a failure that the model can correct.
   answer& is_error(bool failed) {
     is_error_ = failed;
     return *this;
   }
 
+  /// Returns the blocks in their order.
   const std::vector<content>& blocks() const noexcept { return blocks_; }
   const std::optional<boost::json::object>& structured() const noexcept { return structured_; }
+  /// Returns true if the answer is a failure that the model can correct.
   bool is_error() const noexcept { return is_error_; }
+  /// Returns the requests of `input_required`; absent if the answer is complete.
   const std::optional<boost::json::object>& requests() const noexcept { return requests_; }
+  /// Returns the state that was passed to `input_required`.
   const std::string& state() const noexcept { return state_; }
 
  private:
@@ -146,8 +157,11 @@ class answer {
 class prompt_message {
  public:
   /// \param role  "user" or "assistant".
+  /// \param words  the content of the message.
   prompt_message(std::string role, content words) : role_(std::move(role)), words_(std::move(words)) {}
+  /// Returns the author of the message: "user" or "assistant".
   const std::string& role() const noexcept { return role_; }
+  /// Returns the content of the message.
   const content& words() const noexcept { return words_; }
 
  private:

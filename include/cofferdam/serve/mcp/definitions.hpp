@@ -20,22 +20,28 @@ class resource_definition {
  public:
   /// \param uri  the URI of a resource, or a template such as `test://{id}/data`. `{id}` matches text without a slash;
   ///             `{+id}` matches any text.
+  /// \param name  a short name, which clients show in lists.
   resource_definition(std::string uri, std::string name) : uri_(std::move(uri)), name_(std::move(name)) {}
 
+  /// Sets the title, which clients show to people.
   resource_definition& title(std::string text) {
     title_ = std::move(text);
     return *this;
   }
+  /// Sets the description, which the model reads.
   resource_definition& description(std::string text) {
     description_ = std::move(text);
     return *this;
   }
+  /// Sets the MIME type of the content.
   resource_definition& mime_type(std::string text) {
     mime_type_ = std::move(text);
     return *this;
   }
 
+  /// Returns the URI, or the template of URIs.
   const std::string& uri() const noexcept { return uri_; }
+  /// Returns true if the URI is a template, with variables in braces.
   bool is_template() const noexcept { return uri_.find('{') != std::string::npos; }
 
   /// Returns the entry for the list of resources or templates, in the form of the protocol version `version`.
@@ -88,13 +94,16 @@ class resource_definition {
 /// The description of a prompt and of its arguments.
 class prompt_definition {
  public:
+  /// Describes a prompt. Clients list it under `name`.
   prompt_definition(std::string name, std::string description)
       : name_(std::move(name)), description_(std::move(description)) {}
 
+  /// Sets the title, which clients show to people.
   prompt_definition& title(std::string text) {
     title_ = std::move(text);
     return *this;
   }
+  /// Adds an argument at the end.
   prompt_definition& argument(std::string name, std::string description, bool is_required) {
     boost::json::object entry;
     entry["name"] = name;
@@ -105,8 +114,11 @@ class prompt_definition {
     return *this;
   }
 
+  /// Returns the name of the prompt.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the description of the prompt.
   const std::string& description() const noexcept { return description_; }
+  /// Returns the names of the required arguments.
   const boost::json::array& required() const noexcept { return required_; }
 
   /// Returns the entry for the list of prompts, in the form of the protocol version `version`.

@@ -211,6 +211,7 @@ class server_options {
   }
 
   const std::string& name() const noexcept { return name_; }
+  /// Returns the title of the server, which clients show to people.
   const std::string& title() const noexcept { return title_; }
   const std::string& version() const noexcept { return version_; }
   const std::optional<std::string>& instructions() const noexcept { return instructions_; }
@@ -219,12 +220,16 @@ class server_options {
   std::chrono::seconds command_timeout() const noexcept { return command_timeout_; }
   std::chrono::seconds python_timeout() const noexcept { return python_timeout_; }
   std::chrono::seconds max_timeout() const noexcept { return max_timeout_; }
+  /// Returns the maximum number of Python interpreters of a client besides its default interpreter.
   std::size_t max_contexts() const noexcept { return max_contexts_; }
+  /// Returns the time without use after which a Python interpreter is ended.
   std::chrono::seconds context_timeout() const noexcept { return context_timeout_; }
   const std::string& input_folder() const noexcept { return input_folder_; }
   const std::string& output_folder() const noexcept { return output_folder_; }
   std::size_t kept_output() const noexcept { return kept_output_; }
+  /// Returns the maximum number of calls that run at the same time in one environment.
   std::size_t at_once() const noexcept { return at_once_; }
+  /// Returns the maximum number of calls that wait for one environment.
   std::size_t waiting() const noexcept { return waiting_; }
   std::size_t requests() const noexcept { return requests_; }
   std::size_t message() const noexcept { return message_; }
@@ -232,15 +237,21 @@ class server_options {
   bool has_files() const noexcept { return has_files_; }
   std::size_t memory() const noexcept { return memory_; }
   std::chrono::milliseconds message_timeout() const noexcept { return message_timeout_; }
+  /// Returns the tokens that HTTP clients may use.
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
+  /// Returns true if HTTP clients need a token.
   bool needs_token() const noexcept { return !without_token_; }
   const std::string& path() const noexcept { return path_; }
+  /// Returns the hosts that `host` has added.
   const std::vector<std::string>& hosts() const noexcept { return hosts_; }
+  /// Returns the origins that `origin` has added.
   const std::vector<std::string>& origins() const noexcept { return origins_; }
   bool json_answers() const noexcept { return json_answers_; }
   std::size_t sessions() const noexcept { return sessions_; }
+  /// Returns the time without use after which an HTTP session is ended.
   std::chrono::seconds session_timeout() const noexcept { return session_timeout_; }
   const http_server_settings& http() const noexcept { return http_; }
+  /// Returns the callable that receives failures which are not reported to clients; may be empty.
   const std::function<void(const std::string&, std::exception_ptr)>& on_error() const noexcept { return on_error_; }
 
  private:

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Runs the C++ blocks of the guide, packaging/docs. Each block there is a copy of lines of this file or of an example;
+// tests/checks/readme.py compares them.
+#include <cofferdam/agent.hpp>
+#include <cofferdam/core.hpp>
+#include <cofferdam/local.hpp>
+#include <cofferdam/sandbox.hpp>
+#include <cofferdam/testing/fake_provider.hpp>
+
+#include "support/jail_tests.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/strand.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace cofferdam_guide {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+
+// ---- limits ---------------------------------------------------------------------------------------------------------
+
+awaitable<void> limit_memory() {
+  auto recipe = jail().memory(std::size_t{256} << 20).processes(50).cpu_time(10s);
+  co_await with(recipe, [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command("python3 -c \"b'x' * 10**9\"");
+    std::cout << "ok: " << result.ok() << ", kind: " << to_string(result.kind()) << "\n";
+    std::cout << "limit: " << result.isolation().of(isolation_kind::memory) << "\n";
+  });
+}
+
+awaitable<void> limit_time() {
+  co_await with(sandbox() | timeout(30s), [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command(shell("echo begin; sleep 1000").timeout(200ms));
+    std::cout << to_string(result.kind()) << " after: " << result.out_text();
+  });
+}
+
+awaitable<void> limit_what_is_kept() {
+  co_await with(sandbox() | limit_output(1000), [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command("seq 100000");
+    std::cout << result.out().total() << " bytes, " << result.out().cut() << " left out\n";
+  });
+}
+
+// ---- the end of a command -------------------------------------------------------------------------------------------
+
+awaitable<void> stop_a_command() {
+  co_await with(sandbox(), [](auto& env) -> awaitable<void> {
+    process running = co_await env.start("sleep 1000");
+    co_await running.signal(SIGINT);  // as ^C does; a second signal may be SIGKILL
+    command_result result = co_await running.wait();
+    std::cout << "ended by signal " << result.term_signal() << "\n";
+  });
+}
+
+awaitable<void> long_work() {
+  co_await with(sandbox(), [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command("sleep 1000");
+    std::cout << "not reached: " << result.exit_code() << "\n";
+  });
+}
+
+void cancel_from_outside() {
+  asio::io_context context;
+  auto strand = asio::make_strand(context);
+  asio::cancellation_signal stop;
+  std::exception_ptr failure;
+  auto keep_failure = [&](std::exception_ptr thrown) { failure = std::move(thrown); };
+  asio::co_spawn(strand, long_work, asio::bind_cancellation_slot(stop.slot(), keep_failure));
+
+  std::thread other([&] {  // a signal is emitted on the strand of the coroutine, never from another thread
+    asio::post(strand, [&] { stop.emit(asio::cancellation_type::terminal); });
+  });
+  context.run();
+  other.join();
+  std::cout << "cancelled: " << (failure != nullptr) << "\n";
+}
+
+awaitable<void> keep_a_server() {
+  co_await with(sandbox(), [](auto& env) -> awaitable<void> {
+    command server = shell("sleep 1000 >/dev/null 2>&1 &").background(background_policy::keep);
+    command_result started = co_await env.run_command(std::move(server));
+    std::cout << "left running: " << started.left_running() << "\n";
+  });  // the end of the environment ends the server too
+}
+
+// ---- input and output -----------------------------------------------------------------------------------------------
+
+awaitable<void> untrusted_text(std::string name) {
+  co_await with(sandbox(), [&](auto& env) -> awaitable<void> {
+    command_result listed = co_await env.run_command(argv("ls", "--", name));
+    command_result counted = co_await env.run_command("ls -- " + shell_quote(name) + " | wc -l");
+    std::cout << "exit status " << listed.exit_code() << ", lines: " << counted.out_text();
+  });
+}
+
+awaitable<void> input_and_variables() {
+  co_await with(sandbox() | variables("LANG", "C.UTF-8"), [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command(shell("sort -r; echo $LANG").input("a\nb\n"));
+    std::cout << result.out_text();
+  });
+}
+
+awaitable<void> copy_files_in_and_out(std::string source, std::string destination) {
+  co_await with(sandbox(), [&](auto& env) -> awaitable<void> {
+    transfer_result sent = co_await upload(env, files(source).into("inputs"));
+    sent.throw_if_failed("upload");
+    co_await write_text(env, "script.sh", "cat inputs/* > report.md\n");
+    command_result result = co_await env.run_command("sh script.sh");
+    transfer_result saved = co_await download(env, files("report.md"), destination);
+    for (const failed_file& file : saved.failed()) std::cout << file.source() << ": " << file.reason().what() << "\n";
+    std::cout << "exit status " << result.exit_code() << ", saved " << saved.files().size() << "\n";
+  });
+}
+
+// ---- errors and isolation -------------------------------------------------------------------------------------------
+
+awaitable<void> tell_errors_apart() {
+  co_await with(sandbox(), [](auto& env) -> awaitable<void> {
+    try {
+      command_result result = co_await env.run_command("exit 3");  // what a command does is a value
+      std::cout << "exit status " << result.exit_code() << "\n";
+      co_await env.run_command(shell("true").working_directory("no/such/folder"));  // a mistake of the caller throws
+    } catch (const error& failure) {
+      if (failure.code() == exec_errc::cancelled) throw;  // let a cancellation pass
+      std::cout << (failure.code() == exec_errc::not_found) << ": " << failure.what() << "\n";
+    }
+  });
+}
+
+awaitable<void> require_walls(any_provider provider) {
+  co_await with(provider, [](auto& env) -> awaitable<void> {
+    command_result probe = co_await env.run_command("true");
+    for (const isolation_kind wall : {isolation_kind::files, isolation_kind::network})
+      if (probe.isolation().of(wall) == "none")
+        throw std::runtime_error("no wall around " + std::string(to_string(wall)) + "; choose another backend");
+  });
+}
+
+// ---- agents and tests -----------------------------------------------------------------------------------------------
+
+// A model of your own is one function: it takes a conversation and returns the next message.
+class own_model {
+ public:
+  awaitable<chat_reply> chat(chat_request request) {
+    chat_message answer = chat_message::assistant("");
+    if (request.messages().back().role() == chat_role::tool) {
+      answer.call(chat_tool_call("2", "finish", R"({"reason": "It is 6.5 m.", "paths": []})"));
+    } else {
+      answer.call(chat_tool_call("1", "tide", R"({"place": "Brest"})"));
+    }
+    co_return chat_reply(std::move(answer));
+  }
+};
+
+awaitable<double> height_at(std::string place) { co_return place == "Brest" ? 6.5 : 1.5; }
+
+awaitable<void> agent_with_a_tool() {
+  tools::function tide("tide", "Returns the height of the tide at a place, in metres.",
+                       tools::argument("place", tools::text, "Name of a harbour."), height_at);
+  agent helper(own_model(), tide);
+  co_await with(sandbox(), [&](auto& env) -> awaitable<void> {
+    agent_session work(helper, env);
+    agent_result result = co_await work.run("How high is the tide at Brest?");
+    std::cout << "finished: " << result.finished() << ", " << result.reason << "\n";
+  });
+}
+
+awaitable<void> test_without_processes() {
+  cofferdam::testing::fake_provider fake;
+  fake.on("ls", cofferdam::testing::reply("a.txt\n"));
+  co_await with(fake | timeout(5s), [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command("ls");
+    std::cout << result.out_text();
+  });
+  std::cout << "limit: " << fake.commands().front().timeout()->count() << " ms\n";
+}
+
+// ---- the tests ------------------------------------------------------------------------------------------------------
+
+/// Collects what the guide's functions print.
+class captured_cout {
+ public:
+  captured_cout() : before_(std::cout.rdbuf(text_.rdbuf())) {}
+  captured_cout(const captured_cout&) = delete;
+  captured_cout& operator=(const captured_cout&) = delete;
+  ~captured_cout() { std::cout.rdbuf(before_); }
+  std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  std::streambuf* before_;
+};
+
+std::string printed(awaitable<void> work) {
+  const captured_cout output;
+  cofferdam_test::run(std::move(work));
+  return output.text();
+}
+
+#define COFFERDAM_GUIDE_NEEDS_JAIL() \
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the blocks of the guide that use the jail")
+
+TEST(Guide, limits_memory) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  const std::string text = printed(limit_memory());
+  EXPECT_TRUE(text.starts_with("ok: 0, kind: ")) << text;
+  EXPECT_EQ(text.find("limit: none"), std::string::npos) << text;
+}
+
+TEST(Guide, limits_time_and_keeps_the_output_until_then) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(limit_time()), "timeout after: begin\n");
+}
+
+TEST(Guide, limits_the_kept_output_and_counts_all) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(limit_what_is_kept()), "588895 bytes, 587895 left out\n");
+}
+
+TEST(Guide, stops_a_command_by_a_signal) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(stop_a_command()), "ended by signal 2\n");
+}
+
+TEST(Guide, cancels_a_coroutine_from_another_thread) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  const captured_cout output;
+  cofferdam_test::watchdog limit(std::chrono::seconds(60));
+  cancel_from_outside();
+  EXPECT_EQ(output.text(), "cancelled: 1\n");
+}
+
+TEST(Guide, keeps_a_server_until_the_environment_ends) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(keep_a_server()), "left running: 1\n");
+}
+
+TEST(Guide, passes_untrusted_text_as_one_argument) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(untrusted_text("x; touch y; ls")), "exit status 2, lines: 0\n");
+}
+
+TEST(Guide, gives_input_and_variables) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(input_and_variables()), "b\na\nC.UTF-8\n");
+}
+
+TEST(Guide, copies_files_in_and_out) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  const cofferdam_test::temporary_folder folder;
+  std::ofstream(folder.path() / "a.txt") << "one\n";
+  const std::filesystem::path out = folder.path() / "out";
+  EXPECT_EQ(printed(copy_files_in_and_out((folder.path() / "a.txt").string(), out.string())),
+            "exit status 0, saved 1\n");
+  std::ifstream report(out / "report.md");
+  std::string line;
+  std::getline(report, line);
+  EXPECT_EQ(line, "one");
+}
+
+TEST(Guide, tells_results_and_errors_apart) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  const std::string text = printed(tell_errors_apart());
+  EXPECT_TRUE(text.starts_with("exit status 3\n1: ")) << text;
+}
+
+TEST(Guide, refuses_to_work_without_walls) {
+  EXPECT_THROW(printed(require_walls(any_provider(local()))), std::runtime_error);
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(require_walls(any_provider(sandbox()))), "");
+}
+
+TEST(Guide, gives_an_agent_a_tool) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(agent_with_a_tool()), "finished: 1, It is 6.5 m.\n");
+}
+
+TEST(Guide, tests_a_layer_without_processes) {
+  EXPECT_EQ(printed(test_without_processes()), "a.txt\nlimit: 5000 ms\n");
+}
+
+}  // namespace cofferdam_guide
