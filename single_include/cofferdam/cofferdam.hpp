@@ -3072,7 +3072,7 @@ class process {
     return *running_;
   }
 
-  static awaitable<void> write_owned(implementation& running, bytes data) { co_await running.write_input(data); }
+  static awaitable<void> write_owned(implementation& running, bytes data);
 
   std::unique_ptr<implementation> running_;
 };
@@ -47315,6 +47315,10 @@ class finished_process final : public process::implementation {
 COFFERDAM_DECL awaitable<void> process::implementation::resize(std::uint16_t, std::uint16_t) {
   throw error(exec_errc::unsupported, "resize: the command has no terminal; set terminal() on the command");
   co_return;
+}
+
+COFFERDAM_DECL awaitable<void> process::write_owned(implementation& running, bytes data) {
+  co_await running.write_input(data);
 }
 
 COFFERDAM_DECL awaitable<void> process::resize(std::uint16_t rows, std::uint16_t columns) {
