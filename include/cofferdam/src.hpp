@@ -35,6 +35,9 @@
 #include <cofferdam/detail/net/impl/http_server.ipp>
 #include <cofferdam/detail/net/impl/tls_connector.ipp>
 #include <cofferdam/detail/net/impl/transport.ipp>
+#include <cofferdam/files/impl/copy_files.ipp>
+#include <cofferdam/files/impl/download.ipp>
+#include <cofferdam/files/impl/upload.ipp>
 #include <cofferdam/impl/make_provider.ipp>
 #include <cofferdam/llm/impl/agent_session.ipp>
 #include <cofferdam/net/impl/byte_stream.ipp>

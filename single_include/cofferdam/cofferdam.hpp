@@ -2784,6 +2784,7 @@ using opened_by = completed_t<environment_of<P>>;
 
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -2796,6 +2797,16 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+/// Stops the compilation if an environment is a layer without files(). File operations that run commands would bypass
+/// the layer's own `read_file` and `write_file`.
+template <class E>
+constexpr void refuse_layer() {
+  static_assert(
+      !is_layer<E>,
+      "cofferdam: this layer has no files(). A layer that defines read_file or write_file must also define "
+      "file_system files(). To wrap an environment without files(), write environment | layer, which adds files()");
+}
+
 /// Starts an operation on the files of an environment. The caller keeps the environment alive until the awaitable
 /// completes.
 /// \param operation  a callable that takes an object with the operations of a `file_system`, and returns an awaitable.
@@ -2804,14 +2815,27 @@ auto with_files_of(E& environment, Operation operation) {
   if constexpr (file_environment<E>) {
     return on_kept(environment.files(), std::move(operation));
   } else {
-    static_assert(
-        !is_layer<E>,
-        "cofferdam: this layer has no files(). A layer that defines read_file or write_file must also define "
-        "file_system files(). To wrap an environment without files(), write environment | layer, which adds files()");
+    refuse_layer<E>();
     command_files<E> files(environment);
     return operation(files);
   }
 }
+
+/// Returns the files of an environment as a `file_system`, for functions that are no templates. If the environment has
+/// no `files()`, the operations run commands in it, and the caller keeps the environment until they have completed.
+template <class E>
+file_system files_of(E& environment) {
+  if constexpr (file_environment<E>) {
+    return environment.files();
+  } else {
+    refuse_layer<E>();
+    return file_system(std::make_shared<command_file_system<E>>(environment));
+  }
+}
+
+/// A callable that returns the files of an environment. The transfer functions call it for each operation, so that they
+/// notice when the environment is closed.
+using files_getter = std::function<file_system()>;
 
 }  // namespace detail
 
@@ -12513,2107 +12537,19 @@ awaitable<void> with(const Recipe&, Body&&) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/detail/os/path_error.hpp ----
-
-
-#include <cerrno>
-#include <string>
-#include <string_view>
-#include <system_error>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-// Converts `errno` to an error of the library, for operations on a path beneath a directory. In these operations, EXDEV
-// and ELOOP mean that the path led out of the directory or through /proc, or had a cycle.
-inline error path_error(int code, std::string_view doing, std::string_view path) {
-  const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
-  const std::error_code cause(code, std::system_category());
-  switch (code) {
-    case ENOENT: return error(exec_errc::not_found, what + "no such file or directory", cause);
-    case ENOTDIR: return error(exec_errc::not_a_directory, what + "a part of the path is not a directory", cause);
-    case EISDIR: return error(exec_errc::not_a_file, what + "it is a directory", cause);
-    case EXDEV:
-    case ELOOP:
-      return error(exec_errc::outside_workspace,
-                   what + "a symbolic link leads out of the directory, or the links form a loop", cause);
-    case EACCES:
-    case EPERM:
-    case EROFS: return error(exec_errc::permission_denied, what + cause.message(), cause);
-    case EEXIST: return error(exec_errc::already_exists, what + "the name already exists", cause);
-    case ENOTEMPTY: return error(exec_errc::not_empty, what + "the directory is not empty", cause);
-    case EFBIG:
-    case ENAMETOOLONG: return error(exec_errc::too_large, what + cause.message(), cause);
-    case ENXIO: return error(exec_errc::not_a_file, what + "it is a FIFO, socket or device", cause);
-    default: return error(exec_errc::io_error, what + cause.message(), cause);
-  }
-}
-
-// Converts `errno` to an error of the library, for operations on single names. In these operations, EXDEV means that
-// two names are on different file systems.
-inline error name_error(int code, std::string_view doing, std::string_view path) {
-  if (code == EXDEV)
-    return error(exec_errc::io_error,
-                 std::string(doing) + " " + shown_path(path) + ": source and destination are on different file systems",
-                 std::error_code(code, std::system_category()));
-  return path_error(code, doing, path);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/os/unique_fd.hpp ----
-
-
-#include <utility>
-
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-/// The constant P_PIDFD of waitid(2). Older C libraries define it as a macro of another type.
-inline constexpr auto wait_for_pidfd = static_cast<idtype_t>(3);
-
-/// Sends a signal to the process of a pidfd. Does nothing if the process has ended, even if its number has been reused.
-inline void signal_process(int pidfd, int number) noexcept {
-  ::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0);
-}
-
-}  // namespace detail
-
-/// A file descriptor that is closed by the destructor.
-class unique_fd {
- public:
-  unique_fd() = default;
-  /// \param fd  the descriptor to own; -1 means none.
-  explicit unique_fd(int fd) noexcept : fd_(fd) {}
-  unique_fd(unique_fd&& other) noexcept : fd_(other.release()) {}
-  unique_fd& operator=(unique_fd&& other) noexcept {
-    if (this != &other) reset(other.release());
-    return *this;
-  }
-  ~unique_fd() { reset(); }
-
-  /// Returns the descriptor, which the object still owns; -1 if there is none.
-  int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-
-  /// Returns the descriptor and gives up its ownership, without closing it.
-  int release() noexcept { return std::exchange(fd_, -1); }
-  /// Closes the descriptor, and takes ownership of another.
-  /// \param fd  the other descriptor; -1 means none.
-  void reset(int fd = -1) noexcept {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
-  }
-
-  /// Returns a descriptor whose number is above the three standard ones: the same, or a duplicate. A host program may
-  /// have closed standard descriptors, and new descriptors then get their numbers. Returns an empty object and sets
-  /// `errno` if no descriptor is free.
-  static unique_fd above_standard(unique_fd fd) noexcept {
-    if (fd.get() < 0 || fd.get() > 2) return fd;
-    return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
-  }
-
- private:
-  int fd_ = -1;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/os/detail/beneath.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The method that keeps a path beneath a directory.
-enum class path_resolution {
-  kernel,  ///< `openat2(RESOLVE_BENEATH)`; changed to `component` if the kernel or a filter refuses this call
-  /// Opens one name after another and reads symbolic links itself: slower, but works on every kernel.
-  component,
-};
-
-/// The treatment of symbolic links in a path.
-enum class link_policy {
-  follow,  ///< links are followed as long as they stay beneath the directory
-  refuse,  ///< a link anywhere in the path is an error
-};
-
-namespace detail {
-
-inline file_type type_of(const struct stat& status) noexcept {
-  if (S_ISREG(status.st_mode)) return file_type::regular;
-  if (S_ISDIR(status.st_mode)) return file_type::directory;
-  if (S_ISLNK(status.st_mode)) return file_type::symlink;
-  return file_type::other;
-}
-
-inline directory_entry entry_of(std::string path, const struct stat& status) {
-  const file_type type = type_of(status);
-  const auto size = type == file_type::regular ? static_cast<std::uint64_t>(status.st_size) : 0;
-  return directory_entry(std::move(path), type, size, status.st_mode & 0777U);
-}
-
-inline bool same_file(const struct stat& a, const struct stat& b) noexcept {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-inline int open_retried(int directory, const char* name, int flags, mode_t mode = 0) noexcept {
-  int fd = -1;
-  do {
-    fd = ::openat(directory, name, flags | O_CLOEXEC, mode);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
-}
-
-inline int openat2_once(int directory, const char* path, int flags, link_policy links) noexcept {
-  open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
-  how.resolve = RESOLVE_BENEATH | (links == link_policy::refuse ? RESOLVE_NO_SYMLINKS : RESOLVE_NO_MAGICLINKS);
-  return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
-}
-
-// Returns the target of the symbolic link that an O_PATH descriptor refers to. Another process cannot replace the link
-// in between. On failure returns an empty text and sets `errno`.
-inline std::string read_link(int link) {
-  std::array<char, max_path + 1> target{};
-  const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
-  if (length < 0) return {};
-  return std::string(target.data(), static_cast<std::size_t>(length));
-}
-
-// A walk that opens a path beneath a directory without openat2(2). Each step opens one name with O_NOFOLLOW in a
-// descriptor that is known to be beneath the root. A name that is replaced at the same time therefore cannot lead out.
-// A `..` in a link is not opened: the walk starts at the root again and descends to the parent, because the `..` entry
-// on disk may lead elsewhere after a rename.
-class component_walk {
- public:
-  component_walk(int root, std::string_view path, link_policy links)
-      : root_(root),
-        max_links_(links == link_policy::refuse ? 0 : 40) {  // 40 is also the kernel's limit, path_resolution(7)
-    prepend(path);
-  }
-
-  // Opens the path. Returns a descriptor, or -1 with `errno` set.
-  int open(int flags) {
-    flags |= O_CLOEXEC;
-    while (!pending_.empty()) {
-      if (++steps_ > max_steps) return failed(ELOOP);
-      const std::string name = std::move(pending_.back());
-      pending_.pop_back();
-      if (name == "..") {
-        if (!go_up()) return -1;
-        continue;
-      }
-      const bool last = pending_.empty();
-      unique_fd next(open_retried(here(), name.c_str(), O_PATH | O_NOFOLLOW));
-      struct stat status {};
-      if (!next || ::fstat(next.get(), &status) != 0) return -1;
-      if (S_ISLNK(status.st_mode) && !(last && (flags & O_NOFOLLOW) != 0)) {
-        if (++links_ > max_links_) return failed(ELOOP);
-        const std::string target = read_link(next.get());
-        if (target.empty()) return failed(ENOENT);
-        if (target.front() == '/') return failed(EXDEV);
-        prepend(target);
-        continue;
-      }
-      if (last) return open_last(name, flags, status);
-      if (!S_ISDIR(status.st_mode)) return failed(ENOTDIR);
-      names_.push_back(name);
-      at_ = std::move(next);
-    }
-    return open_retried(here(), ".", flags & ~O_NOFOLLOW);
-  }
-
- private:
-  static constexpr std::size_t max_steps = 65536;  // limits the work for a path with 40 long links full of `..`
-
-  int here() const noexcept { return at_ ? at_.get() : root_; }
-
-  static int failed(int code) noexcept {
-    errno = code;
-    return -1;
-  }
-
-  void prepend(std::string_view path) {
-    const std::vector<std::string_view> parts = path_components(path);
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) pending_.emplace_back(*part);
-  }
-
-  int open_last(const std::string& name, int flags, const struct stat& expected) {
-    unique_fd fd(open_retried(here(), name.c_str(), flags | O_NOFOLLOW));
-    if (!fd) {
-      if (errno == ELOOP && !S_ISLNK(expected.st_mode)) errno = EAGAIN;  // a link has just replaced the entry
-      return -1;
-    }
-    struct stat status {};
-    if (::fstat(fd.get(), &status) != 0) return -1;
-    if (S_ISLNK(status.st_mode) && !S_ISLNK(expected.st_mode)) return failed(EAGAIN);
-    return fd.release();
-  }
-
-  bool go_up() {
-    if (names_.empty()) {
-      errno = EXDEV;
-      return false;
-    }
-    names_.pop_back();
-    at_.reset();
-    for (const std::string& name : names_) {
-      if (++steps_ > max_steps) {
-        errno = ELOOP;
-        return false;
-      }
-      unique_fd next(open_retried(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_DIRECTORY));
-      if (!next) {
-        if (errno == ENOTDIR || errno == ELOOP) errno = EAGAIN;  // a link has just replaced the directory
-        return false;
-      }
-      at_ = std::move(next);
-    }
-    return true;
-  }
-
-  int root_;
-  int max_links_;
-  unique_fd at_;
-  std::vector<std::string> names_;    // the names from the root to `at_`, none of which is a link
-  std::vector<std::string> pending_;  // the names that are still to be opened, in reverse order
-  std::size_t steps_ = 0;
-  int links_ = 0;
-};
-
-inline unique_fd walk_beneath(int root, std::string_view path, int flags, link_policy links) {
-  constexpr int max_tries = 64;
-  for (int i = 0; i < max_tries; ++i) {
-    component_walk walk(root, path, links);
-    unique_fd fd(walk.open(flags));
-    if (fd || errno != EAGAIN) return fd;
-  }
-  return {};
-}
-
-// Opens `path` beneath `root`. Follows symbolic links that stay beneath it. Creates nothing. On failure returns an
-// empty object and sets `errno`.
-inline unique_fd open_beneath(int root, const std::string& path, int flags, path_resolution how,
-                              link_policy links = link_policy::follow) {
-  if (how == path_resolution::kernel) {
-    constexpr int max_tries = 64;  // EAGAIN: an entry was renamed while the kernel followed a `..`
-    int fd = -1;
-    for (int i = 0; i < max_tries; ++i) {
-      fd = openat2_once(root, path.c_str(), flags, links);
-      if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
-    }
-    if (fd >= 0) return unique_fd(fd);
-    // A seccomp filter that does not know openat2 may return EPERM. In this case the walk finds the actual result.
-    if (errno != ENOSYS && errno != EPERM && errno != EAGAIN && errno != EINTR) return {};
-  }
-  return walk_beneath(root, path, flags, links);
-}
-
-// Returns `kernel` if this system supports it, otherwise `component`.
-inline path_resolution available_resolution(int root) noexcept {
-  const unique_fd probe(openat2_once(root, ".", O_PATH | O_DIRECTORY, link_policy::follow));
-  return probe ? path_resolution::kernel : path_resolution::component;
-}
-
-// Changes the mode of the file that a descriptor refers to. The descriptor may have been opened with O_PATH. Returns
-// false and sets `errno` on failure.
-inline bool change_mode(int fd, mode_t mode) noexcept {
-  if (::fchmod(fd, mode) == 0) return true;
-  if (errno != EBADF) return false;
-  constexpr long fchmodat2 = 452;  // since Linux 6.6; the same number on every architecture
-  if (::syscall(fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0) return true;
-  if (errno != ENOSYS && errno != EPERM) return false;
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
-  return ::fchmodat(AT_FDCWD, link.c_str(), mode, 0) == 0;
-}
-
-inline std::pair<std::string, std::string> split_path(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return {".", path};
-  return {path.substr(0, slash), path.substr(slash + 1)};
-}
-
-}  // namespace detail
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/detail/os/atomic_file.hpp ----
-
-
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <optional>
-#include <string>
-#include <utility>
-
-#include <fcntl.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A file that is being written. With `commit()` the whole file appears under its name; without `commit()` nothing
-/// appears. Made by `directory::create_file`.
-///
-/// Before `commit()` the file has no name, if the file system supports that (O_TMPFILE). Otherwise it has a temporary
-/// name in the staging directory, the directory for unfinished files. `commit()` replaces a regular file or symbolic
-/// link that has the name, instead of writing into it. Other hard links to the old file therefore keep their content.
-/// Data is not synced to the disk, so the file may be incomplete after a power failure.
-/// \par Threads  one at a time. The destructor discards a file that was not committed.
-class atomic_file {
- public:
-  atomic_file() = default;
-  atomic_file(atomic_file&&) = default;
-  atomic_file& operator=(atomic_file&& other) noexcept {
-    if (this != &other) {
-      discard();
-      parent_ = std::move(other.parent_);
-      staging_ = std::move(other.staging_);
-      data_ = std::move(other.data_);
-      path_ = std::move(other.path_);
-      name_ = std::move(other.name_);
-      temporary_ = std::exchange(other.temporary_, {});
-      mode_ = other.mode_;
-      replaces_ = other.replaces_;
-    }
-    return *this;
-  }
-  ~atomic_file() { discard(); }
-
-  /// Begins a file.
-  /// \param parent   a descriptor of the directory for the file; may have been opened with O_PATH.
-  /// \param staging  a descriptor of the directory for the unfinished file, on the same file system; empty means
-  ///                 `parent`. With a staging directory, a killed program leaves nothing in `parent`.
-  /// \param name     the file's name in `parent`, without `/`.
-  /// \param path     the file's path for error messages.
-  /// \throws error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name;
-  ///     error{exec_errc::permission_denied}, error{exec_errc::io_error} and others if the file cannot be made.
-  atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
-      : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
-    look_at_target();
-    data_.reset(detail::open_retried(workplace(), ".", O_TMPFILE | O_RDWR, 0600));
-    if (data_ && !is_linkable()) data_.reset();
-    if (data_) return;
-    if (errno == EACCES || errno == ENOSPC || errno == EROFS || errno == EDQUOT) throw failure(errno);
-    for (int i = 0; i < max_tries && !data_; ++i) {
-      std::string temporary = ".cofferdam-" + detail::random_digits(24);
-      data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
-      if (data_)
-        temporary_ = std::move(temporary);
-      else if (errno != EEXIST)
-        break;
-    }
-    if (!data_) throw failure(errno);
-  }
-
-  const std::string& path() const noexcept { return path_; }
-
-  /// Appends bytes to the file.
-  /// \throws error{exec_errc::io_error} with ENOSPC as its `cause()` if the disk is full; error{exec_errc::too_large}
-  ///     if a limit on file sizes is exceeded.
-  void write(bytes_view content) {
-    while (!content.empty()) {
-      const ssize_t count = ::write(data_.get(), content.data(), content.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw failure(errno);
-      content = content.subspan(static_cast<std::size_t>(count));
-    }
-  }
-
-  /// Gives the file its name. After that, this object is empty.
-  /// \param mode  the permission bits, 0 to 0777, whatever the umask is. By default those of the file that is replaced,
-  ///              or 0644 for a new file.
-  /// \throws      error{exec_errc::not_a_file} if a directory has the name by now; error{exec_errc::io_error}. The
-  ///              directory is then unchanged.
-  void commit(std::optional<unsigned> mode = {}) {
-    if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
-    if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {
-      forget();
-      return;
-    }
-    if (temporary_.empty()) {
-      if (!replaces_ && errno != EEXIST) throw failure(errno);
-      give_temporary_name();
-    }
-    if (::renameat(workplace(), temporary_.c_str(), parent_.get(), name_.c_str()) != 0) {
-      const int code = errno;
-      discard();
-      throw detail::name_error(code, "write", path_);
-    }
-    temporary_.clear();
-    forget();
-  }
-
-  /// Discards the file. The directory is unchanged.
-  void discard() noexcept {
-    if (!temporary_.empty()) ::unlinkat(workplace(), temporary_.c_str(), 0);
-    temporary_.clear();
-    forget();
-  }
-
- private:
-  static constexpr int max_tries = 16;
-  static constexpr unsigned default_mode = 0644;
-
-  int workplace() const noexcept { return staging_ ? staging_.get() : parent_.get(); }
-
-  error failure(int code) const { return detail::name_error(code, "write", path_); }
-
-  void forget() noexcept {
-    data_.reset();
-    staging_.reset();
-    parent_.reset();
-  }
-
-  void look_at_target() {
-    struct stat status {};
-    if (::fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) throw failure(errno);
-      return;
-    }
-    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-      throw error(exec_errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
-                                             (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
-                                             " has this name, and only regular files can be replaced");
-    replaces_ = true;
-    if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
-  }
-
-  // Giving a name to an unnamed file needs /proc, or Linux 6.10.
-  bool is_linkable() const noexcept { return ::faccessat(AT_FDCWD, data_link().data(), F_OK, 0) == 0; }
-
-  // Returns an array, because a string would allocate, and the callers must not throw.
-  std::array<char, 32> data_link() const noexcept {
-    std::array<char, 32> path{};
-    std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", data_.get());
-    return path;
-  }
-
-  bool link_to(int directory, const std::string& name) const {
-    return ::linkat(AT_FDCWD, data_link().data(), directory, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
-  }
-
-  void give_temporary_name() {
-    for (int i = 0; i < max_tries; ++i) {
-      std::string temporary = ".cofferdam-" + detail::random_digits(24);
-      if (link_to(workplace(), temporary)) {
-        temporary_ = std::move(temporary);
-        return;
-      }
-      if (errno != EEXIST) break;
-    }
-    throw failure(errno);
-  }
-
-  unique_fd parent_;
-  unique_fd staging_;
-  unique_fd data_;
-  std::string path_;
-  std::string name_;
-  std::string temporary_;  // a name in the staging directory; empty while the file has no name
-  unsigned mode_ = default_mode;
-  bool replaces_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/os/file_reader.hpp ----
-
-
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A regular file that is read piece by piece. Made by `directory::open_file`.
-///
-/// A FIFO, device, socket or directory is refused without being opened for reading. Opening therefore never blocks, and
-/// a process at the other end of a FIFO does not notice it. If the file grows or shrinks while it is read, `read`
-/// returns its current content.
-/// \par Threads  one at a time.
-class file_reader {
- public:
-  file_reader() = default;
-
-  /// Opens the file at `path` beneath `root`.
-  /// \param root   a descriptor of a directory, used only during the call; may have been opened with O_PATH.
-  /// \param path   a path from `workspace_path`; also used in error messages.
-  /// \param how    the method that keeps the path beneath `root`.
-  /// \param links  the treatment of symbolic links in `path`.
-  /// \throws error{exec_errc::not_found, not_a_file, not_a_directory, outside_workspace, permission_denied, io_error}.
-  static file_reader open(int root, std::string path, path_resolution how, link_policy links = link_policy::follow) {
-    struct stat status {};
-    {
-      const unique_fd probe = detail::open_beneath(root, path, O_PATH, how, links);
-      if (!probe && errno == ELOOP && links == link_policy::refuse)
-        throw error(exec_errc::not_a_file,
-                    "read " + detail::shown_path(path) + ": it is a symbolic link, and links are not followed",
-                    std::error_code(ELOOP, std::system_category()));
-      if (!probe || ::fstat(probe.get(), &status) != 0) throw detail::path_error(errno, "read", path);
-    }
-    require_regular(status, path);
-    unique_fd fd = detail::open_beneath(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, how, links);
-    return file_reader(std::move(fd), std::move(path));
-  }
-
-  /// Opens a file of the host by an absolute or relative path. Symbolic links are followed, because the path comes from
-  /// the caller.
-  static file_reader open_host(const std::string& path) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) throw detail::path_error(errno, "read", path);
-    require_regular(status, path);
-    return file_reader(unique_fd(detail::open_retried(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY)), path);
-  }
-
-  /// Takes ownership of a descriptor that was opened with O_NONBLOCK.
-  /// \param fd    if it is empty, the constructor throws the error of `errno`.
-  /// \param path  the file's path for error messages.
-  /// \throws error{exec_errc::not_a_file} if it is not a regular file.
-  file_reader(unique_fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
-    struct stat status {};
-    if (!fd_ || ::fstat(fd_.get(), &status) != 0) throw detail::path_error(errno, "read", path_);
-    require_regular(status, path_);
-    size_ = static_cast<std::uint64_t>(status.st_size);
-    mode_ = status.st_mode & 0777U;
-  }
-
-  /// Returns the size of the file in bytes at the time of opening.
-  std::uint64_t size() const noexcept { return size_; }
-  /// Returns the permission bits of the file, 0 to 0777, at the time of opening.
-  unsigned mode() const noexcept { return mode_; }
-  const std::string& path() const noexcept { return path_; }
-  /// Returns the number of bytes read so far.
-  std::uint64_t position() const noexcept { return position_; }
-  /// Returns the descriptor, which the object still owns.
-  int descriptor() const noexcept { return fd_.get(); }
-
-  /// Reads the next bytes. The result is empty only at the end of the file.
-  /// \param max_bytes  the maximum number of bytes, more than zero. The call may return fewer.
-  /// \throws error{exec_errc::io_error} if reading fails.
-  bytes read(std::size_t max_bytes) {
-    bytes piece(std::min<std::uint64_t>(max_bytes, guess()));
-    piece.resize(read_into(piece.data(), piece.size()));
-    return piece;
-  }
-
-  /// Reads into the caller's memory until `max_bytes` bytes are read or the file ends. Returns the number of bytes; 0
-  /// at the end.
-  std::size_t read_into(std::byte* to, std::size_t max_bytes) {
-    std::size_t done = 0;
-    while (done < max_bytes) {
-      const ssize_t count = ::read(fd_.get(), to + done, max_bytes - done);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw detail::path_error(errno, "read", path_);
-      if (count == 0) break;
-      done += static_cast<std::size_t>(count);
-    }
-    position_ += done;
-    return done;
-  }
-
-  /// Reads the rest of the file.
-  /// \throws error{exec_errc::too_large} if the rest is longer than `max_bytes`. If the size at the time of opening
-  ///     already exceeds it, nothing is read.
-  bytes read_rest(std::size_t max_bytes) {
-    if (size_ > position_ && size_ - position_ > max_bytes) throw larger_than(max_bytes);
-    bytes content;
-    for (;;) {
-      std::size_t chunk_size = guess();
-      // One byte more than allowed, to detect a file that is too long.
-      if (max_bytes - content.size() < chunk_size) chunk_size = max_bytes - content.size() + 1;
-      const std::size_t before = content.size();
-      content.resize(before + chunk_size);
-      const std::size_t count = read_into(content.data() + before, chunk_size);
-      content.resize(before + count);
-      if (content.size() > max_bytes) throw larger_than(max_bytes);
-      if (count < chunk_size) return content;
-    }
-  }
-
-  /// Returns the error for a file that is longer than the caller allows.
-  error larger_than(std::uint64_t max_bytes) const {
-    return error(exec_errc::too_large, "read " + detail::shown_path(path_) + ": longer than the limit of " +
-                                           std::to_string(max_bytes) + " bytes");
-  }
-
- private:
-  static void require_regular(const struct stat& status, std::string_view path) {
-    if (S_ISREG(status.st_mode)) return;
-    const char* what = "a FIFO, socket or device";
-    if (S_ISDIR(status.st_mode)) what = "a directory";
-    if (S_ISLNK(status.st_mode)) what = "a symbolic link";
-    throw error(exec_errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
-  }
-
-  // Returns the size for the next buffer: the known rest of the file, and one byte more to detect the end. At least 4
-  // KiB, or 64 KiB if the file has grown; at most 1 MiB.
-  std::uint64_t guess() const noexcept {
-    constexpr std::uint64_t smallest = 4096;
-    constexpr std::uint64_t largest = 1024 * 1024;
-    const std::uint64_t left = size_ > position_ ? size_ - position_ + 1 : 0;
-    return std::clamp(left, position_ > size_ ? 16 * smallest : smallest, largest);
-  }
-
-  unique_fd fd_;
-  std::string path_;
-  std::uint64_t size_ = 0;
-  std::uint64_t position_ = 0;
-  unsigned mode_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/os/tree_walk.hpp ----
-
-
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-struct close_directory {
-  void operator()(DIR* stream) const noexcept { ::closedir(stream); }
-};
-
-// Returns the names in a directory, without `.` and `..`, at most `max_names` of them. Takes ownership of the
-// descriptor, which must not be opened with O_PATH.
-inline std::vector<std::string> names_in(unique_fd fd, std::size_t max_names, std::string_view doing,
-                                         std::string_view path) {
-  const std::unique_ptr<DIR, close_directory> stream(::fdopendir(fd.get()));
-  if (!stream) throw path_error(errno, doing, path);
-  static_cast<void>(fd.release());
-  std::vector<std::string> names;
-  while (names.size() < max_names) {
-    errno = 0;
-    const dirent* const found = ::readdir(stream.get());
-    if (found == nullptr) {
-      if (errno != 0) throw path_error(errno, doing, path);
-      break;
-    }
-    const std::string_view name(found->d_name);
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  return names;
-}
-
-// Returns true if an open directory is a mount point. Returns no value if the kernel cannot report this (before 5.8).
-inline std::optional<bool> is_mount_point(int directory) noexcept {
-  struct statx seen {};
-  if (::statx(directory, "", AT_EMPTY_PATH, STATX_TYPE, &seen) != 0) return std::nullopt;
-  if ((seen.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) return std::nullopt;
-  return (seen.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-}
-
-// The open directories from a root to the current directory. It allows moving down and up without ever leaving the
-// tree. Only the descriptors of the lowest 32 levels stay open. To move further up, it opens `..` and checks that this
-// is the directory from which it once came down.
-class directory_stack {
- public:
-  explicit directory_stack(unique_fd root) { push(std::move(root)); }
-
-  std::size_t depth() const noexcept { return levels_.size(); }
-  int fd() const noexcept { return levels_.back().fd.get(); }
-  const struct stat& status() const noexcept { return levels_.back().status; }
-
-  // Moves down into a directory. Returns false and sets `errno` if `fd` is empty.
-  bool push(unique_fd fd) {
-    struct stat status {};
-    if (!fd || ::fstat(fd.get(), &status) != 0) return false;
-    if (levels_.size() >= max_held) levels_[levels_.size() - max_held].fd.reset();
-    levels_.push_back(level{std::move(fd), status});
-    return true;
-  }
-
-  // Moves up. Returns false if the current directory is no longer in the directory above.
-  bool pop() {
-    level& above = levels_[levels_.size() - 2];
-    if (!above.fd) {
-      unique_fd fd(open_retried(levels_.back().fd.get(), "..", O_PATH | O_DIRECTORY | O_NOFOLLOW));
-      struct stat status {};
-      if (!fd || ::fstat(fd.get(), &status) != 0 || !same_file(status, above.status)) return false;
-      above.fd = std::move(fd);
-    }
-    levels_.pop_back();
-    return true;
-  }
-
- private:
-  static constexpr std::size_t max_held = 32;
-  struct level {
-    unique_fd fd;
-    struct stat status;
-  };
-  std::vector<level> levels_;
-};
-
-/// A walk through everything beneath a directory, one entry per call. A directory is returned before its contents; the
-/// order is otherwise unspecified. Symbolic links are returned, but never followed. The numbers of stack frames and
-/// descriptors do not grow with the depth of the tree.
-/// \par Threads  one at a time.
-class tree_walk {
- public:
-  /// \param root     a descriptor of the directory; may have been opened with O_PATH.
-  /// \param path     the path of the directory for error messages.
-  /// \param options  the maximum depth and the limits of the list.
-  tree_walk(unique_fd root, std::string path, const list_options& options = list_options())
-      : stack_(std::move(root)), room_(options, std::move(path)), depth_(options.depth()) {
-    pending_.push_back(names_here());
-  }
-
-  /// Returns the next entry, with its path relative to the root; no value at the end. Entries that are removed during
-  /// the walk are left out.
-  /// \throws error{exec_errc::too_large} if a limit is exceeded; error{exec_errc::io_error};
-  ///     error{exec_errc::permission_denied} if the contents of the last returned directory cannot be read. After this
-  ///     last error, the next call continues with the entry after that directory.
-  std::optional<directory_entry> next() {
-    for (;;) {
-      if (enter_) enter();
-      std::vector<std::string>& names = pending_.back();
-      if (names.empty()) {
-        if (pending_.size() == 1) return std::nullopt;
-        pending_.pop_back();
-        if (!stack_.pop())
-          throw error(exec_errc::io_error,
-                      "list " + detail::shown_path(room_.path()) + ": the directory was moved during the operation");
-        const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
-        prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
-        continue;
-      }
-      name_ = std::move(names.back());
-      names.pop_back();
-      struct stat status {};
-      if (::fstatat(stack_.fd(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) continue;
-        throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
-      }
-      std::string path = prefix_ + name_;
-      room_.take_path(path);
-      enter_ = S_ISDIR(status.st_mode) && pending_.size() < depth_;
-      return detail::entry_of(std::move(path), status);
-    }
-  }
-
-  /// Skips the contents of the directory that was returned last.
-  void skip() noexcept { enter_ = false; }
-
- private:
-  std::vector<std::string> names_here() {
-    unique_fd readable(detail::open_retried(stack_.fd(), ".", O_RDONLY | O_DIRECTORY));
-    const std::string path = detail::joined_path(room_.path(), prefix_);
-    if (!readable) throw detail::path_error(errno, "list", path);
-    const std::size_t max_names = std::min(room_.names(), SIZE_MAX - 1) + 1;
-    std::vector<std::string> names = detail::names_in(std::move(readable), max_names, "list", path);
-    room_.take_names(names.size());
-    return names;
-  }
-
-  void enter() {
-    enter_ = false;
-    unique_fd below(detail::open_retried(stack_.fd(), name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
-    if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;  // gone, or replaced
-    if (!stack_.push(std::move(below)))
-      throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
-    const std::size_t above = prefix_.size();
-    prefix_ += name_;
-    prefix_ += '/';
-    try {
-      pending_.push_back(names_here());
-    } catch (...) {
-      prefix_.resize(above);
-      stack_.pop();
-      throw;
-    }
-  }
-
-  detail::directory_stack stack_;
-  std::string prefix_;
-  std::string name_;
-  std::vector<std::vector<std::string>> pending_;
-  detail::listing_room room_;
-  std::size_t depth_;
-  bool enter_ = false;
-};
-
-/// A removal of a tree in small steps. Symbolic links are removed, never followed. A mount point is an error, and is
-/// never entered. If a directory of this user lacks permission bits for the removal, they are set. The numbers of stack
-/// frames and descriptors do not grow with the depth of the tree.
-/// \par Threads  one at a time.
-class tree_removal {
- public:
-  /// Removes the contents of a directory, but not the directory itself.
-  /// \param root  a descriptor of the directory; may have been opened with O_PATH.
-  /// \param path  the path of the directory for error messages.
-  tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), min_ours_(1) {
-    fill();
-  }
-
-  /// Removes one entry of a directory, with its contents.
-  /// \param parent  a descriptor of the directory; may have been opened with O_PATH.
-  /// \param name    the name of the entry.
-  /// \param path    the path of the entry for error messages.
-  /// \throws error{exec_errc::not_found} if there is no such entry.
-  tree_removal(unique_fd parent, std::string name, std::string path)
-      : stack_(std::move(parent)), path_(std::move(path)), min_ours_(2) {
-    struct stat status {};
-    if (::fstatat(stack_.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-      throw detail::path_error(errno, "remove", path_);
-    std::vector<std::string> names;
-    names.push_back(std::move(name));
-    pending_.push_back(std::move(names));
-  }
-
-  /// Removes about `limit` more entries. Returns true if everything is removed.
-  /// \throws error{exec_errc::permission_denied}; error{exec_errc::io_error}, for example for a mount point. Entries
-  ///     that were removed before stay removed.
-  bool step(std::size_t limit = 1024) {
-    for (std::size_t done = 0; done < limit; ++done) {
-      if (pending_.back().empty()) {
-        if (pending_.size() == 1) return true;
-        leave();
-      } else if (unlink(pending_.back().back(), 0)) {
-        pending_.back().pop_back();
-      } else if (errno == EISDIR || errno == EPERM) {  // EISDIR on Linux, EPERM in POSIX: a directory
-        enter(errno);
-      } else {
-        throw detail::name_error(errno, "remove", path_);
-      }
-    }
-    return false;
-  }
-
- private:
-  // The maximum number of names of one directory in memory. The other names are read in another round.
-  static constexpr std::size_t max_names = 1'000'000;
-  // A bound for the case that another process adds entries all the time.
-  static constexpr int max_rounds = 10'000;
-
-  // Sets the permission bits that are needed to empty the current directory. Returns false, with EACCES in `errno`, if
-  // this is not permitted.
-  bool take_over() noexcept {
-    const bool taken = stack_.depth() >= min_ours_ && detail::change_mode(stack_.fd(), 0700);
-    if (!taken) errno = EACCES;
-    return taken;
-  }
-
-  // Removes a name in the current directory. Returns true also if the name does not exist any more.
-  bool unlink(const std::string& name, int flags) {
-    if (::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT) return true;
-    if (errno != EACCES || !take_over()) return false;
-    return ::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT;
-  }
-
-  unique_fd open_here(const char* name, int flags) {
-    unique_fd fd(detail::open_retried(stack_.fd(), name, flags | O_DIRECTORY | O_NOFOLLOW));
-    if (!fd && errno == EACCES && take_over())
-      fd.reset(detail::open_retried(stack_.fd(), name, flags | O_DIRECTORY | O_NOFOLLOW));
-    return fd;
-  }
-
-  void enter(int why_not_unlinked) {
-    unique_fd below = open_here(pending_.back().back().c_str(), O_PATH);
-    if (!below && (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)) {
-      if (why_not_unlinked == EPERM) throw detail::name_error(EPERM, "remove", path_);
-      count_round();  // another process has replaced the directory, so try again
-      return;
-    }
-    refuse_mount(below);
-    if (!stack_.push(std::move(below))) throw detail::name_error(errno, "remove", path_);
-    fill();
-  }
-
-  // Throws if a directory is a mount point. A command that runs as root may have mounted a directory of the host on it,
-  // and the contents of that directory must not be removed.
-  void refuse_mount(const unique_fd& below) {
-    if (!below) return;
-    std::optional<bool> is_mount = detail::is_mount_point(below.get());
-    // An older kernel returns EBUSY when a mount point is removed, even if it is empty.
-    if (!is_mount)
-      is_mount = ::unlinkat(stack_.fd(), pending_.back().back().c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY;
-    if (*is_mount)
-      throw error(exec_errc::io_error,
-                  "remove " + detail::shown_path(path_) + ": a file system is mounted on " +
-                      detail::shown_path(pending_.back().back()) + " inside; unmount it first",
-                  std::make_error_code(std::errc::device_or_resource_busy));
-  }
-
-  void fill() {
-    unique_fd readable = open_here(".", O_RDONLY);
-    if (!readable) throw detail::name_error(errno, "remove", path_);
-    pending_.push_back(detail::names_in(std::move(readable), max_names, "remove", path_));
-  }
-
-  void leave() {
-    if (!stack_.pop())
-      throw error(exec_errc::io_error,
-                  "remove " + detail::shown_path(path_) + ": the directory was moved during the operation");
-    pending_.pop_back();
-    if (unlink(pending_.back().back(), AT_REMOVEDIR)) {
-      pending_.back().pop_back();
-      return;
-    }
-    if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) throw detail::name_error(errno, "remove", path_);
-    count_round();
-  }
-
-  void count_round() {
-    if (++rounds_ > max_rounds)
-      throw error(exec_errc::not_empty,
-                  "remove " + detail::shown_path(path_) + ": another process keeps adding files to the directory");
-  }
-
-  detail::directory_stack stack_;
-  std::string path_;
-  std::size_t min_ours_;  // directories at this depth or deeper may be changed; those above belong to the caller
-  std::vector<std::vector<std::string>> pending_;
-  int rounds_ = 0;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/os/directory.hpp ----
-
-
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-// The types of the objects that `directory` returns.
-using detail::atomic_file;
-using detail::file_reader;
-using detail::tree_removal;
-using detail::tree_walk;
-
-/// An open directory, and access to the files beneath it. No path leads out of the directory: not by `..`, not by a
-/// symbolic link, not through /proc, and not if another process replaces a directory by a link between a check and a
-/// use.
-///
-/// The object stays valid if the directory is renamed. Symbolic links in a path are followed as long as they stay
-/// beneath the directory. A link with an absolute target is an error. If another process moves a subdirectory *out of*
-/// this directory, files that are already open in it move along. Only permissions can prevent this.
-///
-/// All members are synchronous. Most of them take microseconds. `walk`, `removal`, `open_file` and `create_file` return
-/// objects that do large work in pieces, so that other coroutines can run in between.
-/// \par Paths    relative, with `/` between components, any bytes except NUL, as for `workspace_path`. "." is the
-///               directory itself.
-/// \par Errors   error{exec_errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
-///               permission_denied, io_error}, with `errno` as the `cause()`.
-/// \par Threads  const members may be called from any thread.
-/// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09 of the project's catalogue
-///               (tests/attacks).
-class directory {
- public:
-  /// Constructs an object without a directory.
-  directory() = default;
-
-  /// Opens a directory of the host. Symbolic links in `path` are followed, because the path comes from the caller.
-  /// \param resolution  `component` forces the slower method for kernels without openat2(2).
-  static directory open(const std::filesystem::path& path, path_resolution resolution = path_resolution::kernel) {
-    unique_fd fd(detail::open_retried(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
-    if (!fd) throw host_error(errno, path);
-    fd = unique_fd::above_standard(std::move(fd));
-    if (!fd) throw host_error(errno, path);
-    return directory(std::move(fd), resolution);
-  }
-
-  /// Takes ownership of the descriptor of a directory. It may have been opened with O_PATH.
-  explicit directory(unique_fd fd, path_resolution resolution = path_resolution::kernel)
-      : fd_(std::move(fd)), resolution_(resolution) {
-    if (resolution_ == path_resolution::kernel) resolution_ = detail::available_resolution(fd_.get());
-  }
-
-  /// Returns the descriptor (O_PATH), which the object still owns; -1 if there is no directory.
-  int fd() const noexcept { return fd_.get(); }
-  /// Returns the method by which paths are resolved: the requested one, or `component` if the kernel does not support
-  /// it.
-  path_resolution resolution() const noexcept { return resolution_; }
-
-  /// Opens the directory at `path` as a separate object. Paths in it cannot lead out of the subdirectory, not even into
-  /// this directory.
-  directory subdirectory(std::string_view path, link_policy links = link_policy::follow) const {
-    return directory(open_directory_fd(path, links), resolution_);
-  }
-
-  /// Opens the directory at `path` and returns an O_PATH descriptor, which a child process can pass to fchdir(2). Its
-  /// number is at least 3.
-  unique_fd open_directory_fd(std::string_view path, link_policy links = link_policy::follow) const {
-    const std::string clean = workspace_path_or_root(path);
-    if (clean == ".") {  // duplicates the descriptor, which needs no permission on the directory
-      unique_fd same(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3));
-      if (!same) throw detail::path_error(errno, "open directory", clean);
-      return same;
-    }
-    unique_fd fd = detail::open_beneath(fd_.get(), clean, O_PATH | O_DIRECTORY, resolution_, links);
-    if (!fd && errno == ELOOP && links == link_policy::refuse) errno = ENOTDIR;
-    if (fd) fd = unique_fd::above_standard(std::move(fd));
-    if (!fd) throw detail::path_error(errno, "open directory", clean);
-    return fd;
-  }
-
-  /// Returns the properties of the entry at `path`. If the entry is a symbolic link, it is not followed.
-  directory_entry stat(std::string_view path) const {
-    const std::string clean = workspace_path_or_root(path);
-    const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
-    struct stat status {};
-    if (!found || ::fstat(found.get(), &status) != 0) throw detail::path_error(errno, "stat", clean);
-    return detail::entry_of(clean, status);
-  }
-
-  /// Returns the unchanged target of the symbolic link at `path`.
-  /// \throws error{exec_errc::invalid_argument} if the entry is not a symbolic link.
-  std::string link_target(std::string_view path) const {
-    const std::string clean = workspace_path_or_root(path);
-    const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
-    if (!found) throw detail::path_error(errno, "read link", clean);
-    std::string target = detail::read_link(found.get());
-    if (target.empty())
-      throw error(exec_errc::invalid_argument, "read link " + detail::shown_path(clean) + ": it is not a symbolic link",
-                  std::error_code(errno, std::system_category()));
-    return target;
-  }
-
-  /// Lists all entries beneath the directory at `path`, at every depth. Their paths are relative to that directory, and
-  /// sorted by their bytes. Symbolic links are listed, not followed. The call blocks until all entries are listed: for
-  /// large trees use `walk`.
-  /// \throws error{exec_errc::too_large} if a limit of `options` is exceeded, because the list is never cut; and the
-  ///     errors of the class.
-  std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
-    tree_walk walker = walk(path, options);
-    std::vector<directory_entry> entries;
-    while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
-    sort_entries(entries);
-    return entries;
-  }
-
-  /// Sorts the entries from `walk` into the order of `list`.
-  static void sort_entries(std::vector<directory_entry>& entries) {
-    std::sort(entries.begin(), entries.end(),
-              [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
-  }
-
-  /// Returns an object that lists one entry at a time, in no particular order.
-  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
-    const std::string clean = workspace_path_or_root(path);
-    return tree_walk(open_directory_fd(clean), clean, options);
-  }
-
-  /// Makes a directory and its missing parents. Does nothing if the directory exists.
-  /// \param mode  the permission bits of new directories, whatever the umask is.
-  /// \throws      error{exec_errc::not_a_directory} if a component of the path exists and is not a directory; and the
-  ///              errors of the class.
-  void make_directory(std::string_view path, unsigned mode = 0755) const {
-    static_cast<void>(made_directory(workspace_path_or_root(path), mode));
-  }
-
-  /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. The call blocks until
-  /// everything is removed: for large trees use `removal`.
-  /// \throws error{exec_errc::not_found} if the entry does not exist; error{exec_errc::invalid_argument} for "."; and
-  ///     the errors of the class.
-  void remove(std::string_view path) const {
-    tree_removal work = removal(path);
-    while (!work.step()) continue;
-  }
-
-  /// Returns an object that removes the entry at `path` in steps.
-  tree_removal removal(std::string_view path) const {
-    const std::string clean = workspace_path(path);
-    const auto [above, name] = detail::split_path(clean);
-    return tree_removal(parent_fd(above, "remove", clean), name, clean);
-  }
-
-  /// Returns an object that removes everything in this directory in steps, but not the directory.
-  tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
-
-  /// Renames `from` to `to`. An existing file at `to` is replaced. If `from` is a symbolic link, the link is renamed,
-  /// not its target.
-  /// \throws error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument} if a
-  ///     directory would be moved into itself; and the errors of the class.
-  void rename(std::string_view from, std::string_view to) const {
-    const std::string clean_from = workspace_path(from);
-    const std::string clean_to = workspace_path(to);
-    const auto [above_from, name_from] = detail::split_path(clean_from);
-    const auto [above_to, name_to] = detail::split_path(clean_to);
-    const unique_fd parent_from = parent_fd(above_from, "rename", clean_from);
-    const unique_fd parent_to = parent_fd(above_to, "rename to", clean_to);
-    if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) == 0) return;
-    if (errno == EINVAL)
-      throw error(exec_errc::invalid_argument,
-                  "rename " + detail::shown_path(clean_from) + ": a directory cannot be moved into itself, " +
-                      detail::shown_path(clean_to),
-                  std::error_code(errno, std::system_category()));
-    if (errno == EEXIST) errno = ENOTEMPTY;
-    throw detail::name_error(errno, "rename", clean_from);
-  }
-
-  /// Sets the permission bits of a file or directory. A symbolic link is followed, if its target is beneath this
-  /// directory.
-  /// \param mode  0 to 0777; other bits are ignored.
-  void set_mode(std::string_view path, unsigned mode) const {
-    const std::string clean = workspace_path_or_root(path);
-    const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH, resolution_);
-    if (!found || !detail::change_mode(found.get(), mode & 0777U))
-      throw detail::path_error(errno, "set mode of", clean);
-  }
-
-  /// Opens a regular file for reading.
-  /// \throws also error{exec_errc::not_a_file} for a FIFO, device, socket or directory, without blocking, and for a
-  ///     symbolic link if `links` is `refuse`.
-  file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
-    return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
-  }
-
-  /// Reads a whole file.
-  /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
-  bytes read_file(std::string_view path, std::size_t max_bytes) const {
-    file_reader reader = open_file(path);
-    return reader.read_rest(max_bytes);
-  }
-
-  /// Begins a file, which becomes visible under its name when `atomic_file::commit` is called. Makes missing parents at
-  /// once.
-  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name.
-  atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
-
-  /// Begins a file whose unfinished content is stored in `staging`, a directory outside this tree on the same file
-  /// system. If the program is killed, no unfinished file stays in this tree.
-  atomic_file create_file(std::string_view path, const directory& staging) const {
-    return create_in(path, staging.open_directory_fd("."));
-  }
-
-  /// Writes a file, whole or not at all.
-  /// \param mode  the permission bits; by default those of the file that is replaced, or 0644 for a new file.
-  void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
-    atomic_file file = create_file(path);
-    file.write(content);
-    file.commit(mode);
-  }
-
- private:
-  static error host_error(int code, const std::filesystem::path& path) {
-    const error plain = detail::name_error(code, "open directory", path.native());
-    if (code == ELOOP)
-      return error(exec_errc::io_error,
-                   "open directory " + detail::shown_path(path.native()) + ": too many symbolic links", plain.cause());
-    return plain;
-  }
-
-  unique_fd parent_fd(const std::string& above, std::string_view doing, std::string_view path) const {
-    unique_fd parent = detail::open_beneath(fd_.get(), above, O_PATH | O_DIRECTORY, resolution_);
-    if (!parent) throw detail::path_error(errno, doing, path);
-    return parent;
-  }
-
-  atomic_file create_in(std::string_view path, unique_fd staging) const {
-    const std::string clean = workspace_path(path);
-    const auto [above, name] = detail::split_path(clean);
-    return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
-  }
-
-  // Finds the deepest existing directory of the path, and then makes the missing directories below it.
-  unique_fd made_directory(const std::string& path, unsigned mode) const {
-    std::string there = path;
-    unique_fd at;
-    for (;;) {
-      at = detail::open_beneath(fd_.get(), there, O_PATH | O_DIRECTORY, resolution_);
-      if (at) break;
-      if (errno != ENOENT || there == ".") throw detail::path_error(errno, "make directory", path);
-      there = detail::split_path(there).first;
-    }
-    std::string_view rest = path;
-    rest.remove_prefix(there == "." ? 0 : there.size());
-    if (there == "." && path == ".") return at;
-    for (const std::string_view part : detail::path_components(rest)) {
-      const std::string name(part);
-      const bool created = ::mkdirat(at.get(), name.c_str(), mode & 0777U) == 0;
-      if (!created && errno != EEXIST) throw detail::path_error(errno, "make directory", path);
-      unique_fd below(detail::open_retried(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
-      struct stat status {};
-      if (!below || ::fstat(below.get(), &status) != 0) {
-        if (errno == ELOOP) errno = ENOTDIR;  // the name is a dangling link, or was replaced by a link just now
-        throw detail::path_error(errno, "make directory", path);
-      }
-      if (created && (status.st_mode & 0777U) != (mode & 0777U) &&
-          !detail::change_mode(below.get(), (status.st_mode & S_ISGID) | (mode & 0777U)))
-        throw detail::path_error(errno, "make directory", path);
-      at = std::move(below);
-    }
-    return at;
-  }
-
-  unique_fd fd_;
-  path_resolution resolution_ = path_resolution::kernel;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/files/detail/file_plan.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A file or directory to transfer, or the reason why it cannot be transferred.
-class planned_file {
- public:
-  planned_file(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
-      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
-  planned_file(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
-
-  const std::string& source() const noexcept { return source_; }
-  const std::string& destination() const noexcept { return destination_; }
-  bool is_directory() const noexcept { return type_ == file_type::directory; }
-  file_type type() const noexcept { return type_; }
-  std::uint64_t size() const noexcept { return size_; }
-  unsigned mode() const noexcept { return mode_; }
-  const std::optional<error>& failure() const noexcept { return failure_; }
-
-  /// Sets how the source is opened: relative to the open directory `beneath`, or by its path if `beneath` is null.
-  planned_file& opened_as(std::string path, std::shared_ptr<const directory> beneath = nullptr) {
-    path_ = std::move(path);
-    beneath_ = std::move(beneath);
-    return *this;
-  }
-  const std::string& path() const noexcept { return path_.empty() ? source_ : path_; }
-  const std::shared_ptr<const directory>& beneath() const noexcept { return beneath_; }
-
- private:
-  std::string source_;
-  std::string destination_;
-  file_type type_ = file_type::other;
-  std::uint64_t size_ = 0;
-  unsigned mode_ = 0;
-  std::optional<error> failure_;
-  std::string path_;
-  std::shared_ptr<const directory> beneath_;
-};
-
-/// Returns a path with its letters in lower case, as a case-insensitive file system would compare it. Only Latin, Greek
-/// and Cyrillic letters are converted.
-inline std::string folded(std::string_view path) {
-  std::string out;
-  out.reserve(path.size());
-  while (!path.empty()) {
-    const utf8_unit unit = decode_utf8(path);
-    if (!unit.valid()) {
-      out += path.front();
-      path.remove_prefix(1);
-      continue;
-    }
-    char32_t c = unit.code_point();
-    path.remove_prefix(unit.size());
-    if ((c >= U'A' && c <= U'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9) ||
-        (c >= 0x410 && c <= 0x42F))
-      c += 0x20;
-    else if (c >= 0x400 && c <= 0x40F)
-      c += 0x50;
-    else if ((c >= 0x100 && c <= 0x137) || (c >= 0x14A && c <= 0x177) || (c >= 0x1E00 && c <= 0x1EFF))
-      c |= 1;
-    append_utf8(out, c);
-  }
-  return out;
-}
-
-/// The list of all files and directories to transfer. The list is complete before the transfer begins, so that invalid
-/// sets are refused before anything is written.
-class file_plan {
- public:
-  /// The type of a function that returns true if two different source paths lead to the same file. It is null if each
-  /// source has only one path.
-  using same_source = bool (*)(const std::string&, const std::string&);
-
-  explicit file_plan(const file_set& set, same_source same = nullptr)
-      : same_(same), max_bytes_(set.max_bytes()), max_files_(set.max_files()) {}
-
-  /// Adds a file, unless the plan already contains it.
-  /// \throws error{exec_errc::too_large} if the plan exceeds the limits of the set; error{exec_errc::collision} if two
-  ///     different files would have the same destination.
-  void add(planned_file file) {
-    if (!file.failure()) {
-      try {
-        static_cast<void>(workspace_path(file.destination()));
-      } catch (const error& refusal) {
-        file = planned_file(file.source(), refusal);
-      }
-    }
-    if (file.failure()) {
-      if (failed_.contains(file.source())) return;
-    } else if (const auto other = taken_.find(file.destination()); other != taken_.end()) {
-      if (!is_same(file, files_[other->second])) throw collision(file, files_[other->second]);
-      return;
-    }
-    if (files_.size() == max_files_)
-      throw error(exec_errc::too_large, "more files than the limit of " + std::to_string(max_files_) +
-                                            "; name fewer files, or raise the limit with at_most_files()");
-    if (file.size() > max_bytes_ - bytes_)
-      throw error(exec_errc::too_large, "the files are larger than the limit of " + std::to_string(max_bytes_) +
-                                            " bytes; name fewer files, or raise the limit with at_most()");
-    bytes_ += file.size();
-    if (file.failure())
-      failed_.insert(file.source());
-    else
-      taken_.emplace(file.destination(), files_.size());
-    files_.push_back(std::move(file));
-  }
-  void add_failure(std::string source, error reason) { add(planned_file(std::move(source), std::move(reason))); }
-
-  /// Completes the plan. Removes directories with the default mode that contain planned files, because the receiver
-  /// makes these directories anyway. Call this last.
-  /// \throws error{exec_errc::collision} if one destination would be both a file and a directory.
-  void settle() {
-    std::unordered_set<std::string_view> filled;
-    for (const auto& [path, index] : taken_) {
-      const std::string_view destination = path;
-      for (std::size_t slash = destination.rfind('/'); slash != std::string_view::npos;
-           slash = destination.rfind('/', slash - 1)) {
-        const std::string_view above = destination.substr(0, slash);
-        const auto other = taken_.find(std::string(above));
-        if (other != taken_.end() && !files_[other->second].is_directory())
-          throw collision(files_[index], files_[other->second]);
-        if (!filled.insert(above).second) break;
-      }
-    }
-    constexpr unsigned default_mode = 0755;  // the mode that a receiver gives to missing folders of a file's path
-    std::erase_if(files_, [&](const planned_file& file) {
-      return !file.failure() && file.is_directory() && file.mode() == default_mode &&
-             filled.contains(file.destination());
-    });
-    taken_.clear();
-    failed_.clear();
-  }
-
-  /// Returns an error that names the first two destinations that differ only in case; no value if there are none.
-  std::optional<error> case_collision() const {
-    // The key is the folded path of a file or folder, and the value is the first spelling of that path.
-    std::unordered_map<std::string, std::string> taken;
-    for (const planned_file& file : files_) {
-      if (file.failure()) continue;
-      const std::string& path = file.destination();
-      for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
-        const std::string part = path.substr(0, end);
-        const auto [other, is_new] = taken.emplace(folded(part), part);
-        if (!is_new && other->second != part)
-          return error(exec_errc::collision,
-                       "the destinations " + shown_path(other->second) + " and " + shown_path(part) +
-                           " differ only in case, which the receiving file system does not distinguish");
-        if (end == std::string::npos) break;
-      }
-    }
-    return std::nullopt;
-  }
-
-  /// Returns true if a failure during planning ends the whole transfer. Other failures concern one file only.
-  static bool ends_all(const error& reason) noexcept {
-    if (reason.code() == exec_errc::too_large)
-      return !reason.cause();  // without a cause, the set's own limit was exceeded, not a limit of the system
-    return reason.code() == exec_errc::collision || ends_everything(reason);
-  }
-
-  const std::vector<planned_file>& files() const noexcept { return files_; }
-  std::uint64_t max_bytes() const noexcept { return max_bytes_; }
-
- private:
-  bool is_same(const planned_file& a, const planned_file& b) const {
-    if (a.type() != b.type()) return false;
-    return a.is_directory() || a.source() == b.source() || (same_ != nullptr && same_(a.source(), b.source()));
-  }
-
-  static error collision(const planned_file& a, const planned_file& b) {
-    if (a.destination() == b.destination())
-      return error(exec_errc::collision, shown_path(b.source()) + " and " + shown_path(a.source()) +
-                                             " would both become " + shown_path(a.destination()) +
-                                             "; copy them one by one, with into()");
-    return error(exec_errc::collision, shown_path(b.source()) + " would become the file " +
-                                           shown_path(b.destination()) + ", where " + shown_path(a.source()) +
-                                           " needs a directory");
-  }
-
-  std::vector<planned_file> files_;
-  std::unordered_map<std::string, std::size_t> taken_;  // from a destination to its index in files_
-  std::unordered_set<std::string> failed_;              // sources that cannot be transferred
-  same_source same_;
-  std::uint64_t max_bytes_;
-  std::size_t max_files_;
-  std::uint64_t bytes_ = 0;
-};
-
-/// Returns the last name of a path; empty for the root. Slashes at the end are ignored.
-inline std::string last_name(std::string_view path) {
-  const std::vector<std::string_view> parts = path_components(path);
-  return parts.empty() ? std::string() : std::string(parts.back());
-}
-
-/// Returns the destination of a directory's contents: `into` if it is given, otherwise a directory of the same name.
-inline std::string directory_target(const std::optional<std::string>& into, std::string_view name) {
-  return into ? *into : std::string(name);
-}
-
-/// Returns the destination of a file or of a pattern's match: its path beneath `into`, if `into` is given.
-inline std::string file_target(const std::optional<std::string>& into, std::string_view path) {
-  return joined_path(into.value_or("."), path);
-}
-
-/// Adds all files that a `file_set` names to the plan. If an item of the set fails, the plan contains the failure.
-/// \param set, plan  the caller keeps them until the awaitable completes.
-/// \param add_item   `awaitable<void>(file_item)`: adds the files of one item to the plan.
-template <class AddItem>
-awaitable<void> plan_items(const file_set& set, file_plan& plan, AddItem add_item) {
-  for (const file_item& item : set.items()) {
-    std::optional<error> failure;
-    try {
-      co_await add_item(item);
-    } catch (const error& reason) {
-      if (file_plan::ends_all(reason)) throw;
-      failure = reason;
-    }
-    if (failure) plan.add_failure(item.text(), std::move(*failure));
-  }
-  plan.settle();
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/files/detail/guest_files.hpp ----
-
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The part of a file's workspace path that becomes its path at the destination.
-enum class kept_path {
-  /// As for `upload`: the name of a file, the name of a directory and the paths in it, or the path of a pattern's match
-  /// below the folders that come before the first `*`, `?` or `[`.
-  name,
-  whole,  ///< as for `download`: the whole path in the workspace
-};
-
-/// A planner that finds the files of a `file_set` in an environment's workspace.
-template <code_exec_environment E>
-class guest_planner {
- public:
-  guest_planner(E& environment, const file_set& set, kept_path kept)
-      : environment_(environment), set_(set), kept_(kept), plan_(set) {}
-
-  /// Makes the whole plan. This object must live until the awaitable completes.
-  awaitable<void> plan() {
-    co_await plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
-    lists_.clear();
-  }
-  file_plan& result() noexcept { return plan_; }
-
- private:
-  awaitable<void> add_item(file_item item) {
-    const std::string& text = item.text();
-    if (item.naming() == file_naming::pattern) {
-      co_await add_matches(text);
-      co_return;
-    }
-    std::optional<directory_entry> found;
-    std::optional<error> missing;
-    try {
-      directory_entry there = co_await stat(environment_, text);
-      found.emplace(std::move(there));
-    } catch (const error& failure) {
-      const bool is_missing = failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory ||
-                              failure.code() == exec_errc::outside_workspace;
-      if (!is_missing || item.naming() == file_naming::exact || !glob::is_pattern(text)) throw;
-    }
-    if (found)
-      co_await add_named(std::move(*found));
-    else
-      co_await add_matches(text);
-  }
-
-  awaitable<void> add_named(directory_entry found) {
-    // The entry's path may be spelled in another way than the item. This is the normalized path in the workspace.
-    const std::string path = workspace_path_or_root(found.path());
-    const std::string name = last_name(path);
-    if (found.type() == file_type::symlink) {  // a symbolic link that the caller named directly is followed
-      bool leads_to_directory = true;
-      try {
-        co_await load_list(path);
-      } catch (const error& failure) {
-        if (failure.code() != exec_errc::not_a_directory) throw;
-        leads_to_directory = false;
-      }
-      const directory_entry target(path, leads_to_directory ? file_type::directory : file_type::regular, 0, 0644);
-      found = target;
-    }
-    if (found.is_directory()) {
-      if (path == "." && kept_ == kept_path::name && !set_.into())
-        throw error(exec_errc::invalid_argument,
-                    "copy '.': the workspace has no name; set its destination with into()");
-      std::string target = directory_target(set_.into(), name);
-      if (kept_ == kept_path::whole) target = file_target(set_.into(), path);
-      co_await add_tree(path, target, found.mode());
-      co_return;
-    }
-    add_entry(found, path, file_target(set_.into(), kept_ == kept_path::whole ? path : name), true);
-  }
-
-  awaitable<void> add_matches(std::string pattern) {
-    const glob matcher(pattern);
-    std::string base = ".";
-    if (!matcher.prefix().empty()) base = workspace_path_or_root(matcher.prefix());
-    bool is_there = true;
-    try {
-      co_await load_list(base);
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
-      is_there = false;
-    }
-    if (!is_there) throw no_match(pattern);
-    bool matched = false;
-    const std::vector<directory_entry>& entries = lists_.at(base);
-    for (const directory_entry& found : entries) {
-      if (!matcher.matches(found.path())) continue;
-      matched = true;
-      const std::string path = joined_path(base, found.path());
-      const std::string target = file_target(set_.into(), kept_ == kept_path::whole ? path : found.path());
-      add_entry(found, path, target, false);
-      if (!found.is_directory() || matcher.matches_whole_trees()) continue;
-      const std::string below = found.path() + "/";
-      for (auto inner = std::lower_bound(entries.begin(), entries.end(), below,
-                                         [](const directory_entry& a, const std::string& b) { return a.path() < b; });
-           inner != entries.end() && inner->path().starts_with(below); ++inner)
-        add_entry(*inner, joined_path(base, inner->path()), joined_path(target, inner->path().substr(below.size())),
-                  false);
-    }
-    if (!matched) throw no_match(pattern);
-  }
-
-  static error no_match(std::string_view pattern) {
-    return error(exec_errc::not_found,
-                 "fetch " + shown_path(pattern) + ": nothing in the workspace matches the pattern");
-  }
-
-  awaitable<void> add_tree(std::string path, std::string target, unsigned mode) {
-    co_await load_list(path);
-    if (target != ".") add_directory(path, target, mode);
-    for (const directory_entry& found : lists_.at(path))
-      add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), false);
-  }
-
-  // Lists each directory only once, even if several items need it. Sorts the entries, because an environment returns
-  // them in any order.
-  awaitable<void> load_list(std::string path) {
-    if (lists_.contains(path)) co_return;
-    const list_options options = list_options().entries(std::max(set_.max_files(), file_set::default_files));
-    std::vector<directory_entry> entries = co_await list_directory(environment_, path, options);
-    for (const directory_entry& found : entries) static_cast<void>(checked(found));
-    std::sort(entries.begin(), entries.end(),
-              [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
-    lists_.emplace(std::move(path), std::move(entries));
-  }
-
-  // Checks the path of an entry. Code in the environment controls these names, and they must not lead out of the
-  // directory.
-  static const directory_entry& checked(const directory_entry& found) {
-    if (path_components(found.path()).empty() || found.path().front() == '/')
-      throw error(exec_errc::io_error,
-                  "the environment listed " + shown_path(found.path()) + ", which is not a valid name");
-    for (const std::string_view part : path_components(found.path()))
-      if (part == "..")
-        throw error(exec_errc::io_error,
-                    "the environment listed " + shown_path(found.path()) + ", which is not a valid name");
-    return found;
-  }
-
-  void add_entry(const directory_entry& found, const std::string& source, const std::string& target, bool is_named) {
-    switch (found.type()) {
-      case file_type::directory: add_directory(source, target, found.mode()); break;
-      case file_type::regular:
-        plan_.add(planned_file(source, target, file_type::regular, found.size(), found.mode()));
-        break;
-      case file_type::symlink:
-        if (is_named || set_.follows_symlinks())
-          plan_.add(planned_file(source, target, file_type::regular, 0, 0644));
-        else
-          plan_.add_failure(source,
-                            error(exec_errc::not_a_file,
-                                  "fetch " + shown_path(source) +
-                                      ": it is a symbolic link; links are followed only with follow_symlinks()"));
-        break;
-      case file_type::other:
-        plan_.add_failure(
-            source, error(exec_errc::not_a_file, "fetch " + shown_path(source) + ": it is a FIFO, socket or device"));
-        break;
-    }
-  }
-
-  void add_directory(const std::string& source, const std::string& target, unsigned mode) {
-    constexpr unsigned needed = 0700;  // without these bits, no file could be written into the directory
-    plan_.add(planned_file(source, target, file_type::directory, 0, (mode & 0777U) | needed));
-  }
-
-  E& environment_;
-  const file_set& set_;
-  kept_path kept_;
-  file_plan plan_;
-  std::map<std::string, std::vector<directory_entry>> lists_;
-};
-
-/// A source that reads the files of a plan from an environment's workspace, one after another.
-template <code_exec_environment E>
-class guest_source final : public file_source {
- public:
-  guest_source(E& environment, const file_plan& plan)
-      : environment_(environment), plan_(plan), left_(plan.max_bytes()) {}
-
-  awaitable<std::optional<file_header>> next() override {
-    is_open_ = false;
-    if (at_ == plan_.files().size()) co_return std::nullopt;
-    const planned_file& file = plan_.files()[at_++];
-    current_ = &file;
-    std::optional<file_header> header;
-    if (file.failure()) {
-      header.emplace(file.source(), *file.failure());
-    } else if (file.is_directory()) {
-      header.emplace(file.source(), file.destination(), file_type::directory, 0, file.mode());
-    } else {
-      try {
-        co_await open(header);
-      } catch (const error& failure) {
-        if (ends_everything(failure)) throw;
-        header.emplace(file.source(), failure);
-      }
-    }
-    co_return header;
-  }
-
-  awaitable<bytes> read(std::size_t max_bytes) override {
-    bytes piece;
-    if (!is_open_ || max_bytes == 0) co_return piece;
-    piece = co_await inner_->read(max_bytes);
-    if (piece.size() > left_) {
-      is_open_ = false;
-      throw error(exec_errc::too_large,
-                  "fetch " + shown_path(current_->source()) +
-                      ": the files are larger than the limit in total; raise the limit with at_most()");
-    }
-    left_ -= piece.size();
-    co_return piece;
-  }
-
- private:
-  awaitable<void> open(std::optional<file_header>& header) {
-    const planned_file& file = *current_;
-    if (!inner_) {
-      std::vector<file_request> requests;
-      for (const planned_file& planned : plan_.files())
-        if (!planned.failure() && !planned.is_directory())
-          requests.emplace_back(planned.source(), planned.destination());
-      inner_ = co_await get_files(environment_, std::move(requests));
-    }
-    header = co_await inner_->next();
-    if (!header)
-      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent too few files");
-    if (header->failure()) {
-      const error reason = *header->failure();
-      header.emplace(file.source(), reason);
-      co_return;
-    }
-    if (header->type() != file_type::regular || header->destination() != file.destination())
-      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent another file");
-    const std::uint64_t size = header->size();
-    const unsigned mode = header->mode() & 0777U;
-    header.emplace(file.source(), file.destination(), file_type::regular, size, mode);
-    is_open_ = true;
-  }
-
-  E& environment_;
-  const file_plan& plan_;
-  std::uint64_t left_;
-  std::size_t at_ = 0;
-  const planned_file* current_ = nullptr;
-  std::unique_ptr<file_source> inner_;
-  bool is_open_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/os/workspace_files.hpp ----
-
-
-#include <asio/cancellation_state.hpp>
-#include <asio/post.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-/// The maximum number of bytes to read or write before other work on the executor may run.
-inline constexpr std::size_t file_turn = 1024 * 1024;
-
-/// The maximum number of names to list or remove before other work on the executor may run.
-inline constexpr std::size_t names_a_turn = 512;
-
-/// Lets other work on the executor run. Throws error{exec_errc::cancelled} if the coroutine was cancelled.
-/// \param doing  the operation, for the error message.
-template <class = void>
-awaitable<void> yield_turn(std::string doing) {
-  co_await asio::post(asio::use_awaitable);
-  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, doing + ": cancelled");
-}
-
-/// Removes a tree step by step, and lets other work on the executor run in between.
-/// \param removal  kept by the caller until the awaitable completes.
-/// \param doing    the operation, for error messages.
-/// \param until    the time at which to give up. Default: never.
-/// \return         true if everything was removed; false if `until` was reached first.
-template <class = void>
-awaitable<bool> remove_in_turns(
-    tree_removal& removal, std::string doing,
-    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
-  while (std::chrono::steady_clock::now() < until) {
-    if (removal.step(names_a_turn)) co_return true;
-    co_await yield_turn(doing);
-  }
-  co_return false;
-}
-
-template <class = void>
-class basic_directory_source;
-using directory_source = basic_directory_source<>;
-
-/// A source that reads files of a directory one after another, for `put_files` of another environment.
-template <class Unused>
-class basic_directory_source final : public file_source {
- public:
-  basic_directory_source(std::shared_ptr<const directory> root, std::vector<file_request> requests)
-      : root_(std::move(root)), requests_(std::move(requests)) {}
-
-  awaitable<std::optional<file_header>> next() override {
-    reader_.reset();
-    if (at_ == requests_.size()) co_return std::nullopt;
-    const file_request& request = requests_[at_++];
-    std::optional<file_header> header;
-    try {
-      const directory_entry found = root_->stat(request.path());
-      if (found.is_directory()) {
-        header.emplace(request.path(), request.destination(), file_type::directory, 0, found.mode());
-      } else {
-        reader_.emplace(root_->open_file(request.path()));
-        header.emplace(request.path(), request.destination(), file_type::regular, reader_->size(), reader_->mode());
-      }
-    } catch (const error& failure) {
-      header.emplace(request.path(), failure);
-    }
-    co_return header;
-  }
-
-  awaitable<bytes> read(std::size_t max_bytes) override {
-    if (!reader_) co_return bytes();
-    co_await yield_turn("read '" + reader_->path() + "'");
-    co_return reader_->read(std::min(max_bytes, file_turn));
-  }
-
- private:
-  std::shared_ptr<const directory> root_;
-  std::vector<file_request> requests_;
-  std::size_t at_ = 0;
-  std::optional<file_reader> reader_;
-};
-
-}  // namespace detail
-
-template <class = void>
-class basic_workspace_files;
-using workspace_files = basic_workspace_files<>;
-
-/// The files of a workspace on this machine. It has the file operations of an environment, for backends whose guests
-/// (the code in a sandbox) work in a directory of the host. The kernel resolves each path beneath an open directory
-/// descriptor, so a guest that renames or replaces entries at the same time cannot lead an operation out of the
-/// workspace. Large files are processed in pieces of at most 1 MiB, with other work in between.
-/// \par Threads  one executor at a time.
-template <class Unused>
-class basic_workspace_files {
- public:
-  /// \param root      the workspace directory.
-  /// \param path      the absolute path of the workspace as the guest sees it. Absolute paths beneath it are accepted
-  ///                  like relative paths.
-  /// \param staging   the directory for unfinished files, on the same file system. No value means the directory of each
-  ///                  file.
-  basic_workspace_files(directory root, std::string path, std::optional<directory> staging)
-      : root_(std::make_shared<const directory>(std::move(root))),
-        path_(std::move(path)),
-        staging_(std::move(staging)) {}
-
-  /// Returns the workspace directory.
-  const directory& root() const noexcept { return *root_; }
-
-  /// Returns a path relative to the root, or "." for the root itself.
-  /// \param path  relative, or absolute and beneath the path of the workspace in the guest.
-  std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
-
-  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
-    const std::string clean = workspace_path(path, path_);
-    detail::file_reader reader = root_->open_file(clean);
-    if (reader.size() <= detail::file_turn) co_return reader.read_rest(max_bytes);
-    if (reader.size() > max_bytes) throw reader.larger_than(max_bytes);
-    bytes content;
-    content.reserve(reader.size());
-    for (;;) {
-      const bytes piece = reader.read(detail::file_turn);
-      if (piece.empty()) co_return content;
-      if (piece.size() > max_bytes - content.size()) throw reader.larger_than(max_bytes);
-      content.insert(content.end(), piece.begin(), piece.end());
-      co_await detail::yield_turn("read '" + path + "'");
-    }
-  }
-
-  awaitable<void> write_file(std::string path, bytes_view content) {
-    const std::string clean = workspace_path(path, path_);
-    detail::atomic_file file = create(clean);
-    while (!content.empty()) {
-      const bytes_view piece = content.first(std::min(content.size(), detail::file_turn));
-      file.write(piece);
-      content = content.subspan(piece.size());
-      if (!content.empty()) co_await detail::yield_turn("write '" + path + "'");
-    }
-    file.commit();
-  }
-
-  awaitable<directory_entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
-  awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) {
-    detail::tree_walk walk = root_->walk(beneath(path), options);
-    std::vector<directory_entry> entries;
-    while (std::optional<directory_entry> found = walk.next()) {
-      entries.push_back(std::move(*found));
-      if (entries.size() % detail::names_a_turn != 0) continue;
-      co_await detail::yield_turn("list '" + path + "'");
-    }
-    directory::sort_entries(entries);
-    co_return entries;
-  }
-  awaitable<void> make_directory(std::string path) {
-    root_->make_directory(beneath(path));
-    co_return;
-  }
-  awaitable<void> remove(std::string path) {
-    detail::tree_removal removal = root_->removal(workspace_path(path, path_));
-    co_await detail::remove_in_turns(removal, "remove '" + path + "'");
-  }
-  awaitable<void> rename(std::string from, std::string to) {
-    root_->rename(workspace_path(from, path_), workspace_path(to, path_));
-    co_return;
-  }
-
-  awaitable<transfer_result> put_files(file_source& source) {
-    return detail::put_each(source, [this, &source](const file_header& header) { return put_one(source, header); });
-  }
-
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    std::vector<file_request> clean;
-    clean.reserve(requests.size());
-    for (const file_request& request : requests) clean.emplace_back(beneath(request.path()), request.destination());
-    co_return std::make_unique<detail::directory_source>(root_, std::move(clean));
-  }
-
- private:
-  detail::atomic_file create(const std::string& path) const {
-    return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
-  }
-
-  awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
-    const std::string clean = workspace_path(header.destination(), path_);
-    if (header.type() == file_type::directory) {
-      root_->make_directory(clean);
-      root_->set_mode(clean, header.mode());
-      co_return transferred_file(header.source(), clean, 0);
-    }
-    detail::atomic_file file = create(clean);
-    std::uint64_t size = 0;
-    for (;;) {
-      const bytes piece = co_await source.read(detail::file_turn);
-      if (piece.empty()) break;
-      file.write(piece);
-      size += piece.size();
-    }
-    file.commit(header.mode());
-    co_return transferred_file(header.source(), clean, size);
-  }
-
-  std::shared_ptr<const directory> root_;
-  std::string path_;
-  std::optional<directory> staging_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/files/detail/file_sinks.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <system_error>
-#include <utility>
-
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Returns the path itself if it is a directory, otherwise its nearest parent that is an existing directory.
-inline std::filesystem::path existing_above(std::filesystem::path path) {
-  std::error_code ignored;
-  path = std::filesystem::absolute(path);
-  while (!std::filesystem::is_directory(path, ignored) && path.has_relative_path()) path = path.parent_path();
-  return path;
-}
-
-/// Returns true if a directory's file system treats `a` and `A` as the same name. To find out, it makes a file in the
-/// directory and removes it.
-inline bool ignores_case(const std::filesystem::path& folder) {
-  const directory there = directory::open(folder);
-  const std::string lower = ".cofferdam-case-" + std::to_string(::getpid());
-  atomic_file probe = there.create_file(lower);
-  probe.commit(0600);
-  bool found = true;
-  try {
-    static_cast<void>(there.stat(".COFFERDAM-CASE-" + std::to_string(::getpid())));
-  } catch (const error&) {
-    found = false;
-  }
-  there.remove(lower);
-  return found;
-}
-
-inline awaitable<transferred_file> put_one_on_host(const directory& there, const std::filesystem::path& shown,
-                                                   file_source& source, const file_header& header) {
-  const std::string path = workspace_path(header.destination());
-  std::uint64_t size = 0;
-  if (header.type() == file_type::directory) {
-    there.make_directory(path);
-    there.set_mode(path, header.mode());
-  } else {
-    atomic_file file = there.create_file(path);
-    for (;;) {
-      const bytes piece = co_await source.read(file_turn);
-      if (piece.empty()) break;
-      file.write(piece);
-      size += piece.size();
-      co_await yield_turn("download " + shown_path(path));
-    }
-    file.commit(header.mode());
-  }
-  co_return transferred_file(header.source(), (shown / path).string(), size);
-}
-
-/// Writes all files of a source beneath a directory of the host.
-/// \param there, shown, source  the caller keeps them until the awaitable completes. `shown` is the path of `there`,
-///     for the reported destinations.
-inline awaitable<transfer_result> put_on_host(const directory& there, const std::filesystem::path& shown,
-                                              file_source& source) {
-  return put_each(source, [&there, &shown, &source](const file_header& header) {
-    return put_one_on_host(there, shown, source, header);
-  });
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/files/copy_files.hpp ----
 
 
-#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Copies files from one environment into another; see `copy_files`.
+awaitable<transfer_result> copy_between(files_getter from, files_getter to, file_set set);
+
+}  // namespace detail
 
 /// Copies files from one environment into another: `co_await copy_files(from, to, files("plots/*.png").into("in"))`.
 ///
@@ -14631,57 +12567,38 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Source        Stirrup's `upload_files` with a `source_env`.
 template <code_exec_environment From, code_exec_environment To>
 awaitable<transfer_result> copy_files(From& from, To& to, file_set set) {
-  try {
-    detail::guest_planner<From> planner(from, set, detail::kept_path::name);
-    co_await planner.plan();
-    detail::guest_source<From> source(from, planner.result());
-    transfer_result report = co_await put_files(to, source);
-    co_return report;
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "copy_files: cancelled; files that were already copied remain");
-  }
+  return detail::copy_between([&from] { return detail::files_of(from); }, [&to] { return detail::files_of(to); },
+                              std::move(set));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
 
 // ---- cofferdam/files/download.hpp ----
 
 
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+/// Returns true if a directory's file system treats `a` and `A` as the same name. To find out, it makes a file in the
+/// directory and removes it.
+bool ignores_case(const std::filesystem::path& folder);
+
+/// Copies files of an environment to the host; see `download_files`.
+awaitable<transfer_result> download_from(files_getter guest, file_set set, std::filesystem::path destination,
+                                         bool (*folder_ignores_case)(const std::filesystem::path&));
+
 /// Copies files of an environment to the host; see `download`.
 /// \param folder_ignores_case  returns true if a folder of the host ignores the case of names. Tests replace it.
 template <code_exec_environment E>
 awaitable<transfer_result> download_files(E& environment, file_set set, std::filesystem::path destination,
                                           bool (*folder_ignores_case)(const std::filesystem::path&)) {
-  try {
-    guest_planner<E> planner(environment, set, kept_path::whole);
-    co_await planner.plan();
-    if (std::optional<error> twins = planner.result().case_collision())
-      if (folder_ignores_case(existing_above(destination))) throw std::move(*twins);
-    std::error_code failure;
-    std::filesystem::create_directories(destination, failure);
-    if (failure && !std::filesystem::is_directory(destination))
-      throw name_error(failure.value(), "make directory", destination.native());
-    directory there = directory::open(destination);
-    guest_source<E> source(environment, planner.result());
-    transfer_result report = co_await put_on_host(there, destination, source);
-    co_return report;
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    rethrow_cancellation(failure, "download: cancelled; files that were already downloaded remain");
-  }
+  return download_from([&environment] { return files_of(environment); }, std::move(set), std::move(destination),
+                       folder_ignores_case);
 }
 
 }  // namespace detail
@@ -14714,353 +12631,20 @@ awaitable<transfer_result> download(E& environment, file_set set, std::filesyste
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/files/detail/host_files.hpp ----
-
-
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <sys/stat.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The maximum number of bytes that are read from a host file before other work on the executor may run.
-inline constexpr std::size_t host_piece = 256 * 1024;
-
-/// A planner that finds the files of a `file_set` on the host. Its functions are coroutines, because directory trees
-/// may be large and other work must run in between.
-class host_planner {
- public:
-  explicit host_planner(const file_set& set) : set_(set), plan_(set, is_one_file) {}
-
-  /// Makes the whole plan. This object must live until the awaitable completes.
-  awaitable<void> plan() {
-    return plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
-  }
-  file_plan& result() noexcept { return plan_; }
-
- private:
-  static bool is_one_file(const std::string& a, const std::string& b) {
-    struct stat first {};
-    struct stat second {};
-    return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && same_file(first, second);
-  }
-
-  static error nothing_there(std::string_view text) {
-    return error(exec_errc::not_found, "upload " + shown_path(text) + ": no such file or directory");
-  }
-
-  awaitable<void> add_item(file_item item) {
-    const std::string& text = item.text();
-    if (text.empty() || text.find('\0') != std::string::npos)
-      throw error(exec_errc::invalid_argument,
-                  "upload " + shown_path(text) + ": the path is empty or contains a NUL byte");
-    if (item.naming() == file_naming::pattern) {
-      co_await add_matches(text);
-      co_return;
-    }
-    struct stat status {};
-    const bool is_there = ::lstat(plain(text).c_str(), &status) == 0;
-    if (is_there) {
-      co_await add_named(plain(text), text);
-      co_return;
-    }
-    const int code = errno;
-    if (item.naming() == file_naming::exact || !glob::is_pattern(text)) {
-      if (code == ENOENT) throw nothing_there(text);
-      throw name_error(code, "upload", text);
-    }
-    co_await add_matches(text);
-  }
-
-  // Removes slashes at the end of a path, because lstat of `link/` would look at the target of the link.
-  static std::string plain(std::string path) {
-    while (path.size() > 1 && path.back() == '/') path.pop_back();
-    return path;
-  }
-
-  // Adds a file or directory that the caller named directly. Symbolic links in its path and at its end are followed,
-  // because the caller is trusted.
-  awaitable<void> add_named(std::string path, std::string shown) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) throw name_error(errno, "upload", shown);
-    std::string name = last_name(path);
-    if (name.empty() || name == "." || name == "..")
-      name = last_name(std::filesystem::absolute(path).lexically_normal().string());
-    if (S_ISDIR(status.st_mode)) {
-      if (name.empty() && !set_.into())
-        throw error(exec_errc::invalid_argument,
-                    "upload " + shown_path(shown) + ": the path has no name; set the destination with into()");
-      const std::string target = directory_target(set_.into(), name);
-      if (set_.follows_symlinks())
-        co_await add_followed(path, target);
-      else
-        co_await add_tree(std::make_shared<const directory>(directory::open(path)), path, target);
-      co_return;
-    }
-    add_file(path, file_target(set_.into(), name), status);
-  }
-
-  awaitable<void> add_matches(std::string pattern) {
-    const glob matcher(pattern);
-    const std::string base = matcher.prefix().empty() ? "." : matcher.prefix();
-    struct stat status {};
-    if (::stat(base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) throw no_match(pattern);
-    matches found;
-    found.base = std::make_shared<const directory>(directory::open(base));
-    tree_walk walk = found.base->walk(".");
-    std::string last;
-    for (std::size_t count = 1;; ++count) {
-      if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(pattern));
-      std::optional<directory_entry> next;
-      try {
-        next = walk.next();
-      } catch (const error& failure) {
-        if (file_plan::ends_all(failure)) throw;
-        plan_.add_failure(joined_path(matcher.prefix(), last), failure);
-        continue;
-      }
-      if (!next) break;
-      last = next->path();
-      if (matcher.matches(last)) found.entries.push_back(*next);
-      if (next->is_directory() && !matcher.may_match_beneath(last)) walk.skip();
-    }
-    if (found.entries.empty()) throw no_match(pattern);
-    directory::sort_entries(found.entries);
-    for (const directory_entry& match : found.entries) {
-      const std::string path = joined_path(matcher.prefix(), match.path());
-      const std::string target = file_target(set_.into(), match.path());
-      if (match.type() == file_type::symlink && set_.follows_symlinks()) {
-        co_await add_followed(path, target);
-      } else if (match.is_directory() && !matcher.matches_whole_trees()) {
-        if (set_.follows_symlinks())
-          co_await add_followed(path, target);
-        else
-          co_await add_tree(below(*found.base, match.path()), path, target);
-      } else {
-        add_entry(match, path, target, found.base, match.path());
-      }
-    }
-  }
-
-  static error no_match(std::string_view pattern) {
-    return error(exec_errc::not_found, "upload " + shown_path(pattern) + ": nothing matches the pattern");
-  }
-
-  static std::shared_ptr<const directory> below(const directory& base, const std::string& path) {
-    return std::make_shared<const directory>(base.subdirectory(path, link_policy::refuse));
-  }
-
-  awaitable<void> add_tree(std::shared_ptr<const directory> base, std::string path, std::string target) {
-    if (target != ".") add_directory(path, target, base->stat(".").mode());
-    std::vector<directory_entry> entries;
-    tree_walk walk = base->walk(".", list_options().entries(set_.max_files()));
-    for (std::size_t count = 1;; ++count) {
-      if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(path));
-      std::optional<directory_entry> next;
-      try {
-        next = walk.next();
-      } catch (const error& failure) {
-        if (file_plan::ends_all(failure)) throw;
-        plan_.add_failure(entries.empty() ? path : joined_path(path, entries.back().path()), failure);
-        continue;
-      }
-      if (!next) break;
-      entries.push_back(std::move(*next));
-    }
-    directory::sort_entries(entries);
-    for (const directory_entry& found : entries)
-      add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), base, found.path());
-  }
-
-  void add_entry(const directory_entry& found, const std::string& source, const std::string& target,
-                 const std::shared_ptr<const directory>& base, const std::string& path) {
-    switch (found.type()) {
-      case file_type::directory: add_directory(source, target, found.mode()); break;
-      case file_type::regular: {
-        planned_file file(source, target, file_type::regular, found.size(), found.mode());
-        plan_.add(std::move(file.opened_as(path, base)));
-        break;
-      }
-      case file_type::symlink: plan_.add_failure(source, not_followed(source)); break;
-      case file_type::other: plan_.add_failure(source, not_regular(source)); break;
-    }
-  }
-
-  void add_file(const std::string& path, const std::string& target, const struct stat& status) {
-    if (!S_ISREG(status.st_mode)) {
-      plan_.add_failure(path, not_regular(path));
-      return;
-    }
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    plan_.add(planned_file(path, target, file_type::regular, size, status.st_mode & 0777U));
-  }
-
-  void add_directory(const std::string& source, const std::string& target, unsigned mode) {
-    constexpr unsigned needed = 0700;  // without these bits, no file could be written into the directory
-    plan_.add(planned_file(source, target, file_type::directory, 0, mode | needed));
-  }
-
-  static error not_followed(std::string_view path) {
-    return error(exec_errc::not_a_file, "upload " + shown_path(path) +
-                                            ": it is a symbolic link; links are followed only with follow_symlinks()");
-  }
-  static error not_regular(std::string_view path) {
-    return error(exec_errc::not_a_file, "upload " + shown_path(path) + ": it is a FIFO, socket or device");
-  }
-
-  // ---- directory trees with symbolic links followed ----
-  //
-  // Files are opened by their paths here, because links may lead out of the tree. A link to one of the directories
-  // above it would be an endless cycle, so each directory is compared with the directories above it.
-
-  struct level {
-    std::string path;
-    std::string target;
-    dev_t device;
-    ino_t inode;
-    std::vector<std::string> names;  // names that were not visited yet; the last element is visited next
-  };
-
-  awaitable<void> add_followed(std::string path, std::string target) {
-    std::vector<level> levels;
-    visit(levels, std::move(path), std::move(target));
-    for (std::size_t count = 1; !levels.empty(); ++count) {
-      if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(levels.back().path));
-      if (levels.back().names.empty()) {
-        levels.pop_back();
-        continue;
-      }
-      const std::string name = std::move(levels.back().names.back());
-      levels.back().names.pop_back();
-      visit(levels, joined_host_path(levels.back().path, name), joined_path(levels.back().target, name));
-    }
-  }
-
-  void visit(std::vector<level>& levels, std::string path, std::string target) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) {
-      plan_.add_failure(path, name_error(errno, "upload", path));
-      return;
-    }
-    if (!S_ISDIR(status.st_mode)) {
-      add_file(path, target, status);
-      return;
-    }
-    for (const level& above : levels) {
-      if (above.device != status.st_dev || above.inode != status.st_ino) continue;
-      plan_.add_failure(
-          path, error(exec_errc::not_a_file,
-                      "upload " + shown_path(path) + ": it is a symbolic link to one of its own parent directories"));
-      return;
-    }
-    try {
-      unique_fd fd(open_retried(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY));
-      if (!fd) throw name_error(errno, "upload", path);
-      level below{path, target, status.st_dev, status.st_ino,
-                  names_in(std::move(fd), file_set::default_files, "upload", path)};
-      std::sort(below.names.begin(), below.names.end(), std::greater<>());
-      if (target != ".") add_directory(path, target, status.st_mode & 0777U);
-      levels.push_back(std::move(below));
-    } catch (const error& failure) {
-      if (file_plan::ends_all(failure)) throw;
-      plan_.add_failure(path, failure);
-    }
-  }
-
-  static std::string joined_host_path(const std::string& above, const std::string& name) {
-    return above.ends_with('/') ? above + name : above + "/" + name;
-  }
-
-  struct matches {
-    std::shared_ptr<const directory> base;
-    std::vector<directory_entry> entries;
-  };
-
-  const file_set& set_;
-  file_plan plan_;
-};
-
-/// A source that reads the planned files of the host, one after another. Each file is checked again when it is opened,
-/// because it may have been replaced in the meantime. A FIFO is refused, so that it cannot block the transfer. A
-/// symbolic link in place of a file from a directory or a pattern is not followed, unless the set follows symbolic
-/// links. At most the set's limit of bytes is read, even if files have grown.
-class host_source final : public file_source {
- public:
-  explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.max_bytes()) {}
-
-  awaitable<std::optional<file_header>> next() override {
-    reader_.reset();
-    if (at_ == plan_.files().size()) co_return std::nullopt;
-    const planned_file& file = plan_.files()[at_++];
-    co_await yield_turn("upload " + shown_path(file.source()));
-    std::optional<file_header> header;
-    if (file.failure()) {
-      header.emplace(file.source(), *file.failure());
-    } else if (file.is_directory()) {
-      header.emplace(file.source(), file.destination(), file_type::directory, 0, file.mode());
-    } else {
-      try {
-        if (file.beneath())
-          reader_.emplace(file.beneath()->open_file(file.path(), link_policy::refuse));
-        else
-          reader_.emplace(file_reader::open_host(file.path()));
-        header.emplace(file.source(), file.destination(), file_type::regular, reader_->size(), reader_->mode());
-      } catch (const error& failure) {
-        reader_.reset();
-        header.emplace(file.source(), failure);
-      }
-    }
-    co_return header;
-  }
-
-  awaitable<bytes> read(std::size_t max_bytes) override {
-    if (!reader_ || max_bytes == 0) co_return bytes();
-    co_await yield_turn("upload " + shown_path(reader_->path()));
-    bytes piece = reader_->read(std::min(max_bytes, host_piece));
-    if (piece.size() > left_)
-      throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
-                                            ": the file grew beyond the limit; raise the limit with at_most()");
-    left_ -= piece.size();
-    co_return piece;
-  }
-
-  std::optional<file_range> take_range() override {
-    if (!reader_ || reader_->size() <= reader_->position()) return std::nullopt;
-    const std::uint64_t size = reader_->size() - reader_->position();
-    if (size > left_)
-      throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
-                                            ": the file grew beyond the limit; raise the limit with at_most()");
-    left_ -= size;
-    return file_range(reader_->descriptor(), reader_->position(), size);
-  }
-
- private:
-  const file_plan& plan_;
-  std::uint64_t left_;
-  std::size_t at_ = 0;
-  std::optional<file_reader> reader_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/files/upload.hpp ----
 
 
-#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Copies files of the host into an environment; see `upload`.
+awaitable<transfer_result> upload_to(files_getter guest, file_set set);
+
+}  // namespace detail
 
 /// Copies files of the host into an environment: `co_await upload(env, files("data.csv", "logs/**/*.txt").into("in"))`.
 ///
@@ -15086,20 +12670,11 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
 awaitable<transfer_result> upload(E& environment, file_set set) {
-  try {
-    detail::host_planner planner(set);
-    co_await planner.plan();
-    detail::host_source source(planner.result());
-    transfer_result report = co_await put_files(environment, source);
-    co_return report;
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "upload: cancelled; files that were already uploaded remain");
-  }
+  return detail::upload_to([&environment] { return detail::files_of(environment); }, std::move(set));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
 
 // ---- cofferdam/detail/core/shell_words.hpp ----
 
@@ -18133,6 +15708,507 @@ inline bool gives_power(std::string_view path) {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
+
+// ---- cofferdam/detail/os/path_error.hpp ----
+
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+// Converts `errno` to an error of the library, for operations on a path beneath a directory. In these operations, EXDEV
+// and ELOOP mean that the path led out of the directory or through /proc, or had a cycle.
+inline error path_error(int code, std::string_view doing, std::string_view path) {
+  const std::string what = std::string(doing) + " " + shown_path(path) + ": ";
+  const std::error_code cause(code, std::system_category());
+  switch (code) {
+    case ENOENT: return error(exec_errc::not_found, what + "no such file or directory", cause);
+    case ENOTDIR: return error(exec_errc::not_a_directory, what + "a part of the path is not a directory", cause);
+    case EISDIR: return error(exec_errc::not_a_file, what + "it is a directory", cause);
+    case EXDEV:
+    case ELOOP:
+      return error(exec_errc::outside_workspace,
+                   what + "a symbolic link leads out of the directory, or the links form a loop", cause);
+    case EACCES:
+    case EPERM:
+    case EROFS: return error(exec_errc::permission_denied, what + cause.message(), cause);
+    case EEXIST: return error(exec_errc::already_exists, what + "the name already exists", cause);
+    case ENOTEMPTY: return error(exec_errc::not_empty, what + "the directory is not empty", cause);
+    case EFBIG:
+    case ENAMETOOLONG: return error(exec_errc::too_large, what + cause.message(), cause);
+    case ENXIO: return error(exec_errc::not_a_file, what + "it is a FIFO, socket or device", cause);
+    default: return error(exec_errc::io_error, what + cause.message(), cause);
+  }
+}
+
+// Converts `errno` to an error of the library, for operations on single names. In these operations, EXDEV means that
+// two names are on different file systems.
+inline error name_error(int code, std::string_view doing, std::string_view path) {
+  if (code == EXDEV)
+    return error(exec_errc::io_error,
+                 std::string(doing) + " " + shown_path(path) + ": source and destination are on different file systems",
+                 std::error_code(code, std::system_category()));
+  return path_error(code, doing, path);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/os/unique_fd.hpp ----
+
+
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// The constant P_PIDFD of waitid(2). Older C libraries define it as a macro of another type.
+inline constexpr auto wait_for_pidfd = static_cast<idtype_t>(3);
+
+/// Sends a signal to the process of a pidfd. Does nothing if the process has ended, even if its number has been reused.
+inline void signal_process(int pidfd, int number) noexcept {
+  ::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0);
+}
+
+}  // namespace detail
+
+/// A file descriptor that is closed by the destructor.
+class unique_fd {
+ public:
+  unique_fd() = default;
+  /// \param fd  the descriptor to own; -1 means none.
+  explicit unique_fd(int fd) noexcept : fd_(fd) {}
+  unique_fd(unique_fd&& other) noexcept : fd_(other.release()) {}
+  unique_fd& operator=(unique_fd&& other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+  ~unique_fd() { reset(); }
+
+  /// Returns the descriptor, which the object still owns; -1 if there is none.
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+
+  /// Returns the descriptor and gives up its ownership, without closing it.
+  int release() noexcept { return std::exchange(fd_, -1); }
+  /// Closes the descriptor, and takes ownership of another.
+  /// \param fd  the other descriptor; -1 means none.
+  void reset(int fd = -1) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+  }
+
+  /// Returns a descriptor whose number is above the three standard ones: the same, or a duplicate. A host program may
+  /// have closed standard descriptors, and new descriptors then get their numbers. Returns an empty object and sets
+  /// `errno` if no descriptor is free.
+  static unique_fd above_standard(unique_fd fd) noexcept {
+    if (fd.get() < 0 || fd.get() > 2) return fd;
+    return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/os/detail/beneath.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The method that keeps a path beneath a directory.
+enum class path_resolution {
+  kernel,  ///< `openat2(RESOLVE_BENEATH)`; changed to `component` if the kernel or a filter refuses this call
+  /// Opens one name after another and reads symbolic links itself: slower, but works on every kernel.
+  component,
+};
+
+/// The treatment of symbolic links in a path.
+enum class link_policy {
+  follow,  ///< links are followed as long as they stay beneath the directory
+  refuse,  ///< a link anywhere in the path is an error
+};
+
+namespace detail {
+
+inline file_type type_of(const struct stat& status) noexcept {
+  if (S_ISREG(status.st_mode)) return file_type::regular;
+  if (S_ISDIR(status.st_mode)) return file_type::directory;
+  if (S_ISLNK(status.st_mode)) return file_type::symlink;
+  return file_type::other;
+}
+
+inline directory_entry entry_of(std::string path, const struct stat& status) {
+  const file_type type = type_of(status);
+  const auto size = type == file_type::regular ? static_cast<std::uint64_t>(status.st_size) : 0;
+  return directory_entry(std::move(path), type, size, status.st_mode & 0777U);
+}
+
+inline bool same_file(const struct stat& a, const struct stat& b) noexcept {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+inline int open_retried(int directory, const char* name, int flags, mode_t mode = 0) noexcept {
+  int fd = -1;
+  do {
+    fd = ::openat(directory, name, flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+inline int openat2_once(int directory, const char* path, int flags, link_policy links) noexcept {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_BENEATH | (links == link_policy::refuse ? RESOLVE_NO_SYMLINKS : RESOLVE_NO_MAGICLINKS);
+  return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
+}
+
+// Returns the target of the symbolic link that an O_PATH descriptor refers to. Another process cannot replace the link
+// in between. On failure returns an empty text and sets `errno`.
+inline std::string read_link(int link) {
+  std::array<char, max_path + 1> target{};
+  const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
+  if (length < 0) return {};
+  return std::string(target.data(), static_cast<std::size_t>(length));
+}
+
+// A walk that opens a path beneath a directory without openat2(2). Each step opens one name with O_NOFOLLOW in a
+// descriptor that is known to be beneath the root. A name that is replaced at the same time therefore cannot lead out.
+// A `..` in a link is not opened: the walk starts at the root again and descends to the parent, because the `..` entry
+// on disk may lead elsewhere after a rename.
+class component_walk {
+ public:
+  component_walk(int root, std::string_view path, link_policy links)
+      : root_(root),
+        max_links_(links == link_policy::refuse ? 0 : 40) {  // 40 is also the kernel's limit, path_resolution(7)
+    prepend(path);
+  }
+
+  // Opens the path. Returns a descriptor, or -1 with `errno` set.
+  int open(int flags) {
+    flags |= O_CLOEXEC;
+    while (!pending_.empty()) {
+      if (++steps_ > max_steps) return failed(ELOOP);
+      const std::string name = std::move(pending_.back());
+      pending_.pop_back();
+      if (name == "..") {
+        if (!go_up()) return -1;
+        continue;
+      }
+      const bool last = pending_.empty();
+      unique_fd next(open_retried(here(), name.c_str(), O_PATH | O_NOFOLLOW));
+      struct stat status {};
+      if (!next || ::fstat(next.get(), &status) != 0) return -1;
+      if (S_ISLNK(status.st_mode) && !(last && (flags & O_NOFOLLOW) != 0)) {
+        if (++links_ > max_links_) return failed(ELOOP);
+        const std::string target = read_link(next.get());
+        if (target.empty()) return failed(ENOENT);
+        if (target.front() == '/') return failed(EXDEV);
+        prepend(target);
+        continue;
+      }
+      if (last) return open_last(name, flags, status);
+      if (!S_ISDIR(status.st_mode)) return failed(ENOTDIR);
+      names_.push_back(name);
+      at_ = std::move(next);
+    }
+    return open_retried(here(), ".", flags & ~O_NOFOLLOW);
+  }
+
+ private:
+  static constexpr std::size_t max_steps = 65536;  // limits the work for a path with 40 long links full of `..`
+
+  int here() const noexcept { return at_ ? at_.get() : root_; }
+
+  static int failed(int code) noexcept {
+    errno = code;
+    return -1;
+  }
+
+  void prepend(std::string_view path) {
+    const std::vector<std::string_view> parts = path_components(path);
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) pending_.emplace_back(*part);
+  }
+
+  int open_last(const std::string& name, int flags, const struct stat& expected) {
+    unique_fd fd(open_retried(here(), name.c_str(), flags | O_NOFOLLOW));
+    if (!fd) {
+      if (errno == ELOOP && !S_ISLNK(expected.st_mode)) errno = EAGAIN;  // a link has just replaced the entry
+      return -1;
+    }
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) return -1;
+    if (S_ISLNK(status.st_mode) && !S_ISLNK(expected.st_mode)) return failed(EAGAIN);
+    return fd.release();
+  }
+
+  bool go_up() {
+    if (names_.empty()) {
+      errno = EXDEV;
+      return false;
+    }
+    names_.pop_back();
+    at_.reset();
+    for (const std::string& name : names_) {
+      if (++steps_ > max_steps) {
+        errno = ELOOP;
+        return false;
+      }
+      unique_fd next(open_retried(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_DIRECTORY));
+      if (!next) {
+        if (errno == ENOTDIR || errno == ELOOP) errno = EAGAIN;  // a link has just replaced the directory
+        return false;
+      }
+      at_ = std::move(next);
+    }
+    return true;
+  }
+
+  int root_;
+  int max_links_;
+  unique_fd at_;
+  std::vector<std::string> names_;    // the names from the root to `at_`, none of which is a link
+  std::vector<std::string> pending_;  // the names that are still to be opened, in reverse order
+  std::size_t steps_ = 0;
+  int links_ = 0;
+};
+
+inline unique_fd walk_beneath(int root, std::string_view path, int flags, link_policy links) {
+  constexpr int max_tries = 64;
+  for (int i = 0; i < max_tries; ++i) {
+    component_walk walk(root, path, links);
+    unique_fd fd(walk.open(flags));
+    if (fd || errno != EAGAIN) return fd;
+  }
+  return {};
+}
+
+// Opens `path` beneath `root`. Follows symbolic links that stay beneath it. Creates nothing. On failure returns an
+// empty object and sets `errno`.
+inline unique_fd open_beneath(int root, const std::string& path, int flags, path_resolution how,
+                              link_policy links = link_policy::follow) {
+  if (how == path_resolution::kernel) {
+    constexpr int max_tries = 64;  // EAGAIN: an entry was renamed while the kernel followed a `..`
+    int fd = -1;
+    for (int i = 0; i < max_tries; ++i) {
+      fd = openat2_once(root, path.c_str(), flags, links);
+      if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
+    }
+    if (fd >= 0) return unique_fd(fd);
+    // A seccomp filter that does not know openat2 may return EPERM. In this case the walk finds the actual result.
+    if (errno != ENOSYS && errno != EPERM && errno != EAGAIN && errno != EINTR) return {};
+  }
+  return walk_beneath(root, path, flags, links);
+}
+
+// Returns `kernel` if this system supports it, otherwise `component`.
+inline path_resolution available_resolution(int root) noexcept {
+  const unique_fd probe(openat2_once(root, ".", O_PATH | O_DIRECTORY, link_policy::follow));
+  return probe ? path_resolution::kernel : path_resolution::component;
+}
+
+// Changes the mode of the file that a descriptor refers to. The descriptor may have been opened with O_PATH. Returns
+// false and sets `errno` on failure.
+inline bool change_mode(int fd, mode_t mode) noexcept {
+  if (::fchmod(fd, mode) == 0) return true;
+  if (errno != EBADF) return false;
+  constexpr long fchmodat2 = 452;  // since Linux 6.6; the same number on every architecture
+  if (::syscall(fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0) return true;
+  if (errno != ENOSYS && errno != EPERM) return false;
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  return ::fchmodat(AT_FDCWD, link.c_str(), mode, 0) == 0;
+}
+
+inline std::pair<std::string, std::string> split_path(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+}  // namespace detail
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/os/file_reader.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A regular file that is read piece by piece. Made by `directory::open_file`.
+///
+/// A FIFO, device, socket or directory is refused without being opened for reading. Opening therefore never blocks, and
+/// a process at the other end of a FIFO does not notice it. If the file grows or shrinks while it is read, `read`
+/// returns its current content.
+/// \par Threads  one at a time.
+class file_reader {
+ public:
+  file_reader() = default;
+
+  /// Opens the file at `path` beneath `root`.
+  /// \param root   a descriptor of a directory, used only during the call; may have been opened with O_PATH.
+  /// \param path   a path from `workspace_path`; also used in error messages.
+  /// \param how    the method that keeps the path beneath `root`.
+  /// \param links  the treatment of symbolic links in `path`.
+  /// \throws error{exec_errc::not_found, not_a_file, not_a_directory, outside_workspace, permission_denied, io_error}.
+  static file_reader open(int root, std::string path, path_resolution how, link_policy links = link_policy::follow) {
+    struct stat status {};
+    {
+      const unique_fd probe = detail::open_beneath(root, path, O_PATH, how, links);
+      if (!probe && errno == ELOOP && links == link_policy::refuse)
+        throw error(exec_errc::not_a_file,
+                    "read " + detail::shown_path(path) + ": it is a symbolic link, and links are not followed",
+                    std::error_code(ELOOP, std::system_category()));
+      if (!probe || ::fstat(probe.get(), &status) != 0) throw detail::path_error(errno, "read", path);
+    }
+    require_regular(status, path);
+    unique_fd fd = detail::open_beneath(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, how, links);
+    return file_reader(std::move(fd), std::move(path));
+  }
+
+  /// Opens a file of the host by an absolute or relative path. Symbolic links are followed, because the path comes from
+  /// the caller.
+  static file_reader open_host(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) throw detail::path_error(errno, "read", path);
+    require_regular(status, path);
+    return file_reader(unique_fd(detail::open_retried(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY)), path);
+  }
+
+  /// Takes ownership of a descriptor that was opened with O_NONBLOCK.
+  /// \param fd    if it is empty, the constructor throws the error of `errno`.
+  /// \param path  the file's path for error messages.
+  /// \throws error{exec_errc::not_a_file} if it is not a regular file.
+  file_reader(unique_fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
+    struct stat status {};
+    if (!fd_ || ::fstat(fd_.get(), &status) != 0) throw detail::path_error(errno, "read", path_);
+    require_regular(status, path_);
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    mode_ = status.st_mode & 0777U;
+  }
+
+  /// Returns the size of the file in bytes at the time of opening.
+  std::uint64_t size() const noexcept { return size_; }
+  /// Returns the permission bits of the file, 0 to 0777, at the time of opening.
+  unsigned mode() const noexcept { return mode_; }
+  const std::string& path() const noexcept { return path_; }
+  /// Returns the number of bytes read so far.
+  std::uint64_t position() const noexcept { return position_; }
+  /// Returns the descriptor, which the object still owns.
+  int descriptor() const noexcept { return fd_.get(); }
+
+  /// Reads the next bytes. The result is empty only at the end of the file.
+  /// \param max_bytes  the maximum number of bytes, more than zero. The call may return fewer.
+  /// \throws error{exec_errc::io_error} if reading fails.
+  bytes read(std::size_t max_bytes) {
+    bytes piece(std::min<std::uint64_t>(max_bytes, guess()));
+    piece.resize(read_into(piece.data(), piece.size()));
+    return piece;
+  }
+
+  /// Reads into the caller's memory until `max_bytes` bytes are read or the file ends. Returns the number of bytes; 0
+  /// at the end.
+  std::size_t read_into(std::byte* to, std::size_t max_bytes) {
+    std::size_t done = 0;
+    while (done < max_bytes) {
+      const ssize_t count = ::read(fd_.get(), to + done, max_bytes - done);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw detail::path_error(errno, "read", path_);
+      if (count == 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    position_ += done;
+    return done;
+  }
+
+  /// Reads the rest of the file.
+  /// \throws error{exec_errc::too_large} if the rest is longer than `max_bytes`. If the size at the time of opening
+  ///     already exceeds it, nothing is read.
+  bytes read_rest(std::size_t max_bytes) {
+    if (size_ > position_ && size_ - position_ > max_bytes) throw larger_than(max_bytes);
+    bytes content;
+    for (;;) {
+      std::size_t chunk_size = guess();
+      // One byte more than allowed, to detect a file that is too long.
+      if (max_bytes - content.size() < chunk_size) chunk_size = max_bytes - content.size() + 1;
+      const std::size_t before = content.size();
+      content.resize(before + chunk_size);
+      const std::size_t count = read_into(content.data() + before, chunk_size);
+      content.resize(before + count);
+      if (content.size() > max_bytes) throw larger_than(max_bytes);
+      if (count < chunk_size) return content;
+    }
+  }
+
+  /// Returns the error for a file that is longer than the caller allows.
+  error larger_than(std::uint64_t max_bytes) const {
+    return error(exec_errc::too_large, "read " + detail::shown_path(path_) + ": longer than the limit of " +
+                                           std::to_string(max_bytes) + " bytes");
+  }
+
+ private:
+  static void require_regular(const struct stat& status, std::string_view path) {
+    if (S_ISREG(status.st_mode)) return;
+    const char* what = "a FIFO, socket or device";
+    if (S_ISDIR(status.st_mode)) what = "a directory";
+    if (S_ISLNK(status.st_mode)) what = "a symbolic link";
+    throw error(exec_errc::not_a_file, "read " + detail::shown_path(path) + ": it is " + what + ", not a regular file");
+  }
+
+  // Returns the size for the next buffer: the known rest of the file, and one byte more to detect the end. At least 4
+  // KiB, or 64 KiB if the file has grown; at most 1 MiB.
+  std::uint64_t guess() const noexcept {
+    constexpr std::uint64_t smallest = 4096;
+    constexpr std::uint64_t largest = 1024 * 1024;
+    const std::uint64_t left = size_ > position_ ? size_ - position_ + 1 : 0;
+    return std::clamp(left, position_ > size_ ? 16 * smallest : smallest, largest);
+  }
+
+  unique_fd fd_;
+  std::string path_;
+  std::uint64_t size_ = 0;
+  std::uint64_t position_ = 0;
+  unsigned mode_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/docker/detail/host_view.hpp ----
 
@@ -40787,6 +38863,327 @@ class command_pipes {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/detail/os/tree_walk.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+struct close_directory {
+  void operator()(DIR* stream) const noexcept { ::closedir(stream); }
+};
+
+// Returns the names in a directory, without `.` and `..`, at most `max_names` of them. Takes ownership of the
+// descriptor, which must not be opened with O_PATH.
+inline std::vector<std::string> names_in(unique_fd fd, std::size_t max_names, std::string_view doing,
+                                         std::string_view path) {
+  const std::unique_ptr<DIR, close_directory> stream(::fdopendir(fd.get()));
+  if (!stream) throw path_error(errno, doing, path);
+  static_cast<void>(fd.release());
+  std::vector<std::string> names;
+  while (names.size() < max_names) {
+    errno = 0;
+    const dirent* const found = ::readdir(stream.get());
+    if (found == nullptr) {
+      if (errno != 0) throw path_error(errno, doing, path);
+      break;
+    }
+    const std::string_view name(found->d_name);
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+// Returns true if an open directory is a mount point. Returns no value if the kernel cannot report this (before 5.8).
+inline std::optional<bool> is_mount_point(int directory) noexcept {
+  struct statx seen {};
+  if (::statx(directory, "", AT_EMPTY_PATH, STATX_TYPE, &seen) != 0) return std::nullopt;
+  if ((seen.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) return std::nullopt;
+  return (seen.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// The open directories from a root to the current directory. It allows moving down and up without ever leaving the
+// tree. Only the descriptors of the lowest 32 levels stay open. To move further up, it opens `..` and checks that this
+// is the directory from which it once came down.
+class directory_stack {
+ public:
+  explicit directory_stack(unique_fd root) { push(std::move(root)); }
+
+  std::size_t depth() const noexcept { return levels_.size(); }
+  int fd() const noexcept { return levels_.back().fd.get(); }
+  const struct stat& status() const noexcept { return levels_.back().status; }
+
+  // Moves down into a directory. Returns false and sets `errno` if `fd` is empty.
+  bool push(unique_fd fd) {
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) return false;
+    if (levels_.size() >= max_held) levels_[levels_.size() - max_held].fd.reset();
+    levels_.push_back(level{std::move(fd), status});
+    return true;
+  }
+
+  // Moves up. Returns false if the current directory is no longer in the directory above.
+  bool pop() {
+    level& above = levels_[levels_.size() - 2];
+    if (!above.fd) {
+      unique_fd fd(open_retried(levels_.back().fd.get(), "..", O_PATH | O_DIRECTORY | O_NOFOLLOW));
+      struct stat status {};
+      if (!fd || ::fstat(fd.get(), &status) != 0 || !same_file(status, above.status)) return false;
+      above.fd = std::move(fd);
+    }
+    levels_.pop_back();
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t max_held = 32;
+  struct level {
+    unique_fd fd;
+    struct stat status;
+  };
+  std::vector<level> levels_;
+};
+
+/// A walk through everything beneath a directory, one entry per call. A directory is returned before its contents; the
+/// order is otherwise unspecified. Symbolic links are returned, but never followed. The numbers of stack frames and
+/// descriptors do not grow with the depth of the tree.
+/// \par Threads  one at a time.
+class tree_walk {
+ public:
+  /// \param root     a descriptor of the directory; may have been opened with O_PATH.
+  /// \param path     the path of the directory for error messages.
+  /// \param options  the maximum depth and the limits of the list.
+  tree_walk(unique_fd root, std::string path, const list_options& options = list_options())
+      : stack_(std::move(root)), room_(options, std::move(path)), depth_(options.depth()) {
+    pending_.push_back(names_here());
+  }
+
+  /// Returns the next entry, with its path relative to the root; no value at the end. Entries that are removed during
+  /// the walk are left out.
+  /// \throws error{exec_errc::too_large} if a limit is exceeded; error{exec_errc::io_error};
+  ///     error{exec_errc::permission_denied} if the contents of the last returned directory cannot be read. After this
+  ///     last error, the next call continues with the entry after that directory.
+  std::optional<directory_entry> next() {
+    for (;;) {
+      if (enter_) enter();
+      std::vector<std::string>& names = pending_.back();
+      if (names.empty()) {
+        if (pending_.size() == 1) return std::nullopt;
+        pending_.pop_back();
+        if (!stack_.pop())
+          throw error(exec_errc::io_error,
+                      "list " + detail::shown_path(room_.path()) + ": the directory was moved during the operation");
+        const std::size_t slash = prefix_.rfind('/', prefix_.size() - 2);
+        prefix_.resize(slash == std::string::npos ? 0 : slash + 1);
+        continue;
+      }
+      name_ = std::move(names.back());
+      names.pop_back();
+      struct stat status {};
+      if (::fstatat(stack_.fd(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) continue;
+        throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
+      }
+      std::string path = prefix_ + name_;
+      room_.take_path(path);
+      enter_ = S_ISDIR(status.st_mode) && pending_.size() < depth_;
+      return detail::entry_of(std::move(path), status);
+    }
+  }
+
+  /// Skips the contents of the directory that was returned last.
+  void skip() noexcept { enter_ = false; }
+
+ private:
+  std::vector<std::string> names_here() {
+    unique_fd readable(detail::open_retried(stack_.fd(), ".", O_RDONLY | O_DIRECTORY));
+    const std::string path = detail::joined_path(room_.path(), prefix_);
+    if (!readable) throw detail::path_error(errno, "list", path);
+    const std::size_t max_names = std::min(room_.names(), SIZE_MAX - 1) + 1;
+    std::vector<std::string> names = detail::names_in(std::move(readable), max_names, "list", path);
+    room_.take_names(names.size());
+    return names;
+  }
+
+  void enter() {
+    enter_ = false;
+    unique_fd below(detail::open_retried(stack_.fd(), name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
+    if (!below && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;  // gone, or replaced
+    if (!stack_.push(std::move(below)))
+      throw detail::path_error(errno, "list", detail::joined_path(room_.path(), prefix_ + name_));
+    const std::size_t above = prefix_.size();
+    prefix_ += name_;
+    prefix_ += '/';
+    try {
+      pending_.push_back(names_here());
+    } catch (...) {
+      prefix_.resize(above);
+      stack_.pop();
+      throw;
+    }
+  }
+
+  detail::directory_stack stack_;
+  std::string prefix_;
+  std::string name_;
+  std::vector<std::vector<std::string>> pending_;
+  detail::listing_room room_;
+  std::size_t depth_;
+  bool enter_ = false;
+};
+
+/// A removal of a tree in small steps. Symbolic links are removed, never followed. A mount point is an error, and is
+/// never entered. If a directory of this user lacks permission bits for the removal, they are set. The numbers of stack
+/// frames and descriptors do not grow with the depth of the tree.
+/// \par Threads  one at a time.
+class tree_removal {
+ public:
+  /// Removes the contents of a directory, but not the directory itself.
+  /// \param root  a descriptor of the directory; may have been opened with O_PATH.
+  /// \param path  the path of the directory for error messages.
+  tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), min_ours_(1) {
+    fill();
+  }
+
+  /// Removes one entry of a directory, with its contents.
+  /// \param parent  a descriptor of the directory; may have been opened with O_PATH.
+  /// \param name    the name of the entry.
+  /// \param path    the path of the entry for error messages.
+  /// \throws error{exec_errc::not_found} if there is no such entry.
+  tree_removal(unique_fd parent, std::string name, std::string path)
+      : stack_(std::move(parent)), path_(std::move(path)), min_ours_(2) {
+    struct stat status {};
+    if (::fstatat(stack_.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      throw detail::path_error(errno, "remove", path_);
+    std::vector<std::string> names;
+    names.push_back(std::move(name));
+    pending_.push_back(std::move(names));
+  }
+
+  /// Removes about `limit` more entries. Returns true if everything is removed.
+  /// \throws error{exec_errc::permission_denied}; error{exec_errc::io_error}, for example for a mount point. Entries
+  ///     that were removed before stay removed.
+  bool step(std::size_t limit = 1024) {
+    for (std::size_t done = 0; done < limit; ++done) {
+      if (pending_.back().empty()) {
+        if (pending_.size() == 1) return true;
+        leave();
+      } else if (unlink(pending_.back().back(), 0)) {
+        pending_.back().pop_back();
+      } else if (errno == EISDIR || errno == EPERM) {  // EISDIR on Linux, EPERM in POSIX: a directory
+        enter(errno);
+      } else {
+        throw detail::name_error(errno, "remove", path_);
+      }
+    }
+    return false;
+  }
+
+ private:
+  // The maximum number of names of one directory in memory. The other names are read in another round.
+  static constexpr std::size_t max_names = 1'000'000;
+  // A bound for the case that another process adds entries all the time.
+  static constexpr int max_rounds = 10'000;
+
+  // Sets the permission bits that are needed to empty the current directory. Returns false, with EACCES in `errno`, if
+  // this is not permitted.
+  bool take_over() noexcept {
+    const bool taken = stack_.depth() >= min_ours_ && detail::change_mode(stack_.fd(), 0700);
+    if (!taken) errno = EACCES;
+    return taken;
+  }
+
+  // Removes a name in the current directory. Returns true also if the name does not exist any more.
+  bool unlink(const std::string& name, int flags) {
+    if (::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT) return true;
+    if (errno != EACCES || !take_over()) return false;
+    return ::unlinkat(stack_.fd(), name.c_str(), flags) == 0 || errno == ENOENT;
+  }
+
+  unique_fd open_here(const char* name, int flags) {
+    unique_fd fd(detail::open_retried(stack_.fd(), name, flags | O_DIRECTORY | O_NOFOLLOW));
+    if (!fd && errno == EACCES && take_over())
+      fd.reset(detail::open_retried(stack_.fd(), name, flags | O_DIRECTORY | O_NOFOLLOW));
+    return fd;
+  }
+
+  void enter(int why_not_unlinked) {
+    unique_fd below = open_here(pending_.back().back().c_str(), O_PATH);
+    if (!below && (errno == ENOTDIR || errno == ELOOP || errno == ENOENT)) {
+      if (why_not_unlinked == EPERM) throw detail::name_error(EPERM, "remove", path_);
+      count_round();  // another process has replaced the directory, so try again
+      return;
+    }
+    refuse_mount(below);
+    if (!stack_.push(std::move(below))) throw detail::name_error(errno, "remove", path_);
+    fill();
+  }
+
+  // Throws if a directory is a mount point. A command that runs as root may have mounted a directory of the host on it,
+  // and the contents of that directory must not be removed.
+  void refuse_mount(const unique_fd& below) {
+    if (!below) return;
+    std::optional<bool> is_mount = detail::is_mount_point(below.get());
+    // An older kernel returns EBUSY when a mount point is removed, even if it is empty.
+    if (!is_mount)
+      is_mount = ::unlinkat(stack_.fd(), pending_.back().back().c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY;
+    if (*is_mount)
+      throw error(exec_errc::io_error,
+                  "remove " + detail::shown_path(path_) + ": a file system is mounted on " +
+                      detail::shown_path(pending_.back().back()) + " inside; unmount it first",
+                  std::make_error_code(std::errc::device_or_resource_busy));
+  }
+
+  void fill() {
+    unique_fd readable = open_here(".", O_RDONLY);
+    if (!readable) throw detail::name_error(errno, "remove", path_);
+    pending_.push_back(detail::names_in(std::move(readable), max_names, "remove", path_));
+  }
+
+  void leave() {
+    if (!stack_.pop())
+      throw error(exec_errc::io_error,
+                  "remove " + detail::shown_path(path_) + ": the directory was moved during the operation");
+    pending_.pop_back();
+    if (unlink(pending_.back().back(), AT_REMOVEDIR)) {
+      pending_.back().pop_back();
+      return;
+    }
+    if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) throw detail::name_error(errno, "remove", path_);
+    count_round();
+  }
+
+  void count_round() {
+    if (++rounds_ > max_rounds)
+      throw error(exec_errc::not_empty,
+                  "remove " + detail::shown_path(path_) + ": another process keeps adding files to the directory");
+  }
+
+  detail::directory_stack stack_;
+  std::string path_;
+  std::size_t min_ours_;  // directories at this depth or deeper may be changed; those above belong to the caller
+  std::vector<std::vector<std::string>> pending_;
+  int rounds_ = 0;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/detail/os/reaper.hpp ----
 
 
@@ -42769,6 +41166,478 @@ class basic_child_processes : public command_session {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/detail/os/atomic_file.hpp ----
+
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A file that is being written. With `commit()` the whole file appears under its name; without `commit()` nothing
+/// appears. Made by `directory::create_file`.
+///
+/// Before `commit()` the file has no name, if the file system supports that (O_TMPFILE). Otherwise it has a temporary
+/// name in the staging directory, the directory for unfinished files. `commit()` replaces a regular file or symbolic
+/// link that has the name, instead of writing into it. Other hard links to the old file therefore keep their content.
+/// Data is not synced to the disk, so the file may be incomplete after a power failure.
+/// \par Threads  one at a time. The destructor discards a file that was not committed.
+class atomic_file {
+ public:
+  atomic_file() = default;
+  atomic_file(atomic_file&&) = default;
+  atomic_file& operator=(atomic_file&& other) noexcept {
+    if (this != &other) {
+      discard();
+      parent_ = std::move(other.parent_);
+      staging_ = std::move(other.staging_);
+      data_ = std::move(other.data_);
+      path_ = std::move(other.path_);
+      name_ = std::move(other.name_);
+      temporary_ = std::exchange(other.temporary_, {});
+      mode_ = other.mode_;
+      replaces_ = other.replaces_;
+    }
+    return *this;
+  }
+  ~atomic_file() { discard(); }
+
+  /// Begins a file.
+  /// \param parent   a descriptor of the directory for the file; may have been opened with O_PATH.
+  /// \param staging  a descriptor of the directory for the unfinished file, on the same file system; empty means
+  ///                 `parent`. With a staging directory, a killed program leaves nothing in `parent`.
+  /// \param name     the file's name in `parent`, without `/`.
+  /// \param path     the file's path for error messages.
+  /// \throws error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name;
+  ///     error{exec_errc::permission_denied}, error{exec_errc::io_error} and others if the file cannot be made.
+  atomic_file(unique_fd parent, unique_fd staging, std::string name, std::string path)
+      : parent_(std::move(parent)), staging_(std::move(staging)), path_(std::move(path)), name_(std::move(name)) {
+    look_at_target();
+    data_.reset(detail::open_retried(workplace(), ".", O_TMPFILE | O_RDWR, 0600));
+    if (data_ && !is_linkable()) data_.reset();
+    if (data_) return;
+    if (errno == EACCES || errno == ENOSPC || errno == EROFS || errno == EDQUOT) throw failure(errno);
+    for (int i = 0; i < max_tries && !data_; ++i) {
+      std::string temporary = ".cofferdam-" + detail::random_digits(24);
+      data_.reset(detail::open_retried(workplace(), temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0600));
+      if (data_)
+        temporary_ = std::move(temporary);
+      else if (errno != EEXIST)
+        break;
+    }
+    if (!data_) throw failure(errno);
+  }
+
+  const std::string& path() const noexcept { return path_; }
+
+  /// Appends bytes to the file.
+  /// \throws error{exec_errc::io_error} with ENOSPC as its `cause()` if the disk is full; error{exec_errc::too_large}
+  ///     if a limit on file sizes is exceeded.
+  void write(bytes_view content) {
+    while (!content.empty()) {
+      const ssize_t count = ::write(data_.get(), content.data(), content.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw failure(errno);
+      content = content.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  /// Gives the file its name. After that, this object is empty.
+  /// \param mode  the permission bits, 0 to 0777, whatever the umask is. By default those of the file that is replaced,
+  ///              or 0644 for a new file.
+  /// \throws      error{exec_errc::not_a_file} if a directory has the name by now; error{exec_errc::io_error}. The
+  ///              directory is then unchanged.
+  void commit(std::optional<unsigned> mode = {}) {
+    if (::fchmod(data_.get(), (mode ? *mode : mode_) & 0777U) != 0) throw failure(errno);
+    if (temporary_.empty() && !replaces_ && link_to(parent_.get(), name_)) {
+      forget();
+      return;
+    }
+    if (temporary_.empty()) {
+      if (!replaces_ && errno != EEXIST) throw failure(errno);
+      give_temporary_name();
+    }
+    if (::renameat(workplace(), temporary_.c_str(), parent_.get(), name_.c_str()) != 0) {
+      const int code = errno;
+      discard();
+      throw detail::name_error(code, "write", path_);
+    }
+    temporary_.clear();
+    forget();
+  }
+
+  /// Discards the file. The directory is unchanged.
+  void discard() noexcept {
+    if (!temporary_.empty()) ::unlinkat(workplace(), temporary_.c_str(), 0);
+    temporary_.clear();
+    forget();
+  }
+
+ private:
+  static constexpr int max_tries = 16;
+  static constexpr unsigned default_mode = 0644;
+
+  int workplace() const noexcept { return staging_ ? staging_.get() : parent_.get(); }
+
+  error failure(int code) const { return detail::name_error(code, "write", path_); }
+
+  void forget() noexcept {
+    data_.reset();
+    staging_.reset();
+    parent_.reset();
+  }
+
+  void look_at_target() {
+    struct stat status {};
+    if (::fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) throw failure(errno);
+      return;
+    }
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+      throw error(exec_errc::not_a_file, "write " + detail::shown_path(path_) + ": a " +
+                                             (S_ISDIR(status.st_mode) ? "directory" : "FIFO, socket or device") +
+                                             " has this name, and only regular files can be replaced");
+    replaces_ = true;
+    if (S_ISREG(status.st_mode)) mode_ = status.st_mode & 0777U;
+  }
+
+  // Giving a name to an unnamed file needs /proc, or Linux 6.10.
+  bool is_linkable() const noexcept { return ::faccessat(AT_FDCWD, data_link().data(), F_OK, 0) == 0; }
+
+  // Returns an array, because a string would allocate, and the callers must not throw.
+  std::array<char, 32> data_link() const noexcept {
+    std::array<char, 32> path{};
+    std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", data_.get());
+    return path;
+  }
+
+  bool link_to(int directory, const std::string& name) const {
+    return ::linkat(AT_FDCWD, data_link().data(), directory, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+
+  void give_temporary_name() {
+    for (int i = 0; i < max_tries; ++i) {
+      std::string temporary = ".cofferdam-" + detail::random_digits(24);
+      if (link_to(workplace(), temporary)) {
+        temporary_ = std::move(temporary);
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    throw failure(errno);
+  }
+
+  unique_fd parent_;
+  unique_fd staging_;
+  unique_fd data_;
+  std::string path_;
+  std::string name_;
+  std::string temporary_;  // a name in the staging directory; empty while the file has no name
+  unsigned mode_ = default_mode;
+  bool replaces_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/os/directory.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+// The types of the objects that `directory` returns.
+using detail::atomic_file;
+using detail::file_reader;
+using detail::tree_removal;
+using detail::tree_walk;
+
+/// An open directory, and access to the files beneath it. No path leads out of the directory: not by `..`, not by a
+/// symbolic link, not through /proc, and not if another process replaces a directory by a link between a check and a
+/// use.
+///
+/// The object stays valid if the directory is renamed. Symbolic links in a path are followed as long as they stay
+/// beneath the directory. A link with an absolute target is an error. If another process moves a subdirectory *out of*
+/// this directory, files that are already open in it move along. Only permissions can prevent this.
+///
+/// All members are synchronous. Most of them take microseconds. `walk`, `removal`, `open_file` and `create_file` return
+/// objects that do large work in pieces, so that other coroutines can run in between.
+/// \par Paths    relative, with `/` between components, any bytes except NUL, as for `workspace_path`. "." is the
+///               directory itself.
+/// \par Errors   error{exec_errc::invalid_argument, outside_workspace, not_found, not_a_directory, not_a_file,
+///               permission_denied, io_error}, with `errno` as the `cause()`.
+/// \par Threads  const members may be called from any thread.
+/// \par Source   openat2(2), open(2), path_resolution(7); attacks FS-01 to FS-09 of the project's catalogue
+///               (tests/attacks).
+class directory {
+ public:
+  /// Constructs an object without a directory.
+  directory() = default;
+
+  /// Opens a directory of the host. Symbolic links in `path` are followed, because the path comes from the caller.
+  /// \param resolution  `component` forces the slower method for kernels without openat2(2).
+  static directory open(const std::filesystem::path& path, path_resolution resolution = path_resolution::kernel) {
+    unique_fd fd(detail::open_retried(AT_FDCWD, path.c_str(), O_PATH | O_DIRECTORY));
+    if (!fd) throw host_error(errno, path);
+    fd = unique_fd::above_standard(std::move(fd));
+    if (!fd) throw host_error(errno, path);
+    return directory(std::move(fd), resolution);
+  }
+
+  /// Takes ownership of the descriptor of a directory. It may have been opened with O_PATH.
+  explicit directory(unique_fd fd, path_resolution resolution = path_resolution::kernel)
+      : fd_(std::move(fd)), resolution_(resolution) {
+    if (resolution_ == path_resolution::kernel) resolution_ = detail::available_resolution(fd_.get());
+  }
+
+  /// Returns the descriptor (O_PATH), which the object still owns; -1 if there is no directory.
+  int fd() const noexcept { return fd_.get(); }
+  /// Returns the method by which paths are resolved: the requested one, or `component` if the kernel does not support
+  /// it.
+  path_resolution resolution() const noexcept { return resolution_; }
+
+  /// Opens the directory at `path` as a separate object. Paths in it cannot lead out of the subdirectory, not even into
+  /// this directory.
+  directory subdirectory(std::string_view path, link_policy links = link_policy::follow) const {
+    return directory(open_directory_fd(path, links), resolution_);
+  }
+
+  /// Opens the directory at `path` and returns an O_PATH descriptor, which a child process can pass to fchdir(2). Its
+  /// number is at least 3.
+  unique_fd open_directory_fd(std::string_view path, link_policy links = link_policy::follow) const {
+    const std::string clean = workspace_path_or_root(path);
+    if (clean == ".") {  // duplicates the descriptor, which needs no permission on the directory
+      unique_fd same(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3));
+      if (!same) throw detail::path_error(errno, "open directory", clean);
+      return same;
+    }
+    unique_fd fd = detail::open_beneath(fd_.get(), clean, O_PATH | O_DIRECTORY, resolution_, links);
+    if (!fd && errno == ELOOP && links == link_policy::refuse) errno = ENOTDIR;
+    if (fd) fd = unique_fd::above_standard(std::move(fd));
+    if (!fd) throw detail::path_error(errno, "open directory", clean);
+    return fd;
+  }
+
+  /// Returns the properties of the entry at `path`. If the entry is a symbolic link, it is not followed.
+  directory_entry stat(std::string_view path) const {
+    const std::string clean = workspace_path_or_root(path);
+    const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
+    struct stat status {};
+    if (!found || ::fstat(found.get(), &status) != 0) throw detail::path_error(errno, "stat", clean);
+    return detail::entry_of(clean, status);
+  }
+
+  /// Returns the unchanged target of the symbolic link at `path`.
+  /// \throws error{exec_errc::invalid_argument} if the entry is not a symbolic link.
+  std::string link_target(std::string_view path) const {
+    const std::string clean = workspace_path_or_root(path);
+    const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
+    if (!found) throw detail::path_error(errno, "read link", clean);
+    std::string target = detail::read_link(found.get());
+    if (target.empty())
+      throw error(exec_errc::invalid_argument, "read link " + detail::shown_path(clean) + ": it is not a symbolic link",
+                  std::error_code(errno, std::system_category()));
+    return target;
+  }
+
+  /// Lists all entries beneath the directory at `path`, at every depth. Their paths are relative to that directory, and
+  /// sorted by their bytes. Symbolic links are listed, not followed. The call blocks until all entries are listed: for
+  /// large trees use `walk`.
+  /// \throws error{exec_errc::too_large} if a limit of `options` is exceeded, because the list is never cut; and the
+  ///     errors of the class.
+  std::vector<directory_entry> list(std::string_view path, const list_options& options = list_options()) const {
+    tree_walk walker = walk(path, options);
+    std::vector<directory_entry> entries;
+    while (std::optional<directory_entry> found = walker.next()) entries.push_back(std::move(*found));
+    sort_entries(entries);
+    return entries;
+  }
+
+  /// Sorts the entries from `walk` into the order of `list`.
+  static void sort_entries(std::vector<directory_entry>& entries) {
+    std::sort(entries.begin(), entries.end(),
+              [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
+  }
+
+  /// Returns an object that lists one entry at a time, in no particular order.
+  tree_walk walk(std::string_view path, const list_options& options = list_options()) const {
+    const std::string clean = workspace_path_or_root(path);
+    return tree_walk(open_directory_fd(clean), clean, options);
+  }
+
+  /// Makes a directory and its missing parents. Does nothing if the directory exists.
+  /// \param mode  the permission bits of new directories, whatever the umask is.
+  /// \throws      error{exec_errc::not_a_directory} if a component of the path exists and is not a directory; and the
+  ///              errors of the class.
+  void make_directory(std::string_view path, unsigned mode = 0755) const {
+    static_cast<void>(made_directory(workspace_path_or_root(path), mode));
+  }
+
+  /// Removes a file, or a directory and its contents. Symbolic links are removed, not followed. The call blocks until
+  /// everything is removed: for large trees use `removal`.
+  /// \throws error{exec_errc::not_found} if the entry does not exist; error{exec_errc::invalid_argument} for "."; and
+  ///     the errors of the class.
+  void remove(std::string_view path) const {
+    tree_removal work = removal(path);
+    while (!work.step()) continue;
+  }
+
+  /// Returns an object that removes the entry at `path` in steps.
+  tree_removal removal(std::string_view path) const {
+    const std::string clean = workspace_path(path);
+    const auto [above, name] = detail::split_path(clean);
+    return tree_removal(parent_fd(above, "remove", clean), name, clean);
+  }
+
+  /// Returns an object that removes everything in this directory in steps, but not the directory.
+  tree_removal removal_of_all() const { return tree_removal(open_directory_fd("."), "."); }
+
+  /// Renames `from` to `to`. An existing file at `to` is replaced. If `from` is a symbolic link, the link is renamed,
+  /// not its target.
+  /// \throws error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument} if a
+  ///     directory would be moved into itself; and the errors of the class.
+  void rename(std::string_view from, std::string_view to) const {
+    const std::string clean_from = workspace_path(from);
+    const std::string clean_to = workspace_path(to);
+    const auto [above_from, name_from] = detail::split_path(clean_from);
+    const auto [above_to, name_to] = detail::split_path(clean_to);
+    const unique_fd parent_from = parent_fd(above_from, "rename", clean_from);
+    const unique_fd parent_to = parent_fd(above_to, "rename to", clean_to);
+    if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) == 0) return;
+    if (errno == EINVAL)
+      throw error(exec_errc::invalid_argument,
+                  "rename " + detail::shown_path(clean_from) + ": a directory cannot be moved into itself, " +
+                      detail::shown_path(clean_to),
+                  std::error_code(errno, std::system_category()));
+    if (errno == EEXIST) errno = ENOTEMPTY;
+    throw detail::name_error(errno, "rename", clean_from);
+  }
+
+  /// Sets the permission bits of a file or directory. A symbolic link is followed, if its target is beneath this
+  /// directory.
+  /// \param mode  0 to 0777; other bits are ignored.
+  void set_mode(std::string_view path, unsigned mode) const {
+    const std::string clean = workspace_path_or_root(path);
+    const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH, resolution_);
+    if (!found || !detail::change_mode(found.get(), mode & 0777U))
+      throw detail::path_error(errno, "set mode of", clean);
+  }
+
+  /// Opens a regular file for reading.
+  /// \throws also error{exec_errc::not_a_file} for a FIFO, device, socket or directory, without blocking, and for a
+  ///     symbolic link if `links` is `refuse`.
+  file_reader open_file(std::string_view path, link_policy links = link_policy::follow) const {
+    return file_reader::open(fd_.get(), workspace_path(path), resolution_, links);
+  }
+
+  /// Reads a whole file.
+  /// \param max_bytes  the maximum size in bytes. A longer file throws error{exec_errc::too_large}.
+  bytes read_file(std::string_view path, std::size_t max_bytes) const {
+    file_reader reader = open_file(path);
+    return reader.read_rest(max_bytes);
+  }
+
+  /// Begins a file, which becomes visible under its name when `atomic_file::commit` is called. Makes missing parents at
+  /// once.
+  /// \throws also error{exec_errc::not_a_file} if a directory, FIFO, socket or device has this name.
+  atomic_file create_file(std::string_view path) const { return create_in(path, unique_fd()); }
+
+  /// Begins a file whose unfinished content is stored in `staging`, a directory outside this tree on the same file
+  /// system. If the program is killed, no unfinished file stays in this tree.
+  atomic_file create_file(std::string_view path, const directory& staging) const {
+    return create_in(path, staging.open_directory_fd("."));
+  }
+
+  /// Writes a file, whole or not at all.
+  /// \param mode  the permission bits; by default those of the file that is replaced, or 0644 for a new file.
+  void write_file(std::string_view path, bytes_view content, std::optional<unsigned> mode = {}) const {
+    atomic_file file = create_file(path);
+    file.write(content);
+    file.commit(mode);
+  }
+
+ private:
+  static error host_error(int code, const std::filesystem::path& path) {
+    const error plain = detail::name_error(code, "open directory", path.native());
+    if (code == ELOOP)
+      return error(exec_errc::io_error,
+                   "open directory " + detail::shown_path(path.native()) + ": too many symbolic links", plain.cause());
+    return plain;
+  }
+
+  unique_fd parent_fd(const std::string& above, std::string_view doing, std::string_view path) const {
+    unique_fd parent = detail::open_beneath(fd_.get(), above, O_PATH | O_DIRECTORY, resolution_);
+    if (!parent) throw detail::path_error(errno, doing, path);
+    return parent;
+  }
+
+  atomic_file create_in(std::string_view path, unique_fd staging) const {
+    const std::string clean = workspace_path(path);
+    const auto [above, name] = detail::split_path(clean);
+    return atomic_file(made_directory(above, 0755), std::move(staging), name, clean);
+  }
+
+  // Finds the deepest existing directory of the path, and then makes the missing directories below it.
+  unique_fd made_directory(const std::string& path, unsigned mode) const {
+    std::string there = path;
+    unique_fd at;
+    for (;;) {
+      at = detail::open_beneath(fd_.get(), there, O_PATH | O_DIRECTORY, resolution_);
+      if (at) break;
+      if (errno != ENOENT || there == ".") throw detail::path_error(errno, "make directory", path);
+      there = detail::split_path(there).first;
+    }
+    std::string_view rest = path;
+    rest.remove_prefix(there == "." ? 0 : there.size());
+    if (there == "." && path == ".") return at;
+    for (const std::string_view part : detail::path_components(rest)) {
+      const std::string name(part);
+      const bool created = ::mkdirat(at.get(), name.c_str(), mode & 0777U) == 0;
+      if (!created && errno != EEXIST) throw detail::path_error(errno, "make directory", path);
+      unique_fd below(detail::open_retried(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
+      struct stat status {};
+      if (!below || ::fstat(below.get(), &status) != 0) {
+        if (errno == ELOOP) errno = ENOTDIR;  // the name is a dangling link, or was replaced by a link just now
+        throw detail::path_error(errno, "make directory", path);
+      }
+      if (created && (status.st_mode & 0777U) != (mode & 0777U) &&
+          !detail::change_mode(below.get(), (status.st_mode & S_ISGID) | (mode & 0777U)))
+        throw detail::path_error(errno, "make directory", path);
+      at = std::move(below);
+    }
+    return at;
+  }
+
+  unique_fd fd_;
+  path_resolution resolution_ = path_resolution::kernel;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/os/session_files.hpp ----
 
 
@@ -42819,6 +41688,229 @@ class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::ses
 };
 
 }  // namespace detail
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/os/workspace_files.hpp ----
+
+
+#include <asio/cancellation_state.hpp>
+#include <asio/post.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// The maximum number of bytes to read or write before other work on the executor may run.
+inline constexpr std::size_t file_turn = 1024 * 1024;
+
+/// The maximum number of names to list or remove before other work on the executor may run.
+inline constexpr std::size_t names_a_turn = 512;
+
+/// Lets other work on the executor run. Throws error{exec_errc::cancelled} if the coroutine was cancelled.
+/// \param doing  the operation, for the error message.
+template <class = void>
+awaitable<void> yield_turn(std::string doing) {
+  co_await asio::post(asio::use_awaitable);
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, doing + ": cancelled");
+}
+
+/// Removes a tree step by step, and lets other work on the executor run in between.
+/// \param removal  kept by the caller until the awaitable completes.
+/// \param doing    the operation, for error messages.
+/// \param until    the time at which to give up. Default: never.
+/// \return         true if everything was removed; false if `until` was reached first.
+template <class = void>
+awaitable<bool> remove_in_turns(
+    tree_removal& removal, std::string doing,
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max()) {
+  while (std::chrono::steady_clock::now() < until) {
+    if (removal.step(names_a_turn)) co_return true;
+    co_await yield_turn(doing);
+  }
+  co_return false;
+}
+
+template <class = void>
+class basic_directory_source;
+using directory_source = basic_directory_source<>;
+
+/// A source that reads files of a directory one after another, for `put_files` of another environment.
+template <class Unused>
+class basic_directory_source final : public file_source {
+ public:
+  basic_directory_source(std::shared_ptr<const directory> root, std::vector<file_request> requests)
+      : root_(std::move(root)), requests_(std::move(requests)) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    reader_.reset();
+    if (at_ == requests_.size()) co_return std::nullopt;
+    const file_request& request = requests_[at_++];
+    std::optional<file_header> header;
+    try {
+      const directory_entry found = root_->stat(request.path());
+      if (found.is_directory()) {
+        header.emplace(request.path(), request.destination(), file_type::directory, 0, found.mode());
+      } else {
+        reader_.emplace(root_->open_file(request.path()));
+        header.emplace(request.path(), request.destination(), file_type::regular, reader_->size(), reader_->mode());
+      }
+    } catch (const error& failure) {
+      header.emplace(request.path(), failure);
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    if (!reader_) co_return bytes();
+    co_await yield_turn("read '" + reader_->path() + "'");
+    co_return reader_->read(std::min(max_bytes, file_turn));
+  }
+
+ private:
+  std::shared_ptr<const directory> root_;
+  std::vector<file_request> requests_;
+  std::size_t at_ = 0;
+  std::optional<file_reader> reader_;
+};
+
+}  // namespace detail
+
+template <class = void>
+class basic_workspace_files;
+using workspace_files = basic_workspace_files<>;
+
+/// The files of a workspace on this machine. It has the file operations of an environment, for backends whose guests
+/// (the code in a sandbox) work in a directory of the host. The kernel resolves each path beneath an open directory
+/// descriptor, so a guest that renames or replaces entries at the same time cannot lead an operation out of the
+/// workspace. Large files are processed in pieces of at most 1 MiB, with other work in between.
+/// \par Threads  one executor at a time.
+template <class Unused>
+class basic_workspace_files {
+ public:
+  /// \param root      the workspace directory.
+  /// \param path      the absolute path of the workspace as the guest sees it. Absolute paths beneath it are accepted
+  ///                  like relative paths.
+  /// \param staging   the directory for unfinished files, on the same file system. No value means the directory of each
+  ///                  file.
+  basic_workspace_files(directory root, std::string path, std::optional<directory> staging)
+      : root_(std::make_shared<const directory>(std::move(root))),
+        path_(std::move(path)),
+        staging_(std::move(staging)) {}
+
+  /// Returns the workspace directory.
+  const directory& root() const noexcept { return *root_; }
+
+  /// Returns a path relative to the root, or "." for the root itself.
+  /// \param path  relative, or absolute and beneath the path of the workspace in the guest.
+  std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
+
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    const std::string clean = workspace_path(path, path_);
+    detail::file_reader reader = root_->open_file(clean);
+    if (reader.size() <= detail::file_turn) co_return reader.read_rest(max_bytes);
+    if (reader.size() > max_bytes) throw reader.larger_than(max_bytes);
+    bytes content;
+    content.reserve(reader.size());
+    for (;;) {
+      const bytes piece = reader.read(detail::file_turn);
+      if (piece.empty()) co_return content;
+      if (piece.size() > max_bytes - content.size()) throw reader.larger_than(max_bytes);
+      content.insert(content.end(), piece.begin(), piece.end());
+      co_await detail::yield_turn("read '" + path + "'");
+    }
+  }
+
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    const std::string clean = workspace_path(path, path_);
+    detail::atomic_file file = create(clean);
+    while (!content.empty()) {
+      const bytes_view piece = content.first(std::min(content.size(), detail::file_turn));
+      file.write(piece);
+      content = content.subspan(piece.size());
+      if (!content.empty()) co_await detail::yield_turn("write '" + path + "'");
+    }
+    file.commit();
+  }
+
+  awaitable<directory_entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) {
+    detail::tree_walk walk = root_->walk(beneath(path), options);
+    std::vector<directory_entry> entries;
+    while (std::optional<directory_entry> found = walk.next()) {
+      entries.push_back(std::move(*found));
+      if (entries.size() % detail::names_a_turn != 0) continue;
+      co_await detail::yield_turn("list '" + path + "'");
+    }
+    directory::sort_entries(entries);
+    co_return entries;
+  }
+  awaitable<void> make_directory(std::string path) {
+    root_->make_directory(beneath(path));
+    co_return;
+  }
+  awaitable<void> remove(std::string path) {
+    detail::tree_removal removal = root_->removal(workspace_path(path, path_));
+    co_await detail::remove_in_turns(removal, "remove '" + path + "'");
+  }
+  awaitable<void> rename(std::string from, std::string to) {
+    root_->rename(workspace_path(from, path_), workspace_path(to, path_));
+    co_return;
+  }
+
+  awaitable<transfer_result> put_files(file_source& source) {
+    return detail::put_each(source, [this, &source](const file_header& header) { return put_one(source, header); });
+  }
+
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    std::vector<file_request> clean;
+    clean.reserve(requests.size());
+    for (const file_request& request : requests) clean.emplace_back(beneath(request.path()), request.destination());
+    co_return std::make_unique<detail::directory_source>(root_, std::move(clean));
+  }
+
+ private:
+  detail::atomic_file create(const std::string& path) const {
+    return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
+  }
+
+  awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
+    const std::string clean = workspace_path(header.destination(), path_);
+    if (header.type() == file_type::directory) {
+      root_->make_directory(clean);
+      root_->set_mode(clean, header.mode());
+      co_return transferred_file(header.source(), clean, 0);
+    }
+    detail::atomic_file file = create(clean);
+    std::uint64_t size = 0;
+    for (;;) {
+      const bytes piece = co_await source.read(detail::file_turn);
+      if (piece.empty()) break;
+      file.write(piece);
+      size += piece.size();
+    }
+    file.commit(header.mode());
+    co_return transferred_file(header.source(), clean, size);
+  }
+
+  std::shared_ptr<const directory> root_;
+  std::string path_;
+  std::optional<directory> staging_;
+};
+
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/python.hpp ----
@@ -51788,6 +50880,1008 @@ COFFERDAM_DECL int run(awaitable<int> work) {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/files/detail/file_plan.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A file or directory to transfer, or the reason why it cannot be transferred.
+class planned_file {
+ public:
+  planned_file(std::string source, std::string destination, file_type type, std::uint64_t size, unsigned mode)
+      : source_(std::move(source)), destination_(std::move(destination)), type_(type), size_(size), mode_(mode) {}
+  planned_file(std::string source, error failure) : source_(std::move(source)), failure_(std::move(failure)) {}
+
+  const std::string& source() const noexcept { return source_; }
+  const std::string& destination() const noexcept { return destination_; }
+  bool is_directory() const noexcept { return type_ == file_type::directory; }
+  file_type type() const noexcept { return type_; }
+  std::uint64_t size() const noexcept { return size_; }
+  unsigned mode() const noexcept { return mode_; }
+  const std::optional<error>& failure() const noexcept { return failure_; }
+
+  /// Sets how the source is opened: relative to the open directory `beneath`, or by its path if `beneath` is null.
+  planned_file& opened_as(std::string path, std::shared_ptr<const directory> beneath = nullptr) {
+    path_ = std::move(path);
+    beneath_ = std::move(beneath);
+    return *this;
+  }
+  const std::string& path() const noexcept { return path_.empty() ? source_ : path_; }
+  const std::shared_ptr<const directory>& beneath() const noexcept { return beneath_; }
+
+ private:
+  std::string source_;
+  std::string destination_;
+  file_type type_ = file_type::other;
+  std::uint64_t size_ = 0;
+  unsigned mode_ = 0;
+  std::optional<error> failure_;
+  std::string path_;
+  std::shared_ptr<const directory> beneath_;
+};
+
+/// Returns a path with its letters in lower case, as a case-insensitive file system would compare it. Only Latin, Greek
+/// and Cyrillic letters are converted.
+inline std::string folded(std::string_view path) {
+  std::string out;
+  out.reserve(path.size());
+  while (!path.empty()) {
+    const utf8_unit unit = decode_utf8(path);
+    if (!unit.valid()) {
+      out += path.front();
+      path.remove_prefix(1);
+      continue;
+    }
+    char32_t c = unit.code_point();
+    path.remove_prefix(unit.size());
+    if ((c >= U'A' && c <= U'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9) ||
+        (c >= 0x410 && c <= 0x42F))
+      c += 0x20;
+    else if (c >= 0x400 && c <= 0x40F)
+      c += 0x50;
+    else if ((c >= 0x100 && c <= 0x137) || (c >= 0x14A && c <= 0x177) || (c >= 0x1E00 && c <= 0x1EFF))
+      c |= 1;
+    append_utf8(out, c);
+  }
+  return out;
+}
+
+/// The list of all files and directories to transfer. The list is complete before the transfer begins, so that invalid
+/// sets are refused before anything is written.
+class file_plan {
+ public:
+  /// The type of a function that returns true if two different source paths lead to the same file. It is null if each
+  /// source has only one path.
+  using same_source = bool (*)(const std::string&, const std::string&);
+
+  explicit file_plan(const file_set& set, same_source same = nullptr)
+      : same_(same), max_bytes_(set.max_bytes()), max_files_(set.max_files()) {}
+
+  /// Adds a file, unless the plan already contains it.
+  /// \throws error{exec_errc::too_large} if the plan exceeds the limits of the set; error{exec_errc::collision} if two
+  ///     different files would have the same destination.
+  void add(planned_file file) {
+    if (!file.failure()) {
+      try {
+        static_cast<void>(workspace_path(file.destination()));
+      } catch (const error& refusal) {
+        file = planned_file(file.source(), refusal);
+      }
+    }
+    if (file.failure()) {
+      if (failed_.contains(file.source())) return;
+    } else if (const auto other = taken_.find(file.destination()); other != taken_.end()) {
+      if (!is_same(file, files_[other->second])) throw collision(file, files_[other->second]);
+      return;
+    }
+    if (files_.size() == max_files_)
+      throw error(exec_errc::too_large, "more files than the limit of " + std::to_string(max_files_) +
+                                            "; name fewer files, or raise the limit with at_most_files()");
+    if (file.size() > max_bytes_ - bytes_)
+      throw error(exec_errc::too_large, "the files are larger than the limit of " + std::to_string(max_bytes_) +
+                                            " bytes; name fewer files, or raise the limit with at_most()");
+    bytes_ += file.size();
+    if (file.failure())
+      failed_.insert(file.source());
+    else
+      taken_.emplace(file.destination(), files_.size());
+    files_.push_back(std::move(file));
+  }
+  void add_failure(std::string source, error reason) { add(planned_file(std::move(source), std::move(reason))); }
+
+  /// Completes the plan. Removes directories with the default mode that contain planned files, because the receiver
+  /// makes these directories anyway. Call this last.
+  /// \throws error{exec_errc::collision} if one destination would be both a file and a directory.
+  void settle() {
+    std::unordered_set<std::string_view> filled;
+    for (const auto& [path, index] : taken_) {
+      const std::string_view destination = path;
+      for (std::size_t slash = destination.rfind('/'); slash != std::string_view::npos;
+           slash = destination.rfind('/', slash - 1)) {
+        const std::string_view above = destination.substr(0, slash);
+        const auto other = taken_.find(std::string(above));
+        if (other != taken_.end() && !files_[other->second].is_directory())
+          throw collision(files_[index], files_[other->second]);
+        if (!filled.insert(above).second) break;
+      }
+    }
+    constexpr unsigned default_mode = 0755;  // the mode that a receiver gives to missing folders of a file's path
+    std::erase_if(files_, [&](const planned_file& file) {
+      return !file.failure() && file.is_directory() && file.mode() == default_mode &&
+             filled.contains(file.destination());
+    });
+    taken_.clear();
+    failed_.clear();
+  }
+
+  /// Returns an error that names the first two destinations that differ only in case; no value if there are none.
+  std::optional<error> case_collision() const {
+    // The key is the folded path of a file or folder, and the value is the first spelling of that path.
+    std::unordered_map<std::string, std::string> taken;
+    for (const planned_file& file : files_) {
+      if (file.failure()) continue;
+      const std::string& path = file.destination();
+      for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
+        const std::string part = path.substr(0, end);
+        const auto [other, is_new] = taken.emplace(folded(part), part);
+        if (!is_new && other->second != part)
+          return error(exec_errc::collision,
+                       "the destinations " + shown_path(other->second) + " and " + shown_path(part) +
+                           " differ only in case, which the receiving file system does not distinguish");
+        if (end == std::string::npos) break;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Returns true if a failure during planning ends the whole transfer. Other failures concern one file only.
+  static bool ends_all(const error& reason) noexcept {
+    if (reason.code() == exec_errc::too_large)
+      return !reason.cause();  // without a cause, the set's own limit was exceeded, not a limit of the system
+    return reason.code() == exec_errc::collision || ends_everything(reason);
+  }
+
+  const std::vector<planned_file>& files() const noexcept { return files_; }
+  std::uint64_t max_bytes() const noexcept { return max_bytes_; }
+
+ private:
+  bool is_same(const planned_file& a, const planned_file& b) const {
+    if (a.type() != b.type()) return false;
+    return a.is_directory() || a.source() == b.source() || (same_ != nullptr && same_(a.source(), b.source()));
+  }
+
+  static error collision(const planned_file& a, const planned_file& b) {
+    if (a.destination() == b.destination())
+      return error(exec_errc::collision, shown_path(b.source()) + " and " + shown_path(a.source()) +
+                                             " would both become " + shown_path(a.destination()) +
+                                             "; copy them one by one, with into()");
+    return error(exec_errc::collision, shown_path(b.source()) + " would become the file " +
+                                           shown_path(b.destination()) + ", where " + shown_path(a.source()) +
+                                           " needs a directory");
+  }
+
+  std::vector<planned_file> files_;
+  std::unordered_map<std::string, std::size_t> taken_;  // from a destination to its index in files_
+  std::unordered_set<std::string> failed_;              // sources that cannot be transferred
+  same_source same_;
+  std::uint64_t max_bytes_;
+  std::size_t max_files_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Returns the last name of a path; empty for the root. Slashes at the end are ignored.
+inline std::string last_name(std::string_view path) {
+  const std::vector<std::string_view> parts = path_components(path);
+  return parts.empty() ? std::string() : std::string(parts.back());
+}
+
+/// Returns the destination of a directory's contents: `into` if it is given, otherwise a directory of the same name.
+inline std::string directory_target(const std::optional<std::string>& into, std::string_view name) {
+  return into ? *into : std::string(name);
+}
+
+/// Returns the destination of a file or of a pattern's match: its path beneath `into`, if `into` is given.
+inline std::string file_target(const std::optional<std::string>& into, std::string_view path) {
+  return joined_path(into.value_or("."), path);
+}
+
+/// Adds all files that a `file_set` names to the plan. If an item of the set fails, the plan contains the failure.
+/// \param set, plan  the caller keeps them until the awaitable completes.
+/// \param add_item   `awaitable<void>(file_item)`: adds the files of one item to the plan.
+template <class AddItem>
+awaitable<void> plan_items(const file_set& set, file_plan& plan, AddItem add_item) {
+  for (const file_item& item : set.items()) {
+    std::optional<error> failure;
+    try {
+      co_await add_item(item);
+    } catch (const error& reason) {
+      if (file_plan::ends_all(reason)) throw;
+      failure = reason;
+    }
+    if (failure) plan.add_failure(item.text(), std::move(*failure));
+  }
+  plan.settle();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/files/detail/guest_files.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The part of a file's workspace path that becomes its path at the destination.
+enum class kept_path {
+  /// As for `upload`: the name of a file, the name of a directory and the paths in it, or the path of a pattern's match
+  /// below the folders that come before the first `*`, `?` or `[`.
+  name,
+  whole,  ///< as for `download`: the whole path in the workspace
+};
+
+/// A planner that finds the files of a `file_set` in an environment's workspace.
+class guest_planner {
+ public:
+  /// \param guest, set  the caller keeps them as long as this object.
+  guest_planner(const files_getter& guest, const file_set& set, kept_path kept)
+      : guest_(guest), set_(set), kept_(kept), plan_(set) {}
+
+  /// Makes the whole plan. This object must live until the awaitable completes.
+  awaitable<void> plan() {
+    co_await plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
+    lists_.clear();
+  }
+  file_plan& result() noexcept { return plan_; }
+
+ private:
+  awaitable<void> add_item(file_item item) {
+    const std::string& text = item.text();
+    if (item.naming() == file_naming::pattern) {
+      co_await add_matches(text);
+      co_return;
+    }
+    std::optional<directory_entry> found;
+    std::optional<error> missing;
+    try {
+      const file_system guest_files = guest_();
+      directory_entry there = co_await guest_files.stat(text);
+      found.emplace(std::move(there));
+    } catch (const error& failure) {
+      const bool is_missing = failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory ||
+                              failure.code() == exec_errc::outside_workspace;
+      if (!is_missing || item.naming() == file_naming::exact || !glob::is_pattern(text)) throw;
+    }
+    if (found)
+      co_await add_named(std::move(*found));
+    else
+      co_await add_matches(text);
+  }
+
+  awaitable<void> add_named(directory_entry found) {
+    // The entry's path may be spelled in another way than the item. This is the normalized path in the workspace.
+    const std::string path = workspace_path_or_root(found.path());
+    const std::string name = last_name(path);
+    if (found.type() == file_type::symlink) {  // a symbolic link that the caller named directly is followed
+      bool leads_to_directory = true;
+      try {
+        co_await load_list(path);
+      } catch (const error& failure) {
+        if (failure.code() != exec_errc::not_a_directory) throw;
+        leads_to_directory = false;
+      }
+      const directory_entry target(path, leads_to_directory ? file_type::directory : file_type::regular, 0, 0644);
+      found = target;
+    }
+    if (found.is_directory()) {
+      if (path == "." && kept_ == kept_path::name && !set_.into())
+        throw error(exec_errc::invalid_argument,
+                    "copy '.': the workspace has no name; set its destination with into()");
+      std::string target = directory_target(set_.into(), name);
+      if (kept_ == kept_path::whole) target = file_target(set_.into(), path);
+      co_await add_tree(path, target, found.mode());
+      co_return;
+    }
+    add_entry(found, path, file_target(set_.into(), kept_ == kept_path::whole ? path : name), true);
+  }
+
+  awaitable<void> add_matches(std::string pattern) {
+    const glob matcher(pattern);
+    std::string base = ".";
+    if (!matcher.prefix().empty()) base = workspace_path_or_root(matcher.prefix());
+    bool is_there = true;
+    try {
+      co_await load_list(base);
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
+      is_there = false;
+    }
+    if (!is_there) throw no_match(pattern);
+    bool matched = false;
+    const std::vector<directory_entry>& entries = lists_.at(base);
+    for (const directory_entry& found : entries) {
+      if (!matcher.matches(found.path())) continue;
+      matched = true;
+      const std::string path = joined_path(base, found.path());
+      const std::string target = file_target(set_.into(), kept_ == kept_path::whole ? path : found.path());
+      add_entry(found, path, target, false);
+      if (!found.is_directory() || matcher.matches_whole_trees()) continue;
+      const std::string below = found.path() + "/";
+      for (auto inner = std::lower_bound(entries.begin(), entries.end(), below,
+                                         [](const directory_entry& a, const std::string& b) { return a.path() < b; });
+           inner != entries.end() && inner->path().starts_with(below); ++inner)
+        add_entry(*inner, joined_path(base, inner->path()), joined_path(target, inner->path().substr(below.size())),
+                  false);
+    }
+    if (!matched) throw no_match(pattern);
+  }
+
+  static error no_match(std::string_view pattern) {
+    return error(exec_errc::not_found,
+                 "fetch " + shown_path(pattern) + ": nothing in the workspace matches the pattern");
+  }
+
+  awaitable<void> add_tree(std::string path, std::string target, unsigned mode) {
+    co_await load_list(path);
+    if (target != ".") add_directory(path, target, mode);
+    for (const directory_entry& found : lists_.at(path))
+      add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), false);
+  }
+
+  // Lists each directory only once, even if several items need it. Sorts the entries, because an environment returns
+  // them in any order.
+  awaitable<void> load_list(std::string path) {
+    if (lists_.contains(path)) co_return;
+    const list_options options = list_options().entries(std::max(set_.max_files(), file_set::default_files));
+    const file_system guest_files = guest_();
+    std::vector<directory_entry> entries = co_await guest_files.list(path, options);
+    for (const directory_entry& found : entries) static_cast<void>(checked(found));
+    std::sort(entries.begin(), entries.end(),
+              [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
+    lists_.emplace(std::move(path), std::move(entries));
+  }
+
+  // Checks the path of an entry. Code in the environment controls these names, and they must not lead out of the
+  // directory.
+  static const directory_entry& checked(const directory_entry& found) {
+    if (path_components(found.path()).empty() || found.path().front() == '/')
+      throw error(exec_errc::io_error,
+                  "the environment listed " + shown_path(found.path()) + ", which is not a valid name");
+    for (const std::string_view part : path_components(found.path()))
+      if (part == "..")
+        throw error(exec_errc::io_error,
+                    "the environment listed " + shown_path(found.path()) + ", which is not a valid name");
+    return found;
+  }
+
+  void add_entry(const directory_entry& found, const std::string& source, const std::string& target, bool is_named) {
+    switch (found.type()) {
+      case file_type::directory: add_directory(source, target, found.mode()); break;
+      case file_type::regular:
+        plan_.add(planned_file(source, target, file_type::regular, found.size(), found.mode()));
+        break;
+      case file_type::symlink:
+        if (is_named || set_.follows_symlinks())
+          plan_.add(planned_file(source, target, file_type::regular, 0, 0644));
+        else
+          plan_.add_failure(source,
+                            error(exec_errc::not_a_file,
+                                  "fetch " + shown_path(source) +
+                                      ": it is a symbolic link; links are followed only with follow_symlinks()"));
+        break;
+      case file_type::other:
+        plan_.add_failure(
+            source, error(exec_errc::not_a_file, "fetch " + shown_path(source) + ": it is a FIFO, socket or device"));
+        break;
+    }
+  }
+
+  void add_directory(const std::string& source, const std::string& target, unsigned mode) {
+    constexpr unsigned needed = 0700;  // without these bits, no file could be written into the directory
+    plan_.add(planned_file(source, target, file_type::directory, 0, (mode & 0777U) | needed));
+  }
+
+  const files_getter& guest_;
+  const file_set& set_;
+  kept_path kept_;
+  file_plan plan_;
+  std::map<std::string, std::vector<directory_entry>> lists_;
+};
+
+/// A source that reads the files of a plan from an environment's workspace, one after another.
+class guest_source final : public file_source {
+ public:
+  /// \param guest, plan  the caller keeps them as long as this object.
+  guest_source(const files_getter& guest, const file_plan& plan)
+      : guest_(guest), plan_(plan), left_(plan.max_bytes()) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    is_open_ = false;
+    if (at_ == plan_.files().size()) co_return std::nullopt;
+    const planned_file& file = plan_.files()[at_++];
+    current_ = &file;
+    std::optional<file_header> header;
+    if (file.failure()) {
+      header.emplace(file.source(), *file.failure());
+    } else if (file.is_directory()) {
+      header.emplace(file.source(), file.destination(), file_type::directory, 0, file.mode());
+    } else {
+      try {
+        co_await open(header);
+      } catch (const error& failure) {
+        if (ends_everything(failure)) throw;
+        header.emplace(file.source(), failure);
+      }
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    bytes piece;
+    if (!is_open_ || max_bytes == 0) co_return piece;
+    piece = co_await inner_->read(max_bytes);
+    if (piece.size() > left_) {
+      is_open_ = false;
+      throw error(exec_errc::too_large,
+                  "fetch " + shown_path(current_->source()) +
+                      ": the files are larger than the limit in total; raise the limit with at_most()");
+    }
+    left_ -= piece.size();
+    co_return piece;
+  }
+
+ private:
+  awaitable<void> open(std::optional<file_header>& header) {
+    const planned_file& file = *current_;
+    if (!inner_) {
+      std::vector<file_request> requests;
+      for (const planned_file& planned : plan_.files())
+        if (!planned.failure() && !planned.is_directory())
+          requests.emplace_back(planned.source(), planned.destination());
+      const file_system guest_files = guest_();
+      inner_ = co_await guest_files.get_files(std::move(requests));
+    }
+    header = co_await inner_->next();
+    if (!header)
+      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent too few files");
+    if (header->failure()) {
+      const error reason = *header->failure();
+      header.emplace(file.source(), reason);
+      co_return;
+    }
+    if (header->type() != file_type::regular || header->destination() != file.destination())
+      throw error(exec_errc::io_error, "fetch " + shown_path(file.source()) + ": the environment sent another file");
+    const std::uint64_t size = header->size();
+    const unsigned mode = header->mode() & 0777U;
+    header.emplace(file.source(), file.destination(), file_type::regular, size, mode);
+    is_open_ = true;
+  }
+
+  const files_getter& guest_;
+  const file_plan& plan_;
+  std::uint64_t left_;
+  std::size_t at_ = 0;
+  const planned_file* current_ = nullptr;
+  std::unique_ptr<file_source> inner_;
+  bool is_open_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/files/impl/copy_files.ipp ----
+
+
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL awaitable<transfer_result> copy_between(files_getter from, files_getter to, file_set set) {
+  try {
+    guest_planner planner(from, set, kept_path::name);
+    co_await planner.plan();
+    guest_source source(from, planner.result());
+    const file_system destination = to();
+    transfer_result report = co_await destination.put_files(source);
+    co_return report;
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    rethrow_cancellation(failure, "copy_files: cancelled; files that were already copied remain");
+  }
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/files/detail/file_sinks.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns the path itself if it is a directory, otherwise its nearest parent that is an existing directory.
+inline std::filesystem::path existing_above(std::filesystem::path path) {
+  std::error_code ignored;
+  path = std::filesystem::absolute(path);
+  while (!std::filesystem::is_directory(path, ignored) && path.has_relative_path()) path = path.parent_path();
+  return path;
+}
+
+inline awaitable<transferred_file> put_one_on_host(const directory& there, const std::filesystem::path& shown,
+                                                   file_source& source, const file_header& header) {
+  const std::string path = workspace_path(header.destination());
+  std::uint64_t size = 0;
+  if (header.type() == file_type::directory) {
+    there.make_directory(path);
+    there.set_mode(path, header.mode());
+  } else {
+    atomic_file file = there.create_file(path);
+    for (;;) {
+      const bytes piece = co_await source.read(file_turn);
+      if (piece.empty()) break;
+      file.write(piece);
+      size += piece.size();
+      co_await yield_turn("download " + shown_path(path));
+    }
+    file.commit(header.mode());
+  }
+  co_return transferred_file(header.source(), (shown / path).string(), size);
+}
+
+/// Writes all files of a source beneath a directory of the host.
+/// \param there, shown, source  the caller keeps them until the awaitable completes. `shown` is the path of `there`,
+///     for the reported destinations.
+inline awaitable<transfer_result> put_on_host(const directory& there, const std::filesystem::path& shown,
+                                              file_source& source) {
+  return put_each(source, [&there, &shown, &source](const file_header& header) {
+    return put_one_on_host(there, shown, source, header);
+  });
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/files/impl/download.ipp ----
+
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL bool ignores_case(const std::filesystem::path& folder) {
+  const directory there = directory::open(folder);
+  const std::string lower = ".cofferdam-case-" + std::to_string(::getpid());
+  atomic_file probe = there.create_file(lower);
+  probe.commit(0600);
+  bool found = true;
+  try {
+    static_cast<void>(there.stat(".COFFERDAM-CASE-" + std::to_string(::getpid())));
+  } catch (const error&) {
+    found = false;
+  }
+  there.remove(lower);
+  return found;
+}
+
+COFFERDAM_DECL awaitable<transfer_result> download_from(files_getter guest, file_set set,
+                                                        std::filesystem::path destination,
+                                                        bool (*folder_ignores_case)(const std::filesystem::path&)) {
+  try {
+    guest_planner planner(guest, set, kept_path::whole);
+    co_await planner.plan();
+    if (std::optional<error> twins = planner.result().case_collision())
+      if (folder_ignores_case(existing_above(destination))) throw std::move(*twins);
+    std::error_code failure;
+    std::filesystem::create_directories(destination, failure);
+    if (failure && !std::filesystem::is_directory(destination))
+      throw name_error(failure.value(), "make directory", destination.native());
+    directory there = directory::open(destination);
+    guest_source source(guest, planner.result());
+    transfer_result report = co_await put_on_host(there, destination, source);
+    co_return report;
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    rethrow_cancellation(failure, "download: cancelled; files that were already downloaded remain");
+  }
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/files/detail/host_files.hpp ----
+
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The maximum number of bytes that are read from a host file before other work on the executor may run.
+inline constexpr std::size_t host_piece = 256 * 1024;
+
+/// A planner that finds the files of a `file_set` on the host. Its functions are coroutines, because directory trees
+/// may be large and other work must run in between.
+class host_planner {
+ public:
+  explicit host_planner(const file_set& set) : set_(set), plan_(set, is_one_file) {}
+
+  /// Makes the whole plan. This object must live until the awaitable completes.
+  awaitable<void> plan() {
+    return plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
+  }
+  file_plan& result() noexcept { return plan_; }
+
+ private:
+  static bool is_one_file(const std::string& a, const std::string& b) {
+    struct stat first {};
+    struct stat second {};
+    return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && same_file(first, second);
+  }
+
+  static error nothing_there(std::string_view text) {
+    return error(exec_errc::not_found, "upload " + shown_path(text) + ": no such file or directory");
+  }
+
+  awaitable<void> add_item(file_item item) {
+    const std::string& text = item.text();
+    if (text.empty() || text.find('\0') != std::string::npos)
+      throw error(exec_errc::invalid_argument,
+                  "upload " + shown_path(text) + ": the path is empty or contains a NUL byte");
+    if (item.naming() == file_naming::pattern) {
+      co_await add_matches(text);
+      co_return;
+    }
+    struct stat status {};
+    const bool is_there = ::lstat(plain(text).c_str(), &status) == 0;
+    if (is_there) {
+      co_await add_named(plain(text), text);
+      co_return;
+    }
+    const int code = errno;
+    if (item.naming() == file_naming::exact || !glob::is_pattern(text)) {
+      if (code == ENOENT) throw nothing_there(text);
+      throw name_error(code, "upload", text);
+    }
+    co_await add_matches(text);
+  }
+
+  // Removes slashes at the end of a path, because lstat of `link/` would look at the target of the link.
+  static std::string plain(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    return path;
+  }
+
+  // Adds a file or directory that the caller named directly. Symbolic links in its path and at its end are followed,
+  // because the caller is trusted.
+  awaitable<void> add_named(std::string path, std::string shown) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) throw name_error(errno, "upload", shown);
+    std::string name = last_name(path);
+    if (name.empty() || name == "." || name == "..")
+      name = last_name(std::filesystem::absolute(path).lexically_normal().string());
+    if (S_ISDIR(status.st_mode)) {
+      if (name.empty() && !set_.into())
+        throw error(exec_errc::invalid_argument,
+                    "upload " + shown_path(shown) + ": the path has no name; set the destination with into()");
+      const std::string target = directory_target(set_.into(), name);
+      if (set_.follows_symlinks())
+        co_await add_followed(path, target);
+      else
+        co_await add_tree(std::make_shared<const directory>(directory::open(path)), path, target);
+      co_return;
+    }
+    add_file(path, file_target(set_.into(), name), status);
+  }
+
+  awaitable<void> add_matches(std::string pattern) {
+    const glob matcher(pattern);
+    const std::string base = matcher.prefix().empty() ? "." : matcher.prefix();
+    struct stat status {};
+    if (::stat(base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) throw no_match(pattern);
+    matches found;
+    found.base = std::make_shared<const directory>(directory::open(base));
+    tree_walk walk = found.base->walk(".");
+    std::string last;
+    for (std::size_t count = 1;; ++count) {
+      if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(pattern));
+      std::optional<directory_entry> next;
+      try {
+        next = walk.next();
+      } catch (const error& failure) {
+        if (file_plan::ends_all(failure)) throw;
+        plan_.add_failure(joined_path(matcher.prefix(), last), failure);
+        continue;
+      }
+      if (!next) break;
+      last = next->path();
+      if (matcher.matches(last)) found.entries.push_back(*next);
+      if (next->is_directory() && !matcher.may_match_beneath(last)) walk.skip();
+    }
+    if (found.entries.empty()) throw no_match(pattern);
+    directory::sort_entries(found.entries);
+    for (const directory_entry& match : found.entries) {
+      const std::string path = joined_path(matcher.prefix(), match.path());
+      const std::string target = file_target(set_.into(), match.path());
+      if (match.type() == file_type::symlink && set_.follows_symlinks()) {
+        co_await add_followed(path, target);
+      } else if (match.is_directory() && !matcher.matches_whole_trees()) {
+        if (set_.follows_symlinks())
+          co_await add_followed(path, target);
+        else
+          co_await add_tree(below(*found.base, match.path()), path, target);
+      } else {
+        add_entry(match, path, target, found.base, match.path());
+      }
+    }
+  }
+
+  static error no_match(std::string_view pattern) {
+    return error(exec_errc::not_found, "upload " + shown_path(pattern) + ": nothing matches the pattern");
+  }
+
+  static std::shared_ptr<const directory> below(const directory& base, const std::string& path) {
+    return std::make_shared<const directory>(base.subdirectory(path, link_policy::refuse));
+  }
+
+  awaitable<void> add_tree(std::shared_ptr<const directory> base, std::string path, std::string target) {
+    if (target != ".") add_directory(path, target, base->stat(".").mode());
+    std::vector<directory_entry> entries;
+    tree_walk walk = base->walk(".", list_options().entries(set_.max_files()));
+    for (std::size_t count = 1;; ++count) {
+      if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(path));
+      std::optional<directory_entry> next;
+      try {
+        next = walk.next();
+      } catch (const error& failure) {
+        if (file_plan::ends_all(failure)) throw;
+        plan_.add_failure(entries.empty() ? path : joined_path(path, entries.back().path()), failure);
+        continue;
+      }
+      if (!next) break;
+      entries.push_back(std::move(*next));
+    }
+    directory::sort_entries(entries);
+    for (const directory_entry& found : entries)
+      add_entry(found, joined_path(path, found.path()), joined_path(target, found.path()), base, found.path());
+  }
+
+  void add_entry(const directory_entry& found, const std::string& source, const std::string& target,
+                 const std::shared_ptr<const directory>& base, const std::string& path) {
+    switch (found.type()) {
+      case file_type::directory: add_directory(source, target, found.mode()); break;
+      case file_type::regular: {
+        planned_file file(source, target, file_type::regular, found.size(), found.mode());
+        plan_.add(std::move(file.opened_as(path, base)));
+        break;
+      }
+      case file_type::symlink: plan_.add_failure(source, not_followed(source)); break;
+      case file_type::other: plan_.add_failure(source, not_regular(source)); break;
+    }
+  }
+
+  void add_file(const std::string& path, const std::string& target, const struct stat& status) {
+    if (!S_ISREG(status.st_mode)) {
+      plan_.add_failure(path, not_regular(path));
+      return;
+    }
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    plan_.add(planned_file(path, target, file_type::regular, size, status.st_mode & 0777U));
+  }
+
+  void add_directory(const std::string& source, const std::string& target, unsigned mode) {
+    constexpr unsigned needed = 0700;  // without these bits, no file could be written into the directory
+    plan_.add(planned_file(source, target, file_type::directory, 0, mode | needed));
+  }
+
+  static error not_followed(std::string_view path) {
+    return error(exec_errc::not_a_file, "upload " + shown_path(path) +
+                                            ": it is a symbolic link; links are followed only with follow_symlinks()");
+  }
+  static error not_regular(std::string_view path) {
+    return error(exec_errc::not_a_file, "upload " + shown_path(path) + ": it is a FIFO, socket or device");
+  }
+
+  // ---- directory trees with symbolic links followed ----
+  //
+  // Files are opened by their paths here, because links may lead out of the tree. A link to one of the directories
+  // above it would be an endless cycle, so each directory is compared with the directories above it.
+
+  struct level {
+    std::string path;
+    std::string target;
+    dev_t device;
+    ino_t inode;
+    std::vector<std::string> names;  // names that were not visited yet; the last element is visited next
+  };
+
+  awaitable<void> add_followed(std::string path, std::string target) {
+    std::vector<level> levels;
+    visit(levels, std::move(path), std::move(target));
+    for (std::size_t count = 1; !levels.empty(); ++count) {
+      if (count % names_a_turn == 0) co_await yield_turn("upload " + shown_path(levels.back().path));
+      if (levels.back().names.empty()) {
+        levels.pop_back();
+        continue;
+      }
+      const std::string name = std::move(levels.back().names.back());
+      levels.back().names.pop_back();
+      visit(levels, joined_host_path(levels.back().path, name), joined_path(levels.back().target, name));
+    }
+  }
+
+  void visit(std::vector<level>& levels, std::string path, std::string target) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+      plan_.add_failure(path, name_error(errno, "upload", path));
+      return;
+    }
+    if (!S_ISDIR(status.st_mode)) {
+      add_file(path, target, status);
+      return;
+    }
+    for (const level& above : levels) {
+      if (above.device != status.st_dev || above.inode != status.st_ino) continue;
+      plan_.add_failure(
+          path, error(exec_errc::not_a_file,
+                      "upload " + shown_path(path) + ": it is a symbolic link to one of its own parent directories"));
+      return;
+    }
+    try {
+      unique_fd fd(open_retried(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY));
+      if (!fd) throw name_error(errno, "upload", path);
+      level below{path, target, status.st_dev, status.st_ino,
+                  names_in(std::move(fd), file_set::default_files, "upload", path)};
+      std::sort(below.names.begin(), below.names.end(), std::greater<>());
+      if (target != ".") add_directory(path, target, status.st_mode & 0777U);
+      levels.push_back(std::move(below));
+    } catch (const error& failure) {
+      if (file_plan::ends_all(failure)) throw;
+      plan_.add_failure(path, failure);
+    }
+  }
+
+  static std::string joined_host_path(const std::string& above, const std::string& name) {
+    return above.ends_with('/') ? above + name : above + "/" + name;
+  }
+
+  struct matches {
+    std::shared_ptr<const directory> base;
+    std::vector<directory_entry> entries;
+  };
+
+  const file_set& set_;
+  file_plan plan_;
+};
+
+/// A source that reads the planned files of the host, one after another. Each file is checked again when it is opened,
+/// because it may have been replaced in the meantime. A FIFO is refused, so that it cannot block the transfer. A
+/// symbolic link in place of a file from a directory or a pattern is not followed, unless the set follows symbolic
+/// links. At most the set's limit of bytes is read, even if files have grown.
+class host_source final : public file_source {
+ public:
+  explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.max_bytes()) {}
+
+  awaitable<std::optional<file_header>> next() override {
+    reader_.reset();
+    if (at_ == plan_.files().size()) co_return std::nullopt;
+    const planned_file& file = plan_.files()[at_++];
+    co_await yield_turn("upload " + shown_path(file.source()));
+    std::optional<file_header> header;
+    if (file.failure()) {
+      header.emplace(file.source(), *file.failure());
+    } else if (file.is_directory()) {
+      header.emplace(file.source(), file.destination(), file_type::directory, 0, file.mode());
+    } else {
+      try {
+        if (file.beneath())
+          reader_.emplace(file.beneath()->open_file(file.path(), link_policy::refuse));
+        else
+          reader_.emplace(file_reader::open_host(file.path()));
+        header.emplace(file.source(), file.destination(), file_type::regular, reader_->size(), reader_->mode());
+      } catch (const error& failure) {
+        reader_.reset();
+        header.emplace(file.source(), failure);
+      }
+    }
+    co_return header;
+  }
+
+  awaitable<bytes> read(std::size_t max_bytes) override {
+    if (!reader_ || max_bytes == 0) co_return bytes();
+    co_await yield_turn("upload " + shown_path(reader_->path()));
+    bytes piece = reader_->read(std::min(max_bytes, host_piece));
+    if (piece.size() > left_)
+      throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
+                                            ": the file grew beyond the limit; raise the limit with at_most()");
+    left_ -= piece.size();
+    co_return piece;
+  }
+
+  std::optional<file_range> take_range() override {
+    if (!reader_ || reader_->size() <= reader_->position()) return std::nullopt;
+    const std::uint64_t size = reader_->size() - reader_->position();
+    if (size > left_)
+      throw error(exec_errc::too_large, "upload " + shown_path(reader_->path()) +
+                                            ": the file grew beyond the limit; raise the limit with at_most()");
+    left_ -= size;
+    return file_range(reader_->descriptor(), reader_->position(), size);
+  }
+
+ private:
+  const file_plan& plan_;
+  std::uint64_t left_;
+  std::size_t at_ = 0;
+  std::optional<file_reader> reader_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/files/impl/upload.ipp ----
+
+
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL awaitable<transfer_result> upload_to(files_getter guest, file_set set) {
+  try {
+    host_planner planner(set);
+    co_await planner.plan();
+    host_source source(planner.result());
+    const file_system destination = guest();
+    transfer_result report = co_await destination.put_files(source);
+    co_return report;
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    rethrow_cancellation(failure, "upload: cancelled; files that were already uploaded remain");
+  }
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/backends/docker/detail/json.hpp ----
 
