@@ -46,3 +46,4 @@
 #include <cofferdam/net/impl/proxy.ipp>
 #include <cofferdam/net/impl/tls_listener.ipp>
 #include <cofferdam/serve/impl/mcp_server.ipp>
+#include <cofferdam/tools/impl/function.ipp>
