@@ -39,7 +39,11 @@
 #include <cofferdam/files/impl/download.ipp>
 #include <cofferdam/files/impl/upload.ipp>
 #include <cofferdam/impl/make_provider.ipp>
+#include <cofferdam/llm/impl/agent.ipp>
 #include <cofferdam/llm/impl/agent_session.ipp>
+#include <cofferdam/llm/impl/chat_completions_client.ipp>
+#include <cofferdam/llm/impl/chat_model.ipp>
+#include <cofferdam/llm/impl/llm_review.ipp>
 #include <cofferdam/net/impl/byte_stream.ipp>
 #include <cofferdam/net/impl/http_call.ipp>
 #include <cofferdam/net/impl/listener.ipp>
