@@ -21,6 +21,7 @@
 #include <cofferdam/backends/impl/jail.ipp>
 #include <cofferdam/backends/impl/local.ipp>
 #include <cofferdam/code/impl/guard.ipp>
+#include <cofferdam/code/impl/make_runner.ipp>
 #include <cofferdam/code/impl/pyodide.ipp>
 #include <cofferdam/code/impl/python.ipp>
 #include <cofferdam/core/impl/process.ipp>

@@ -22082,6 +22082,247 @@ void abandon_driver(std::shared_ptr<driver_core<Settings>> core, std::unique_ptr
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/code/pyodide.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+class pyodide_settings;
+using pyodide_core = driver_core<pyodide_settings>;
+
+}  // namespace detail
+
+/// A runner that executes Python in Pyodide (CPython compiled to WebAssembly), by Deno processes that stay warm. Models
+/// `context_runner`. This is the type that `pyodide().open()` returns.
+///
+/// A runner may be moved only while no operation is under way. The destructor ends all runs if `close()` was not
+/// called.
+/// \par Threads  may be used from several threads. Host functions and listeners of a request run on the executor of the
+///               coroutine that calls `run_code`. If this executor is not a strand, they run on a strand over it.
+class pyodide_runner {
+ public:
+  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
+  pyodide_runner() noexcept;
+  pyodide_runner(local_environment environment, std::shared_ptr<detail::pyodide_core> core);
+  pyodide_runner(pyodide_runner&&) noexcept;
+  pyodide_runner& operator=(pyodide_runner&& other) noexcept;
+  ~pyodide_runner();
+
+  /// Runs a piece of code with fresh globals, or in the context that the request names. Every outcome of the code is a
+  /// result. At the time limit, a run without a context is ended together with its interpreter, and another interpreter
+  /// is started, which takes half a second. A run in a context is interrupted first. If its code does not end within
+  /// the grace period, the context is lost. If the Deno process has died, it is restarted before the run, and
+  /// `driver_restarted()` of the result is true. The wait for a free interpreter does not count against the time limit.
+  ///
+  /// The files of a result exist only in the memory of the interpreter, and the interpreter itself reports them.
+  /// `code_request::keep_files` adds their contents to the result.
+  /// \throws error{exec_errc::environment_closed} after `close()`.
+  /// \throws error{exec_errc::provider_failed} if Deno cannot be restarted.
+  /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
+  /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
+  ///                    error{exec_errc::cancelled}, whose `partial()` has the output so far.
+  awaitable<code_result> run_code(code_request request);
+
+  /// Returns the names of all contexts, in the order of their creation.
+  awaitable<std::vector<std::string>> contexts();
+
+  /// Ends a context and the run in it. Returns false if there is no context of this name.
+  awaitable<bool> end_context(std::string name);
+
+  /// Returns the version of Pyodide, for example "314.0.6". The text is empty after `close`.
+  std::string version() const;
+
+  /// Returns a description of the interpreter. Guards use it to start Pyodide's own Python in another Deno process,
+  /// which parses code and never runs it.
+  interpreter_info guest();
+
+  /// Ends Deno, all runs and all contexts. Cannot be cancelled. A second call does nothing.
+  awaitable<void> close();
+
+ private:
+  friend class pyodide;
+  using placed = detail::placed_environment<local_environment>;
+
+  const std::shared_ptr<detail::pyodide_core>& require_core() const;
+
+  void abandon() noexcept;
+
+  static awaitable<void> start(pyodide_runner& self);
+
+  static awaitable<void> close_all(pyodide_runner& self);
+
+  std::unique_ptr<placed> environment_;  // a folder for Deno's own files; the environment also ends Deno's process
+  std::shared_ptr<detail::pyodide_core> core_;
+};
+
+/// The recipe of a runner for Python in WebAssembly, for code that needs no native packages and no processes:
+/// `pyodide()`.
+///
+/// Deno (2.8 or newer) runs Pyodide (314) in processes: one process for each context, and some for all runs without a
+/// context. The isolation has three parts. The first is the memory of WebAssembly. The second is a JavaScript engine
+/// that cannot turn text into code, with an empty `js` module in Python. The third is Deno's permissions, which allow
+/// only what the options of this recipe allow. The operating system does not isolate Deno, which runs as the calling
+/// user. Code that breaks out of V8 has the rights of that user. `code_result::isolation()` reports this. If you need
+/// isolation by the operating system, run `python()` in a container.
+///
+/// The code has no processes, threads, sockets or packages with native code. `time.sleep`, asyncio, and
+/// `urllib.request` for permitted hosts work. Functions that asyncio would run in a thread (`to_thread`,
+/// `run_in_executor(None, ...)`) run at once.
+///
+/// **Fresh globals are not a fresh interpreter.** Before each run without a context, this state of the interpreter is
+/// reset:
+///
+/// * Modules that were loaded at the start get their initial names back, and so do classes of the standard library that
+///   are written in Python. Other modules are removed.
+/// * Settings of the process: `sys.path`, `sys.argv`, `os.environ`, work directory, umask, streams and hooks.
+/// * Settings of modules: warnings filters, loggers, locale, limits of recursion and of digits, gc, csv, calendar,
+///   reprlib, and the time limit of sockets.
+/// * Random numbers are seeded again, functions registered with atexit are removed, and context variables are cleared,
+///   so that decimal numbers have the default precision.
+///
+/// Other state remains until the interpreter is replaced: files, caches, attributes of functions and of classes of
+/// other preloaded packages, csv dialects, and registrations with abstract base classes and codecs. Use
+/// `isolate_runs()` if runs must not see anything of each other.
+///
+/// Deno and Pyodide come from npm (`npm install deno@2.9.6 pyodide@314.0.6`). They are found by the options `deno` and
+/// `folder`, or by the environment variables COFFERDAM_DENO and COFFERDAM_PYODIDE. Otherwise Deno is searched in PATH,
+/// and Pyodide next to Deno.
+/// \par Source   DSPy's `PythonInterpreter`, without its defects; Deno's manual on permissions and workers; Pyodide's
+///               documentation of `loadPyodide`.
+class pyodide {
+ public:
+  /// Makes a recipe with the default settings.
+  pyodide();
+
+  /// Sets the Deno program: a path, or a name that is searched in PATH. Default: the value of COFFERDAM_DENO, otherwise
+  /// "deno".
+  pyodide& deno(std::string program);
+  /// Sets the folder of Pyodide. Default: the value of COFFERDAM_PYODIDE, otherwise a folder "pyodide" next to Deno or
+  /// in one of the parent folders.
+  pyodide& folder(std::string path);
+  /// Lets the code read a directory of the host with its contents, or a single file. Symbolic links that lead out of
+  /// the directory do not work. A single file appears in the guest (the interpreter's file system) as a symbolic link,
+  /// and the rest of its directory is not visible.
+  /// \param host   the path of the directory or file on the host.
+  /// \param guest  the absolute path in the guest. Default: a path beneath /mnt that ends with the last name of `host`.
+  /// \throws error{exec_errc::invalid_argument} if a path is not acceptable. `open` throws
+  ///     error{exec_errc::not_a_directory} if the host has no such directory or file, and error{exec_errc::collision}
+  ///     if two directories or files have the same path in the guest.
+  pyodide& allow_read(std::string host, std::string guest = {});
+  /// Lets the code read and write a directory or a file of the host. The parameters are those of `allow_read`. A write
+  /// has reached the directory when the call in Python returns. Results do not list these files: they only list files
+  /// of the work directory. The code may also delete the contents of the directory, or the single file.
+  pyodide& allow_write(std::string host, std::string guest = {});
+  /// Lets `urllib.request` connect to a host. Responses may have at most 8 MiB.
+  /// \param host  a name or address, with or without a port: "example.org", "127.0.0.1:8000".
+  /// \throws error{exec_errc::invalid_argument} if `host` is not of this form.
+  pyodide& allow_network(std::string host);
+  /// Sets an environment variable of the code.
+  pyodide& variable(std::string name, std::string value);
+  /// Sets an environment variable of the code to the value that it has on the host at the time of this call. Does
+  /// nothing if the host does not have the variable.
+  pyodide& allow_variable(std::string name);
+  /// Loads packages of Pyodide, and the packages that they depend on, in every interpreter. Nothing is downloaded. The
+  /// wheels that `pyodide-lock.json` lists must be in Pyodide's folder, and `open` reports missing wheels. The npm
+  /// package does not contain wheels; Pyodide's full distribution does.
+  template <std::convertible_to<std::string>... Names>
+  pyodide& packages(Names&&... names) {
+    return add_packages({std::string(std::forward<Names>(names))...});
+  }
+  /// Imports modules when an interpreter starts. All runs of this interpreter share them.
+  template <std::convertible_to<std::string>... Names>
+  pyodide& preload(Names&&... names) {
+    return add_modules({std::string(std::forward<Names>(names))...});
+  }
+  /// Gives every run without a context a fresh interpreter. One interpreter is always started in advance.
+  pyodide& isolate_runs();
+  /// Sets the maximum number of runs without a context at the same time. Each of these runs needs a process of some 200
+  /// MB. Further runs wait. Default: 2.
+  /// \throws error{exec_errc::invalid_argument} unless `runs` is from 1 to 64.
+  pyodide& at_once(std::size_t runs);
+  /// Sets the maximum number of contexts, each with its own interpreter. A run that would create another context is
+  /// refused. Default: 16.
+  /// \throws error{exec_errc::invalid_argument} unless `limit` is from 1 to 64.
+  pyodide& contexts_at_once(std::size_t limit);
+  /// Sets the maximum resident memory of each interpreter's process, in bytes. It includes WebAssembly and the
+  /// JavaScript objects that Python makes. Code that needs more is ended with `error_kind::out_of_memory`; its context
+  /// is lost.
+  ///
+  /// The process checks its size every 50 ms. A limit of the kernel (RLIMIT_DATA), which is 1.5 GiB higher because V8
+  /// reserves about as much, stops faster growth. Against RLIMIT_DATA the kernel counts all memory that JavaScript can
+  /// allocate, including the memory behind a SharedArrayBuffer and the shared memory of WebAssembly (Deno 2.9).
+  /// Therefore a limit by a control group would count nothing more.
+  ///
+  /// Default: the value of `memory_limit` plus 320 MiB, or plus 640 MiB if there are `packages`.
+  /// \throws error{exec_errc::invalid_argument} if `size` is below 384 MiB, with which no interpreter starts.
+  pyodide& process_memory(std::uint64_t size);
+  /// Sets the maximum memory of WebAssembly in each interpreter, in bytes. An allocation beyond the limit raises a
+  /// MemoryError. JavaScript objects that Python makes do not count against this limit: see `process_memory`. Default:
+  /// 512 MiB.
+  /// \throws error{exec_errc::invalid_argument} unless `size` is from 64 MiB to 4 GiB.
+  pyodide& memory_limit(std::uint64_t size);
+  /// Sets the time limit of requests that have none. More than zero, or `no_timeout`. Default: 30 seconds.
+  pyodide& timeout(std::chrono::milliseconds limit);
+  /// Sets the time limit for the start of Deno and of the first interpreter. More than zero. Default: 2 minutes.
+  pyodide& start_timeout(std::chrono::milliseconds limit);
+  /// Sets how long the code of a context may continue after it was interrupted at its time limit. The context is ended
+  /// afterwards. From zero (ended at once) to an hour. Default: 1 second.
+  pyodide& interrupt_grace(std::chrono::milliseconds time);
+  /// Sets the maximum number of bytes that a result keeps of each output stream, if the request does not set it.
+  /// Default: 1 MiB.
+  pyodide& keep_output(std::size_t bytes_per_stream);
+  /// Sets the maximum number of files that are checked for changes by a run. 0 means that no files are checked.
+  /// Default: 10,000.
+  pyodide& track_files(std::size_t limit);
+  /// Stores the image of a started interpreter (30 MB) in this existing folder. With an image, `open` takes a second
+  /// instead of several. **A process that can write to this folder can control every run**, so use a private folder.
+  pyodide& snapshots(std::string path);
+
+  /// Finds the programs and starts the first interpreter. If a program is missing or has the wrong version, the message
+  /// of the error explains how to install it.
+  /// \throws error{exec_errc::not_found} if Deno or Pyodide is not found.
+  /// \throws error{exec_errc::unsupported} if one of them has the wrong version, or the program is not Deno.
+  /// \throws error{exec_errc::provider_failed} if Deno does not start, or a package cannot be loaded.
+  /// \throws error{exec_errc::not_a_directory, collision, invalid_argument} if a directory of `allow_read` or
+  ///     `allow_write` is not acceptable.
+  awaitable<pyodide_runner> open() const;
+
+ private:
+  static awaitable<pyodide_runner> open_with(std::shared_ptr<const detail::pyodide_settings> settings);
+
+  /// \param strand  the strand on which the runner and its environment work.
+  static awaitable<pyodide_runner> open_at(asio::any_io_executor strand,
+                                           std::shared_ptr<const detail::pyodide_settings> settings);
+
+  static void require_positive(std::chrono::milliseconds limit, const char* name);
+
+  pyodide& mount(std::string host, std::string guest, bool writable);
+  pyodide& add_packages(std::vector<std::string> names);
+  pyodide& add_modules(std::vector<std::string> names);
+
+  /// Replaces the settings by changed ones. Defined for `impl/pyodide.ipp` only.
+  template <class Change>
+  pyodide& with(Change change);
+
+  std::shared_ptr<const detail::pyodide_settings> settings_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+
 // ---- cofferdam/code/detail/driver_frames.hpp ----
 
 
@@ -22218,1374 +22459,6 @@ class driver_frames {
   std::size_t at_ = 0;
   bool greeted_ = false;
 };
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/code/detail/pyodide_driver.hpp ----
-
-// Generated by ./dev driver from pyodide_driver.js and pyodide_run.py.
-
-#include <array>
-#include <string_view>
-
-// clang-format off
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline constexpr std::string_view pyodide_driver_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
-// Copyright the cofferdam authors. See LICENSE.
-//
-// Runs Python code in Pyodide for a host that stands at the other end of standard input and output. Deno 2.
-//
-// The *broker* talks to the host, in the frames of python_driver, and executes nobody's code. Each *place* is a process
-// of its own with one interpreter: one for every context, some for all other runs. Deno's `Worker.terminate` does not stop
-// a worker that is busy; a process can be killed, and its memory has limits of its own. In the process of a place, the main
-// thread talks to the broker and executes nobody's code either; the interpreter is in a worker of it. That worker may read
-// Pyodide's own files until it has loaded them, and what the host lets guests have. What it says reaches the broker as
-// messages about the one run in it; it has neither the streams of the process nor the other places.
-//
-// A worker that waits, waits in Atomics.wait on memory that it shares with its main thread: CTL below.
-
-const MOST_REPORT = 16 * 1024 * 1024;
-const MOST_DISPLAYED = 64 * 1024 * 1024;
-const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // what a worker has said and the main thread has not read
-const MOST_WRITTEN = 1024 * 1024;  // by one call; who writes more writes the rest by the next
-const MESSAGE = 256;  // what a message costs besides its body
-const MOST_FETCHES = 4;  // of one worker, at once
-const WATCH = 50;  // how often the process's memory is looked at, in ms
-const MOST_PATHS = 2 * 1024 * 1024;  // of all files of a run together
-const TIDYING = 5000;  // how long a worker may take from the end of a run until it takes another, in ms
-const MAILBOX = 256 * 1024;
-const CTL = {full: 0, size: 1, last: 2, onTheWay: 3, pause: 4};
-
-const text = new TextEncoder();
-const plain = new TextDecoder();
-
-// ---- a worker ------------------------------------------------------------------------------------------------------
-
-// What guests have no use for. The walls are the permissions, and that no text becomes JavaScript (a flag of the engine).
-const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLHttpRequest", "Worker",
-  "BroadcastChannel", "MessageChannel", "MessagePort", "postMessage", "close", "onmessage", "onerror", "caches",
-  "Cache", "CacheStorage", "navigator", "importScripts", "eval", "indexedDB",
-  "localStorage", "sessionStorage", "Request", "Headers", "FormData", "addEventListener", "removeEventListener",
-  "dispatchEvent", "self", "reportError", "structuredClone", "location", "createImageBitmap", "alert", "confirm",
-  "prompt", "name"];
-
-// Pyodide would fetch what is not there.
-function requireWheels(names, known, folder, version) {
-  const missing = [];
-  const seen = new Set();
-  const todo = [...names];
-  for (const name of todo) {
-    const key = name.toLowerCase().replace(/[-_.]+/g, "-");
-    if (seen.has(key)) continue;
-    seen.add(key);
-    const one = Object.hasOwn(known, key) ? known[key] : Object.values(known).find((each) => each.name === name);
-    if (one === undefined)
-      throw new Error("Pyodide has no package '" + name + "'; " + folder + "pyodide-lock.json lists all packages");
-    todo.push(...one.depends);
-    try {
-      globalThis.Deno.statSync(folder + one.file_name);
-    } catch {
-      missing.push(one.file_name);
-    }
-  }
-  if (missing.length === 0) return;
-  throw new Error("packages(" + names.join(", ") + ") needs " + missing.join(", ") + " in " + folder + ", and " +
-    "nothing is downloaded; the packages are in Pyodide's full distribution, pyodide-" + version + ".tar.bz2 of its " + "releases: put them there, or use the folder of that distribution");
-}
-
-async function work(about) {
-  const say = globalThis.postMessage.bind(globalThis);
-  const wait = Atomics.wait, load = Atomics.load, add = Atomics.add, store = Atomics.store, notify = Atomics.notify;
-  const apply = Reflect.apply, Bytes = Uint8Array, set = Uint8Array.prototype.set;
-  const lengthOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length").get;
-  const permissions = globalThis.Deno.permissions;
-  const ctl = new Int32Array(about.control);
-  const mailbox = new Uint8Array(about.mailbox);
-  const interrupt = new Uint8Array(about.interrupt);
-  const {loadPyodide} = await import(about.folder + "/pyodide.mjs");
-  const options = {indexURL: decodeURIComponent(about.folder.slice(7)) + "/", jsglobals: Object.create(null), env: {HOME: "/code"},
-    stdout: () => {}, stderr: () => {}};
-  if (about.snapshot) options._loadSnapshot = about.snapshot;
-  else options._makeSnapshot = true;
-  const py = await loadPyodide(options);
-  if (!about.snapshot) {
-    py.runPython(about.prelude);
-    say({k: "s", body: py.makeMemorySnapshot()});
-  }
-  py.setInterruptBuffer(interrupt);
-  const NODEFS = py.FS.filesystems.NODEFS;
-  NODEFS.tryFSOperation = (operation) => {
-    try {
-      return operation();
-    } catch (failure) {
-      let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES: what Deno does not permit; or else EIO
-      try {
-        if (failure.code && failure.name !== "NotCapable") number = NODEFS.convertNodeCode(failure);
-      } catch { /* a code that it does not know */ }
-      throw new py.FS.ErrnoError(number);
-    }
-  };
-  py.FS.mkdirTree("/code");
-  // Of a folder of which one file is shown, Deno lets nothing else be seen, the folder itself included.
-  const folders = new Set(about.mounts.filter((each) => each.folder !== null).map((each) => each.folder));
-  const modeOf = NODEFS.getMode;
-  NODEFS.getMode = (path) => folders.has(path) ? 0o40555 : modeOf(path);
-  for (const [index, each] of about.mounts.entries()) {
-    if (each.folder !== null) {
-      py.FS.mkdirTree("/.files/" + index);
-      py.FS.mount(NODEFS, {root: each.folder}, "/.files/" + index);
-      py.FS.mkdirTree(each.guest.slice(0, each.guest.lastIndexOf("/")) || "/");
-      py.FS.symlink("/.files/" + index + each.host.slice(each.host.lastIndexOf("/")), each.guest);
-      continue;
-    }
-    py.FS.mkdirTree(each.guest);
-    py.mountNodeFS(each.guest, each.host);
-  }
-  py.FS.chdir("/code");
-  if (about.packages.length) {
-    requireWheels(about.packages, py.lockfile.packages, options.indexURL, py.version);
-    const problems = [];
-    await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
-    if (problems.length) throw new Error(problems.join("; "));
-  }
-  // A message is copied for the main thread, with the whole of the buffer that its body lies in: so the body is copied
-  // here first, once it is known to be small enough, and what has not been read is waited for. Code can reach `host` by
-  // Python's garbage collector, so nothing is asked of the objects themselves.
-  const post = (letter, body, most) => {
-    if (typeof letter !== "string" || letter.length !== 1) throw new TypeError("no message of a run");
-    const size = apply(lengthOf, body, []);
-    if (size > most) throw new RangeError("a run cannot send more than " + most + " bytes at once");
-    while (load(ctl, CTL.onTheWay) > MOST_ON_THE_WAY) wait(ctl, CTL.onTheWay, load(ctl, CTL.onTheWay), 1000);
-    const copy = new Bytes(size);
-    apply(set, copy, [body]);
-    add(ctl, CTL.onTheWay, MESSAGE + size);
-    return copy;
-  };
-  const stream = (index) => ({write: (piece) => {
-    const part = piece.length > MOST_WRITTEN ? piece.subarray(0, MOST_WRITTEN) : piece;
-    const body = post("o", part, MOST_WRITTEN);
-    say({k: "o", stream: index, body});
-    return body.length;
-  }, isatty: false});
-  py.setStdin({stdin: () => null, isatty: false});
-  py.setStdout(stream(0));
-  py.setStderr(stream(1));
-  const host = {
-    send: (letter, body) => {
-      const copy = post(letter, body, MOST_REPORT);
-      say({k: letter, body: copy});
-    },
-    // The next message; nothing where a run is to be interrupted.
-    receive: () => {
-      const parts = [];
-      for (;;) {
-        while (load(ctl, CTL.full) === 0) {
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(          wait(ctl, CTL.full, 0);
-          if (load(ctl, CTL.full) === 0 && interrupt[0] !== 0) return undefined;
-        }
-        parts.push(mailbox.slice(0, ctl[CTL.size]));
-        const last = ctl[CTL.last] === 1;
-        store(ctl, CTL.full, 0);
-        notify(ctl, CTL.full);
-        if (last) break;
-      }
-      if (parts.length === 1) return parts[0];
-      const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-      let at = 0;
-      for (const part of parts) {
-        whole.set(part, at);
-        at += part.length;
-      }
-      return whole;
-    },
-    pause: (seconds) => {
-      wait(ctl, CTL.pause, 0, seconds * 1000);
-    },
-    idle: (problem, worn) => {
-      post("i", new Bytes(0), 0);
-      say({k: "i", problem: typeof problem === "string" ? problem.slice(0, 2000) : null, worn: worn === true});
-    },
-    memory: () => py._module.HEAPU8.length,
-  };
-  py.runPython("import os\nos.urandom(1)\ndel os");  // loads what Pyodide loads late
-  const serve = py.globals.get("cofferdam_serve");
-  py.globals.delete("cofferdam_serve");
-  for (const path of about.forget) permissions.revokeSync({name: "read", path});
-  // Only what names failures is left of Deno; but where there are directories of the host, their file system works by it,
-  // and its permissions alone say what may be read and written.
-  if (about.mounts.length === 0)
-    Object.defineProperty(globalThis, "Deno", {value: Object.freeze({errors: globalThis.Deno.errors}), writable: false,
-      configurable: false});
-  for (const name of FORBIDDEN) {
-    for (let at = globalThis; at; at = Object.getPrototypeOf(at)) delete at[name];
-    if (name in globalThis) Object.defineProperty(globalThis, name, {value: undefined, writable: false, configurable: false});
-  }
-  try {
-    serve(host, JSON.stringify(about.python));
-    say({k: "x", problem: "its interpreter has ended"});
-  } catch (failure) {
-    const exited = failure !== null && typeof failure === "object" && failure.name === "Exit" || failure?.name === "ExitStatus";
-    say({k: "x", status: exited && Number.isInteger(failure.status) ? failure.status : null,
-      problem: exited ? null : "its interpreter failed: " + String(failure?.message ?? failure).slice(-300)});
-  }
-}
-
-// ---- streams --------------------------------------------------------------------------------------------------------
-
-function write(bytes) {
-  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
-}
-
-// One stream of a run: its start goes to the host at once, its end is kept until the run is over.
-class Output {
-  constructor(keep) {
-    this.left = Math.floor(keep / 2);
-    this.room = keep - this.left;
-    this.head = [];
-    this.tail = [];
-    this.held = 0;
-    this.total = 0;
-    this.small = 0;  // pieces at the tail's end that are to be joined: each costs more than its bytes
-  }
-  take(piece) {
-    this.total += piece.length;
-    const first = Math.min(this.left, piece.length);
-    if (first) this.head.push(piece.subarray(0, first));
-    this.left -= first;
-    if (first === piece.length) return;
-    this.tail.push(piece.subarray(first));
-    this.held += piece.length - first;
-    this.small = piece.length < 4096 ? this.small + 1 : 0;
-    if (this.small === 256) {
-      const joined = join(this.tail.splice(-256));
-      this.tail.push(joined);
-      this.small = 0;
-    }
-    while (this.tail.length && this.held - this.tail[0].length >= this.room) {
-      this.held -= this.tail.shift().length;
-      this.small = Math.min(this.small, this.tail.length);
-    }
-  }
-  begin() {
-    const head = join(this.head);
-    this.head = [];
-    return head;
-  }
-  end() {
-    const tail = join(this.tail);
-    return tail.length > this.room ? tail.subarray(tail.length - this.room) : tail;
-  }
-}
-
-function join(parts) {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
-// The frames of a stream: a length, and so many bytes.
-async function* framesOf(stream) {
-  let parts = [];
-  let size = 0;
-  let wanted = 4;
-  let isHead = true;
-  for await (const piece of stream) {
-    parts.push(piece);
-    size += piece.length;
-    while (size >= wanted) {
-      const whole = parts.length === 1 ? parts[0] : join(parts);
-      const part = whole.subarray(0, wanted);
-      parts = size > wanted ? [whole.subarray(wanted)] : [];
-      size -= wanted;
-      wanted = isHead ? new DataView(part.buffer, part.byteOffset).getUint32(0) : 4;
-      isHead = !isHead;
-      if (isHead) yield part;
-    }
-  }
-}
-
-// What `tell` has made of a header and a body.
-function opened(frame) {
-  const size = new DataView(frame.buffer, frame.byteOffset).getUint32(0);
-  return [JSON.parse(plain.decode(frame.subarray(4, 4 + size))), frame.slice(4 + size)];
-}
-
-function frameOf(header, ...body) {
-  const head = text.encode(JSON.stringify(header));
-  const size = 4 + head.length + body.reduce((sum, part) => sum + part.length, 0);
-  const frame = new Uint8Array(4 + size);
-  const view = new DataView(frame.buffer);
-  view.setUint32(0, size);
-  view.setUint32(4, head.length);
-  frame.set(head, 8);
-  let at = 8 + head.length;
-  for (const part of body) {
-    frame.set(part, at);
-    at += part.length;
-  }
-  return frame;
-}
-
-function tell(header, ...body) {
-  write(frameOf(header, ...body));
-}
-
-// ---- the main thread of a place's process --------------------------------------------------------------------------
-
-class Relay {
-  constructor() {
-    this.control = new Int32Array(new SharedArrayBuffer(64));
-    this.mailbox = new Uint8Array(new SharedArrayBuffer(MAILBOX));
-    this.interrupt = new Uint8Array(new SharedArrayBuffer(8));
-    this.delivering = Promise.resolve();
-  }
-
-  begin(about, snapshot) {
-    const written = about.mounts.filter((each) => each.write).map((each) => each.host);
-    this.worker = new Worker(import.meta.url, {type: "module", deno: {permissions: {
-      read: [...about.own, ...about.mounts.map((each) => each.host)], write: written,
-      net: false, env: false, run: false, sys: false, ffi: false, import: false}}});
-    this.worker.onmessage = (event) => this.hear(event.data);
-    this.worker.onerror = (event) => {
-      event.preventDefault();
-      tell({k: "x", problem: "its interpreter failed: " + event.message});
-    };
-    this.worker.postMessage({control: this.control.buffer, mailbox: this.mailbox.buffer, interrupt: this.interrupt.buffer,
-      ...about, snapshot: snapshot.length ? snapshot : null}, snapshot.length ? [snapshot.buffer] : []);
-    const watching = setInterval(() => {
-      if (Deno.memoryUsage().rss <= about.process_memory) return;
-      clearInterval(watching);
-      tell({k: "memory"});
-    }, WATCH);
-  }
-
-  hear(said) {
-    const body = said.body instanceof Uint8Array ? said.body : null;
-    if (said.k !== "x" && said.k !== "s") {
-      Atomics.sub(this.control, CTL.onTheWay, MESSAGE + (body?.length ?? 0));
-      Atomics.notify(this.control, CTL.onTheWay);
-    }
-    const header = {k: said.k, stream: said.stream, problem: said.problem, worn: said.worn, status: said.status};
-    tell(header, body ?? new Uint8Array());
-  }
-
-  deliver(whole) {
-    this.delivering = this.delivering.then(async () => {
-      let at = 0;
-      do {
-        while (Atomics.load(this.control, CTL.full) === 1) {
-          const waiting = Atomics.waitAsync(this.control, CTL.full, 1, 1000);
-          if (waiting.async) await waiting.value;
-        }
-        const part = whole.subarray(at, at + MAILBOX);
-        this.mailbox.set(part);
-        at += part.length;
-        this.control[CTL.size] = part.length;
-        this.control[CTL.last] = at >= whole.length ? 1 : 0;
-        Atomics.store(this.control, CTL.full, 1);
-        Atomics.notify(this.control, CTL.full);
-      } while (at < whole.length);
-    });
-  }
-
-  interrupted(value) {
-    Atomics.store(this.interrupt, 0, value);
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (value === 0) return;
-    Atomics.notify(this.control, CTL.full);
-    Atomics.notify(this.control, CTL.pause);
-  }
-
-  async run() {
-    for await (const frame of framesOf(Deno.stdin.readable)) {
-      const [header, body] = opened(frame);
-      if (header.op === "begin") this.begin(header.about, body);
-      else if (header.op === "deliver") this.deliver(body);
-      else if (header.op === "interrupt") this.interrupted(header.value);
-    }
-    Deno.exit(0);  // the broker has closed its end
-  }
-}
-
-// ---- the broker -----------------------------------------------------------------------------------------------------
-
-class Run {
-  constructor(header, body) {
-    this.header = header;
-    this.id = header.id;
-    this.body = body;
-    this.outputs = [new Output(header.keep), new Output(header.keep)];
-    this.reason = null;
-    this.report = new Uint8Array();
-    this.displayed = 0;
-    this.kept = 0;  // bytes of files
-    this.started = null;
-    this.timer = null;
-    this.flushing = null;
-  }
-  flush() {
-    clearTimeout(this.flushing);
-    this.flushing = null;
-    for (const index of [0, 1]) {
-      const head = this.outputs[index].begin();
-      if (head.length) tell({t: "out", id: this.id, stream: index}, head);
-    }
-  }
-}
-
-// What a run says of its files, as the host reads it, and nothing besides.
-function filesOf(body, most) {
-  let said = {};
-  try {
-    said = JSON.parse(plain.decode(body)) ?? {};
-  } catch { /* not ours */ }
-  const files = [];
-  let room = MOST_PATHS;
-  for (const row of Array.isArray(said.files) ? said.files : []) {
-    const name = typeof row?.path === "string" ? "path" : "path64";
-    const path = row?.[name];
-    if (typeof path !== "string" || !Number.isSafeInteger(row.size)) continue;
-    room -= path.length;
-    if (room < 0 || files.length >= most) return {files, files_whole: false};
-    files.push({[name]: path.toWellFormed(), size: row.size, new: row.new === true});
-  }
-  return {files, files_whole: said.whole === true};
-}
-
-class Place {
-  constructor(driver, name) {
-    this.driver = driver;
-    this.name = name;  // of its context, or null
-    this.queue = [];
-    this.run = null;
-    this.ready = false;  // for another run
-    this.due = true;  // to say that it is ready; nobody hears that at another time
-    this.tidying = null;
-    this.dead = false;
-    this.sending = Promise.resolve();
-    this.fetching = 0;
-    this.complaint = "";  // the last of what its process has said on its standard error
-    const config = driver.config;
-    const [program, ...words] = config.place_command;
-    this.process = new Deno.Command(program, {args: words, stdin: "piped", stdout: "piped", stderr: "piped"}).spawn();
-    this.input = this.process.stdin.getWriter();
-    this.send({op: "begin", about: {folder: config.folder, own: config.own, prelude: config.prelude, mounts: config.mounts,
-      packages: config.packages, forget: config.forget, process_memory: config.process_memory,
-      python: {context: name !== null, network: config.network.length > 0, environment: config.environment,
-        preload: config.preload, max_memory: config.isolate ? 0 : config.worn}}}, driver.snapshot ?? new Uint8Array());
-    this.listen();
-  }
-
-  async listen() {
-    const complaining = this.hearComplaints();
-    try {
-      for await (const frame of framesOf(this.process.stdout)) {
-        if (this.dead) break;
-        const [said, body] = opened(frame);
-        this.hear(said, body);
-      }
-    } catch { /* what it says is none of ours: it is ended below */ }
-    if (!this.dead) this.kill();
-    const status = await this.process.status;
-    await complaining;
-    if (this.dead) return;
-    // The kernel's limit ends V8, which says why; who kills it but us is the kernel, for want of memory.
-    if (this.killed !== true && (this.complaint.includes("out of memory") || status.signal === "SIGKILL"))
-      return this.outOfMemory();
-    this.broken("its process has ended" + (this.complaint ? ": " + this.complaint : ""));
-  }
-
-  async hearComplaints() {
-    try {
-      for await (const piece of this.process.stderr) this.complaint = (this.complaint + plain.decode(piece)).slice(-2000);
-    } catch { /* no more of it */ }
-  }
-
-  kill() {
-    this.killed = true;
-    try {
-      this.process.kill("SIGKILL");
-    } catch { /* it has ended */ }
-  }
-
-  send(header, ...body) {
-    const frame = frameOf(header, ...body);
-    this.sending = this.sending.then(() => this.input.write(frame)).catch(() => {});
-    return this.sending;
-  }
-
-  deliver(...parts) {
-    for (const whole of parts) this.send({op: "deliver"}, whole);
-    return this.sending;
-  }
-
-  interrupt(value) {
-    this.send({op: "interrupt", value});
-  }
-
-  outOfMemory() {
-    if (!this.driver.begun) return this.driver.fail("the memory limit is too low for the interpreter to start; raise memory_limit()");
-    this.end(null, null, true);
-  }
-
-  begin(run) {
-    this.run = run;
-    this.ready = false;
-    this.interrupt(0);
-    tell({t: "turn", id: run.id, began: true});
-    run.started = performance.now();
-    const late = () => {
-      if (this.run === run) this.stop("timeout");
-    };
-    if (run.header.timeout !== null) run.timer = setTimeout(late, Math.min(run.header.timeout, 0x7FFFFFFF));
-    this.deliver(text.encode(JSON.stringify({begin: run.header.files})), run.body);
-    run.body = null;
-  }
-
-  // A context may stop by itself first, and keep what it knows.
-  stop(reason) {
-    const run = this.run;
-    const polite = this.name !== null && run.reason === null && run.header.grace > 0;
-    run.reason ??= reason;
-    clearTimeout(run.timer);
-    if (!polite) return this.end(null, null);
-    const late = () => {
-      if (this.run === run) this.end(null, null);
-    };
-    run.timer = setTimeout(late, run.header.grace);
-    this.interrupt(2);
-  }
-
-  hear(said, body) {
-    const run = this.run;
-    if (said.k === "s" && !this.driver.begun) {
-      if (this.driver.snapshot === null) this.driver.keepSnapshot(body);
-    } else if (said.k === "memory") {
-      this.outOfMemory();
-    } else if (said.k === "i") {
-      if (said.problem) return this.broken(said.problem);
-      if (run !== null || !this.due) return this.broken("the interpreter reported the end of the run too early");
-      if (said.worn) return this.end(null, null);
-      clearTimeout(this.tidying);
-      this.due = false;
-      this.ready = true;
-      this.driver.next(this);
-    } else if (said.k === "x") {
-      if (Number.isInteger(said.status)) return this.end(said.status & 255, null);
-      this.broken(said.problem);
-    } else if (said.k === "o") {
-      if (run === null) return;
-      const output = run.outputs[said.stream === 1 ? 1 : 0];
-      output.take(body);
-      if (output.head.length && run.flushing === null) run.flushing = setTimeout(() => run.flush(), 100);
-    } else if (run === null || body.length > MOST_REPORT) {
-      return;
-    } else if (said.k === "c") {
-      run.flush();
-      tell({t: "call", id: run.id}, body);
-    } else if (said.k === "n") {
-      this.fetch(run, body);
-    } else if (said.k === "d") {
-      run.displayed += body.length;
-      run.flush();
-      if (run.displayed <= MOST_DISPLAYED) tell({t: "display", id: run.id}, body);
-    } else if (said.k === "f") {
-      run.kept += body.length;
-      if (run.kept <= run.header.keep_files + MOST_PATHS) tell({t: "file", id: run.id}, body);
-    } else if (said.k === "r") {
-      if (!run.report.length) run.report = body;
-    } else if (said.k === "e") {
-      const listed = filesOf(body, run.header.files);
-      this.run = null;
-      this.interrupt(0);
-      this.driver.report(run, {...listed, alive: this.name !== null});
-      // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
-      if (this.name === null && this.driver.config.isolate) return this.end(null, null);
-      this.due = true;
-      this.tidying = setTimeout(() => this.end(null, null), this.name === null ? TIDYING : 6 * TIDYING);
-    }
-  }
-
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(  broken(words) {
-    const problem = String(words).slice(-2000).toWellFormed();
-    if (!this.driver.begun) return this.driver.fail(problem);
-    this.end(null, problem);
-  }
-
-  // Its end, and that of the run in it. Nothing of an interpreter outlives its process.
-  end(status, problem, memory = false) {
-    if (this.dead) return;
-    this.dead = true;
-    clearTimeout(this.tidying);
-    this.kill();
-    this.driver.forget(this);
-    const run = this.run;
-    this.run = null;
-    if (run !== null) this.driver.report(run, {exit: status, problem, memory, alive: false});
-    for (const waiting of this.queue.splice(0)) this.driver.begin(waiting);
-    this.driver.refill();
-  }
-
-  async fetch(run, body) {
-    let answer;
-    let wanted = {};
-    this.fetching += 1;
-    try {
-      if (this.fetching > MOST_FETCHES) throw new Error("too many requests at once");
-      wanted = JSON.parse(plain.decode(body));
-      const data = wanted.body64 === null ? undefined : Uint8Array.from(atob(wanted.body64), (c) => c.charCodeAt(0));
-      if (!/^https?:/.test(wanted.url)) throw new Error("only http and https");
-      const got = await fetch(wanted.url, {method: wanted.method, headers: wanted.headers, body: data,
-        signal: AbortSignal.timeout(Math.min(wanted.timeout ?? 60000, 600000))});
-      const pieces = [];
-      let size = 0;
-      for await (const piece of got.body ?? []) {
-        size += piece.length;
-        if (size > MOST_REPORT / 2) throw new Error("the answer is too large");
-        pieces.push(piece);
-      }
-      const whole = join(pieces);
-      let binary = "";
-      for (let at = 0; at < whole.length; at += 32768)
-        binary += String.fromCharCode(...whole.subarray(at, at + 32768));
-      answer = {status: got.status, reason: got.statusText, url: got.url, headers: [...got.headers], body64: btoa(binary)};
-    } catch (failure) {
-      let words = String(failure?.message ?? failure);
-      const host = failure?.name === "NotCapable" && /"([^"]*)"/.exec(words);
-      if (host) words = "no permission to reach " + host[1] + ": add it with pyodide's allow_network";
-      answer = {error: words.slice(0, 500)};
-    }
-    if (!this.dead && this.run === run)
-      await this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
-    this.fetching -= 1;
-  }
-}
-
-class Driver {
-  constructor(config) {
-    this.config = config;
-    this.places = new Set();  // for runs without a context
-    this.contexts = new Map();
-    this.waiting = [];
-    this.runs = new Map();
-    this.snapshot = null;
-    this.begun = false;
-  }
-
-  start() {
-    const path = this.config.snapshot_file;
-    if (path) {
-      try {
-        this.snapshot = Deno.readFileSync(path);
-      } catch { /* there is none yet */ }
-    }
-    this.add(null);
-  }
-
-  keepSnapshot(image) {
-    this.snapshot = image;
-    const path = this.config.snapshot_file;
-    if (!path) return;
-    try {
-      Deno.writeFileSync(path + ".new", image, {mode: 0o600});
-      Deno.renameSync(path + ".new", path);
-    } catch { /* then the next start makes its own */ }
-  }
-
-  fail(problem) {
-    tell({t: "failed", text: problem});
-    Deno.exit(1);
-  }
-
-  add(name) {
-    const place = new Place(this, name);
-    if (name === null) this.places.add(place);
-    else this.contexts.set(name, place);
-    return place;
-  }
-
-  // One is kept warm, or another besides where none is used twice.
-  refill() {
-    if (this.places.size < (this.config.isolate ? 2 : 1) || this.waiting.length && this.places.size < this.config.at_once) this.add(null);
-  }
-
-  forget(place) {
-    this.places.delete(place);
-    if (this.contexts.get(place.name) === place) this.contexts.delete(place.name);
-  }
-
-  // A place can take a run.
-  next(place) {
-    if (!this.begun) {
-      this.begun = true;
-      this.refill();
-      tell({t: "ready", version: this.config.pyodide, implementation: "pyodide"});
-    }
-    const queue = place.name === null ? this.waiting : place.queue;
-    const run = queue.shift();
-    if (run !== undefined) place.begin(run);
-  }
-
-  begin(run) {
-    const name = run.header.context;
-    if (name !== null) {
-      if (!this.contexts.has(name) && this.contexts.size >= this.config.max_contexts)
-        return this.report(run, {problem: "there are " + this.contexts.size + " contexts, as many as contexts_at_once " +
-          "allows; end one first", alive: false});
-      const place = this.contexts.get(name) ?? this.add(name);
-      place.queue.push(run);
-      if (place.ready && place.run === null) this.next(place);
-    } else {
-      this.waiting.push(run);
-      for (const place of this.places) if (place.ready && this.waiting.length) this.next(place);
-      if (this.waiting.length && this.places.size < this.config.at_once) this.add(null);
-    }
-  }
-
-  report(run, end) {
-    this.runs.delete(run.id);
-    clearTimeout(run.timer);
-    clearTimeout(run.flushing);
-    const pieces = [];
-    for (const output of run.outputs) pieces.push(output.begin(), output.end());
-    const us = run.started === null ? 0 : Math.max(1, Math.round((performance.now() - run.started) * 1000));
-    tell({t: "end", id: run.id, reason: run.reason, problem: null, exit: null, signal: null, us, ...end,
-      totals: run.outputs.map((output) => output.total), pieces: pieces.map((piece) => piece.length)},
-      ...pieces, run.report);
-  }
-
-  hear(header, body) {
-    const run = this.runs.get(header.id);
-    const place = run && [...this.places, ...this.contexts.values()].find((each) => each.run === run);
-    if (header.op === "run") {
-      const made = new Run(header, body);
-      this.runs.set(made.id, made);
-      tell({t: "turn", id: made.id, began: false});
-      this.begin(made);
-    } else if (header.op === "reply") {
-      if (place) place.deliver(body);
-    } else if (header.op === "cancel") {
-      if (place) return place.stop("cancelled");
-      if (!run) return;
-      run.reason = "cancelled";
-      for (const queue of [this.waiting, ...[...this.contexts.values()].map((each) => each.queue)])
-        if (queue.includes(run)) queue.splice(queue.indexOf(run), 1);
-      this.report(run, {alive: run.header.context !== null && this.contexts.has(run.header.context)});
-    } else if (header.op === "contexts") {
-      tell({t: "answer", id: header.id, names: [...this.contexts.keys()]});
-    } else if (header.op === "drop") {
-      const dropped = this.contexts.get(header.context);
-      if (dropped) dropped.end(null, dropped.run ? "its context was ended" : null);
-      tell({t: "answer", id: header.id, found: dropped !== undefined});
-    }
-  }
-}
-
-async function main() {
-  write(text.encode("\ncofferdam python driver 1\n"));
-  let driver = null;
-  for await (const frame of framesOf(Deno.stdin.readable)) {
-    if (driver !== null) {
-      driver.hear(...opened(frame));
-      continue;
-    }
-    const config = JSON.parse(plain.decode(frame));
-    const [major, minor] = Deno.version.deno.split(".").map(Number);
-    if (major !== 2 || minor < config.deno_minor) {
-      tell({t: "failed", text: "Deno " + Deno.version.deno + " is another version than is needed"});
-      Deno.exit(1);
-    }
-    driver = new Driver(config);
-    driver.start();
-  }
-  for (const place of [...(driver?.places ?? []), ...(driver?.contexts.values() ?? [])]) place.kill();
-  Deno.exit(0);  // the host has closed its end: that of all places
-}
-
-if (typeof globalThis.WorkerGlobalScope === "function") {
-  globalThis.onmessage = (event) => {
-    const say = globalThis.postMessage.bind(globalThis);
-    work(event.data).catch((failure) => say({k: "x", problem: String(failure?.message ?? failure).slice(-1000)}));
-  };
-} else {
-  globalThis.addEventListener("unhandledrejection", (event) => event.preventDefault());
-  if (Deno.args[0] === "place") await new Relay().run();
-  else await main();
-}
-)driver_ends";
-inline constexpr std::string_view pyodide_run_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
-# Copyright the cofferdam authors. See LICENSE.
-"""What stands around code in Pyodide, behind the modules of python_driver that make_python_driver.py names.
-
-One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything
-is put back that can be at little cost: see `Before`. What a run has changed deeper inside of objects (registries of
-abstract classes and codecs, caches) stays.
-"""
-import base64
-import json
-import os
-import sys
-import types
-
-from pyodide.ffi import to_js as TO_JS
-
-class OwnJson:
-    """What code does to the module is not our end."""
-    dumps = staticmethod(json.dumps)
-    loads = staticmethod(json.loads)
-
-json = OwnJson
-DRIVER = "cofferdam_driver"  # what this text is called in tracebacks, from which it is left out
-MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says
-BASELINE = ("ast asyncio atexit base64 bisect calendar cmath codecs collections.abc contextlib copy csv dataclasses "
-            "datetime decimal enum fractions functools gc hashlib heapq inspect io itertools json keyword linecache math "
-            "numbers operator pathlib pickle random re reprlib secrets shutil signal statistics string struct tempfile "
-            "textwrap threading time traceback typing unicodedata urllib.error urllib.parse urllib.request uuid warnings "
-            "zlib").split()
-
-class PyodideChannel(Channel):
-    """Speaks to the main thread."""
-
-    def __init__(self):
-        import threading
-        self.owner = os.getpid()
-        self.lock = threading.Lock()
-        self.calling = threading.Lock()
-        self.calls = 0
-        self.fetches = 0
-        self.host = None
-
-    def send(self, letter, what, waits=False):
-        body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
-        self.host.send(letter.decode(), TO_JS(body))
-
-    def receive(self):
-        while True:
-            body = self.host.receive()
-            if body is not None and type(body).__name__ != "JsUndefined" and hasattr(body, "to_bytes"):
-                return json.loads(body.to_bytes())
-            PAUSE(0)  # which is where an interrupt arrives
-
-    def fetch(self, request):
-        self.fetches += 1
-        self.send(b"n", dict(request, number=self.fetches))
-        while True:
-            reply = self.receive()
-            if reply.get("fetched") == self.fetches:
-                return reply
-
-CHANNEL = PyodideChannel()
-
-def PAUSE(seconds):
-    CHANNEL.host.pause(seconds)
-    for _ in range(200):  # Pyodide looks for interrupts every now and then
-        pass
-
-def make_sleep(time):
-    def sleep(seconds, /):
-        if not isinstance(seconds, (int, float)) and not hasattr(seconds, "__index__"):
-            seconds = float(seconds)
-        if seconds < 0:
-            raise ValueError("sleep length must be non-negative")
-        until = time.monotonic() + seconds
-        while True:
-            left = until - time.monotonic()
-            PAUSE(max(0, min(left, 3600)))
-            if left <= 0:
-                return
-    return sleep
-
-def no_processes(*args, **kwargs):
-    raise OSError(38, "WebAssembly has no processes")
-
-def no_sockets(*args, **kwargs):
-    import errno
-    address = next((" for %s:%s" % each[:2] for each in args if type(each) is tuple and len(each) > 1), "")
-    raise OSError(errno.ENOTSUP, "WebAssembly has no sockets%s; use urllib.request for the hosts that pyodide's "
-                                 "allow_network allows" % address)
-
-class Selector:
-    """There is nothing to wait for but time."""
-
-    def select(self, timeout=None):
-        import time
-        time.sleep(1e9 if timeout is None else max(0, timeout))
-        return []
-
-    def close(self):
-        pass
-
-def make_loops():
-    """Event loops that run when they are told to; Pyodide's own runs when nothing else does, which is never here."""
-    import asyncio
-
-    class Loop(asyncio.base_events.BaseEventLoop):
-        def __init__(self):
-            super().__init__()
-            self._selector = Selector()
-
-        def _process_events(self, events):
-            pass
-
-        def _write_to_self(self):
-            pass
-
-        def run_in_executor(self, executor, function, *args):
-            """At once, where a thread would be needed: there are none."""
-            if executor is not None:
-                return super().run_in_executor(executor, function, *args)
-            self._check_closed()
-            made = self.create_future()
-            try:
-                made.set_result(function(*args))
-            except (SystemExit, KeyboardInterrupt):
-                raise
-            except BaseException as failure:
-                made.set_exception(failure)
-            return made
-
-    events = asyncio.events
-    base = getattr(events, "_BaseDefaultEventLoopPolicy", None) or events.BaseDefaultEventLoopPolicy
-
-    class Policy(base):
-        _loop_factory = Loop
-
-        def get_event_loop(self):
-            """Makes one where there is none, as the main thread's did until Python 3.14."""
-            if self._local._loop is None:
-                self.set_event_loop(self.new_event_loop())
-            return self._local._loop
-
-    POLICY.append(Policy)
-    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # that of a system would end the interpreter
-    asyncio._DefaultEventLoopPolicy = Policy
-    asyncio.run = asyncio.runners.run  # where Pyodide has put its own
-
-POLICY = []
-
-def use_loops():
-    import asyncio
-    events = asyncio.events
-    events._set_running_loop(None)
-    events._event_loop_policy = POLICY[0]()
-
-def make_opener(urllib_request):
-    """urlopen by the host's process, which has the permissions."""
-    import email.message
-    import io
-    import urllib.error
-    import urllib.response
-
-    class Handler(urllib_request.BaseHandler):
-        handler_order = 100
-
-        def http_open(self, request):
-            data = request.data
-            if data is not None and not isinstance(data, (bytes, bytearray)):
-                data = b"".join(data)
-            timeout = request.timeout if isinstance(request.timeout, (int, float)) else None
-            answer = CHANNEL.fetch({
-                "url": request.full_url, "method": request.get_method(), "headers": dict(request.header_items()),
-                "timeout": timeout and int(timeout * 1000),
-                "body64": None if data is None else base64.b64encode(data).decode()})
-            if "error" in answer:
-                raise urllib.error.URLError(answer["error"])
-            headers = email.message.Message()
-            for name, value in answer["headers"]:
-                if name not in ("content-encoding", "transfer-encoding"):
-                    headers[name] = value
-            body = io.BytesIO(base64.b64decode(answer["body64"]))
-            response = urllib.response.addinfourl(body, headers, answer["url"], answer["status"])
-            response.msg = answer["reason"]
-            return response
-
-        https_open = http_open
-
-    urllib_request.install_opener(urllib_request.build_opener(Handler()))
-
-def contexts_of_decimal():
-    """What new threads' contexts are copied from, as text that shows every setting."""
-    import decimal
-    return [repr(one) for one in (decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext)]
-
-def set_contexts_of_decimal(texts):
-    import decimal
-    names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
-    for one, text in zip((decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext), texts):
-        was = eval(text, vars(decimal))
-        for name in names:
-            setattr(one, name, getattr(was, name))
-        one.traps = was.traps
-        one.flags = was.flags
-
-def settings():
-    """What has no name in a module: how it is asked for, and how it is set."""
-    import csv
-    import gc
-    import locale
-    import signal
-    import socket
-)driver_ends";
-inline constexpr std::string_view pyodide_run_2 = R"driver_ends(    return [(sys.getrecursionlimit, sys.setrecursionlimit),
-            (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
-            (sys.get_asyncgen_hooks, lambda hooks: sys.set_asyncgen_hooks(*hooks)),
-            (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
-            (sys.getswitchinterval, sys.setswitchinterval),
-            (gc.get_threshold, lambda threshold: gc.set_threshold(*threshold)), (gc.get_debug, gc.set_debug),
-            (lambda: signal.getsignal(signal.SIGINT), lambda handler: signal.signal(signal.SIGINT, handler)),
-            (socket.getdefaulttimeout, socket.setdefaulttimeout), (csv.field_size_limit, csv.field_size_limit),
-            (lambda: locale.setlocale(locale.LC_ALL), lambda name: locale.setlocale(locale.LC_ALL, name)),
-            (contexts_of_decimal, set_contexts_of_decimal)]
-
-def is_still(now, was):
-    """Equal, where nothing but plain values is asked; else the same."""
-    if type(now) is not type(was):
-        return False
-    if type(was) in (tuple, list):
-        return len(now) == len(was) and all(map(is_still, now, was))
-    return now == was if type(was) in (int, float, str) else now is was
-
-class Before:
-    """How things were: the names of modules, of their classes written in Python, and of those of their objects that hold
-    settings; lists and tables that programs add to; and what `settings` knows."""
-
-    def __init__(self):
-        import calendar
-        import copy
-        import copyreg
-        import gc
-        import itertools
-        import locale
-        import logging
-        import operator
-        import reprlib
-        import urllib.request
-        import warnings
-        self.modules = dict(sys.modules)
-        modules = [module for module in sys.modules.values() if hasattr(module, "__dict__")]
-        known = {name.partition(".")[0] for name in BASELINE} - {"ast"} | {"logging", "weakref"}
-        classes = {id(one): one for module in modules for one in vars(module).values()
-                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # on the heap, and not immutable
-                   and one.__module__.partition(".")[0] in known}
-        loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
-        real_json = sys.modules["json"]
-        objects = [os.environ, logging.root, logging.root.manager, *loggers, reprlib.aRepr, calendar.c,
-                   real_json._default_encoder, real_json._default_decoder, urllib.request._opener]
-        self.owners = modules + list(classes.values()) + objects
-        self.names = [dict(vars(owner)) for owner in self.owners]
-        # Live views, and all of them looked at in one go: this is done after every run.
-        self.now = [vars(owner).values() for owner in self.owners]
-        self.sizes = [len(names) for names in self.names]
-        self.values = [value for names in self.names for value in names.values()]
-        # Every run sets something of these.
-        self.restless = [self.owners.index(sys), self.owners.index(sys.modules["asyncio.events"])]
-        self.chain = itertools.chain.from_iterable
-        self.same = operator.is_
-        self.lists = [(one, list(one)) for one in (sys.path, sys.argv, sys.meta_path, sys.path_hooks, warnings.filters,
-                                                   logging.root.handlers, gc.callbacks)]
-        self.tables = [(one, dict(one)) for one in (copyreg.dispatch_table, copy._deepcopy_dispatch,
-                                                    logging.root.manager.loggerDict, logging._levelToName,
-                                                    logging._nameToLevel, locale._override_localeconv)]
-        self.environment = dict(os.environ)
-        self.settings = [(get, change, get()) for get, change in settings()]
-        self.mask = os.umask(0)
-        os.umask(self.mask)
-        self.runs = 0
-        gc.collect()
-        gc.freeze()
-
-    def restore_names(self):
-        for index in self.restless:
-            self.restore_owner(index)
-        if self.as_before():
-            return
-        for index in range(len(self.owners)):
-            self.restore_owner(index)
-        self.values = [value for names in self.names for value in names.values()]
-        import logging
-        logging.root.manager._clear_cache()  # of what is enabled
-
-    def as_before(self):
-        """By what is there, not by what that says of itself: an object of a run's may claim to equal another."""
-        return list(map(len, self.now)) == self.sizes and all(map(self.same, self.chain(self.now), self.values))
-
-    def restore_owner(self, index):
-        """As the names are: what a class or its metaclass would make of it is not asked."""
-        owner, names = self.owners[index], self.names[index]
-        now = vars(owner)
-        if len(now) == len(names) and all(map(self.same, now.values(), names.values())):
-            return
-        is_class = isinstance(owner, type)
-        for name in [name for name in now if name not in names]:
-            type.__delattr__(owner, name) if is_class else now.pop(name)
-        for name, value in names.items():
-            if now.get(name, self) is not value:
-                type.__setattr__(owner, name, value) if is_class else now.update({name: value})
-        self.names[index] = dict(now)  # the order may be another
-
-    def restore(self):
-        """False where this interpreter is not to be used again."""
-        import gc
-        import threading
-        sys.settrace(None)
-        sys.setprofile(None)
-        good = True
-        for name in [name for name in sys.modules if name not in self.modules]:
-            loader = getattr(getattr(sys.modules[name], "__spec__", None), "loader", None)
-            if type(loader).__name__ == "ExtensionFileLoader":
-                good = False  # most of those cannot be loaded twice
-            del sys.modules[name]
-        for name, module in self.modules.items():
-            if sys.modules.get(name) is not module:
-                sys.modules[name] = module
-        self.restore_names()
-        for one, content in self.lists:
-            if len(one) != len(content) or not all(map(self.same, one, content)):
-                one[:] = content
-        for one, content in self.tables:
-            if (len(one) != len(content) or not all(map(self.same, one, content)) or
-                    not all(map(self.same, one.values(), content.values()))):
-                one.clear()
-                one.update(content)
-        if not is_still(list(os.environ.items()), list(self.environment.items())):
-            for name in [name for name in os.environ if name not in self.environment]:
-                del os.environ[name]
-            os.environ.update(self.environment)
-        for get, change, was in self.settings:
-            if not is_still(get(), was):
-                change(was)
-        threading.settrace(None)
-        os.umask(self.mask)
-        os.chdir("/code")
-        gc.enable()
-        self.runs += 1
-        gc.collect(2 if self.runs % 16 == 0 else 1)
-        for descriptor in (0, 1, 2):
-            try:
-                os.fstat(descriptor)
-            except OSError:
-                good = False
-        return good
-
-def open_streams():
-    import io
-    sys.stdin = open(0, "r", encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), "utf-8", "surrogateescape", line_buffering=True)
-    sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
-    STREAMS[:] = [sys.stdout, sys.stderr]
-
-def end_run():
-    """What Python does at its end."""
-    import atexit
-    try:
-        atexit._run_exitfuncs()
-    except BaseException:
-        import traceback
-        traceback.print_exc()
-    flush()
-
-def begin_main():
-)driver_ends";
-inline constexpr std::string_view pyodide_run_3 = R"driver_ends(    sys.modules["__main__"] = types.ModuleType("__main__")
-    if sys.path[:1] != ["/code"]:
-        sys.path.insert(0, "/code")
-    use_loops()
-
-def serve(host, config):
-    import contextvars
-    import random
-    import signal
-    import socket
-    import time
-    import urllib.request
-    config = json.loads(config)
-    CHANNEL.host = host
-    is_context = config["context"]
-    os.chdir("/code")
-    os.environ.clear()
-    os.environ.update({"HOME": "/code", "LANG": "C.UTF-8", "PATH": "/"}, **config["environment"])
-    time.sleep = make_sleep(time)
-    for module in (os, sys.modules["posix"]):
-        for name in ("system", "fork", "forkpty", "popen", "posix_spawn", "execv", "execve", "kill", "killpg"):
-            if hasattr(module, name):
-                setattr(module, name, no_processes)
-    for name in ("connect", "connect_ex", "bind", "listen"):
-        setattr(socket.socket, name, no_sockets)
-    socket.create_connection = no_sockets
-    make_loops()
-    make_opener(urllib.request)
-    open_streams()
-    problem = None
-    for name in config["preload"]:
-        try:
-            __import__(name)
-        except BaseException as failure:
-            problem = "the module %r cannot be preloaded: %s: %s" % (name, type(failure).__name__, clean(str(failure)))
-    begin_main()
-    for finder in sys.meta_path:  # Pyodide's own, by which JavaScript's objects are imported
-        if hasattr(finder, "jsproxies"):
-            finder.jsproxies.clear()
-    for name in ("js", "pyodide_js", "pyodide_js._api", "pyodide.http"):
-        sys.modules.pop(name, None)
-    memory = host.memory
-    before = Before()
-    one = None
-    most = 0
-    host.idle(problem, False)
-    while True:
-        request = CHANNEL.receive()
-        if "begin" in request:
-            most = request["begin"]
-            continue
-        if "code" not in request:
-            continue  # the answer to a call that nobody waits for any more
-        if one is None or not is_context:
-            begin_main()
-            one = Interpreter(CHANNEL, is_context)
-            around = contextvars.Context()  # the precision of decimal numbers, for one, is a variable of it
-            random.seed()
-        open_streams()
-        signal.signal(signal.SIGINT, one.on_interrupt)
-        there, whole = scan_files(most) if most else ({}, False)
-        request_keeps = request.get("keep_files", 0)
-        around.run(one.run, request)
-        request = None
-        if not is_context:
-            around.run(end_run)
-            if one.loop is not None:
-                try:
-                    one.loop.close()
-                except BaseException:
-                    pass
-        flush()
-        files = {"files": [], "whole": False}
-        if most:
-            after, still_whole = scan_files(most)
-            changed, are_all = changed_files(there, after)
-            files = {"files": changed, "whole": whole and still_whole and are_all}
-            send_contents(changed, request_keeps)
-        CHANNEL.send(b"e", files)
-        good = True
-        if not is_context:
-            one = around = None
-            try:
-                good = before.restore()
-            except BaseException:
-                good = False
-        host.idle(None, not good or memory() > config["max_memory"])
-
-def send_contents(rows, room):
-    """The contents of files, in their order, as long as there is room: a length, a path, and the bytes."""
-    for row in rows:
-        if row["size"] > min(room, MOST_REPORT - 8192):
-            continue
-        path = row["path"].encode("utf-8") if "path" in row else base64.b64decode(row["path64"])
-        try:
-            with open(path, "rb") as file:
-                content = file.read(row["size"])
-        except OSError:
-            continue
-        room -= len(content)
-        CHANNEL.host.send("f", TO_JS(len(path).to_bytes(4, "big") + path + content))
-
-def prepare():
-    """What a snapshot holds."""
-    for name in BASELINE:
-        __import__(name)
-    for name in sys.builtin_module_names:
-        if not name.startswith("_") and name not in ("js", "pyodide_js"):
-            try:
-                __import__(name)
-            except BaseException:
-                pass
-    sys.dont_write_bytecode = True
-    sys.argv[:] = [""]
-
-prepare()
-)driver_ends";
-
-/// The program of the Pyodide driver, split into consecutive string literals.
-inline constexpr std::array<std::string_view, 4> pyodide_driver = {
-    pyodide_driver_1, pyodide_driver_2, pyodide_driver_3, pyodide_driver_4};
-
-/// The part of the Pyodide driver that runs in Pyodide, after python_driver_in_pyodide, split into consecutive string literals.
-inline constexpr std::array<std::string_view, 3> pyodide_run = {
-    pyodide_run_1, pyodide_run_2, pyodide_run_3};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/code/detail/pyodide_reader.hpp ----
-
-// Generated by ./dev driver from pyodide_reader.js.
-
-#include <array>
-#include <string_view>
-
-// clang-format off
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline constexpr std::string_view pyodide_reader_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
-// Copyright the cofferdam authors. See LICENSE.
-//
-// Reads Python code for guards by the interpreter of Pyodide, in a Deno that may read Pyodide's own files and nothing
-// else. It runs python_code_reader.py and never what that reads. Its arguments: Pyodide's folder, as a URL, and that
-// program; its standard input and output are those of the program.
-
-const [folder, program] = Deno.args;
-
-function write(bytes) {
-  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
-}
-
-function take(count) {
-  const whole = new Uint8Array(count);
-  for (let at = 0; at < count;) {
-    const size = Deno.stdin.readSync(whole.subarray(at));
-    if (size === null) Deno.exit(0);  // the host has closed its end
-    at += size;
-  }
-  return whole;
-}
-
-const {loadPyodide} = await import(folder + "/pyodide.mjs");
-const py = await loadPyodide({indexURL: decodeURIComponent(folder.slice(7)) + "/", jsglobals: Object.create(null),
-  stdout: () => {}, stderr: () => {}});
-const names = py.toPy({"__name__": "cofferdam_reader"});
-py.runPython(program, {globals: names});
-const answer = names.get("answer_to");
-write(names.get("prepare")().toJs());
-for (;;) {
-  const head = new DataView(take(5).buffer);
-  const source = py.toPy(take(head.getUint32(0)));
-  let got;
-  try {
-    got = answer(source, head.getUint8(4));
-  } catch {  // the stack of WebAssembly was not deep enough, and no interpreter goes on after that
-    const said = new TextEncoder().encode(JSON.stringify({error: {type: "TooDeep", line: 0, column: 0,
-      text: "it is nested too deeply or is too large"}}));
-    const size = new Uint8Array(4);
-    new DataView(size.buffer).setUint32(0, said.length);
-    write(size);
-    write(said);
-    Deno.exit(1);
-  }
-  write(got.toJs());
-  got.destroy();
-  source.destroy();
-}
-)driver_ends";
-
-/// The program that runs the code reader in Pyodide, split into consecutive string literals.
-inline constexpr std::array<std::string_view, 1> pyodide_reader = {
-    pyodide_reader_1};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -25440,777 +24313,6 @@ inline constexpr std::array<std::string_view, 6> python_driver_in_pyodide = {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/code/detail/pyodide_settings.hpp ----
-
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-#include <unistd.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-inline constexpr std::string_view how_to_get_pyodide =
-    "; to install both, run npm install deno@2.9.6 pyodide@314.0.6, then set COFFERDAM_DENO to node_modules/.bin/deno "
-    "and COFFERDAM_PYODIDE to node_modules/pyodide, or set the options of pyodide()";
-
-/// The oldest minor version of Deno 2 that is supported. Up to 2.7.1 workers do not start, or runs hang. 2.7.14, 2.8.0
-/// and 2.9.6 were tested and work.
-inline constexpr int oldest_deno_minor = 8;
-
-/// A directory or a file of the host to which the code has access.
-class pyodide_mount {
- public:
-  std::string host;
-  std::string guest;
-  bool writable = false;
-  bool is_file = false;
-};
-
-/// The settings of a `pyodide` recipe.
-class pyodide_settings {
- public:
-  static constexpr std::uint64_t min_memory = 64U * 1024 * 1024;
-  static constexpr std::uint64_t max_memory = 4096ULL * 1024 * 1024;
-  static constexpr std::uint64_t min_process_memory = 384U * 1024 * 1024;
-
-  std::string name = "pyodide";
-  std::string interpreter = "deno";
-  std::string folder;
-  std::string version;
-  std::string snapshots;
-  std::vector<pyodide_mount> mounts;
-  std::vector<std::string> network;
-  std::vector<std::pair<std::string, std::string>> variables;
-  std::vector<std::string> packages;
-  std::vector<std::string> preload;
-  std::chrono::milliseconds timeout{std::chrono::seconds(30)};
-  std::chrono::milliseconds start_timeout{std::chrono::minutes(2)};
-  std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
-  std::size_t kept_output = command::default_kept_output;
-  std::size_t max_files = 10'000;
-  std::uint64_t memory = 512U * 1024 * 1024;
-  std::uint64_t process_memory = 0;  // 0: memory_limit plus a margin, see resident_limit
-  std::size_t at_once = 2;
-  std::size_t contexts = 16;
-  bool isolated = false;
-  boost::json::object limits;  // always empty: Pyodide supports no resource limits of processes
-
-  /// Returns the maximum number of interpreters for runs without a context.
-  std::size_t interpreters() const noexcept { return std::max<std::size_t>(at_once, isolated ? 2 : 1); }
-
-  /// Returns the maximum resident memory of an interpreter's process, in bytes. It includes WebAssembly and the
-  /// JavaScript around it.
-  std::uint64_t resident_limit() const noexcept {
-    const std::uint64_t around = packages.empty() ? 320 : 640;
-    return process_memory != 0 ? process_memory : memory + around * 1024 * 1024;
-  }
-
-  /// Returns the limit on private writable memory of each process (RLIMIT_DATA), in KiB. The kernel counts memory that
-  /// V8 only reserves: 1.3 GiB with one interpreter (Deno 2.9). Therefore this limit is higher than the resident
-  /// memory. It stops a process that grows faster than the process checks its own size.
-  std::uint64_t data_limit() const noexcept { return (resident_limit() + std::uint64_t{1536} * 1024 * 1024) / 1024; }
-
-  /// Returns a copy of the settings in which the programs and folders are absolute paths that were checked.
-  /// \throws error{exec_errc::not_found, unsupported, not_a_directory, collision, invalid_argument} if a check fails.
-  pyodide_settings found() const {
-    pyodide_settings settings = *this;
-    settings.interpreter = find_deno();
-    settings.folder = find_folder(settings.interpreter);
-    settings.version = version_in(settings.folder);
-    require_listable(settings.folder);
-    require_listable(settings.interpreter);
-    for (pyodide_mount& each : settings.mounts) settings.check(each);
-    if (!settings.snapshots.empty()) {
-      std::error_code failed;
-      settings.snapshots = std::filesystem::canonical(settings.snapshots, failed).string();
-      if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots does not exist");
-      require_listable(settings.snapshots);
-    }
-    return settings;
-  }
-
-  /// Returns the isolation of a run: the isolation of Deno's process, and the isolation by Deno and WebAssembly inside
-  /// this process.
-  std::shared_ptr<const isolation_report> isolation(const std::shared_ptr<const isolation_report>& outer) const {
-    auto report = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
-    std::string hosts;
-    for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
-    std::size_t writable = 0;
-    for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
-    report->set(isolation_kind::files, mounts.empty() ? "Deno's permissions: no files of the host"
-                                                      : "Deno's permissions: " + std::to_string(mounts.size()) +
-                                                            " directories or files, " + std::to_string(writable) +
-                                                            " of them writable");
-    report->set(isolation_kind::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
-    report->set(isolation_kind::signals, "WebAssembly has no processes to signal");
-    report->set(isolation_kind::system_calls,
-                "WebAssembly makes no system calls; the kernel does not restrict Deno's process");
-    report->set(isolation_kind::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
-                                            std::to_string(resident_limit()) + " bytes for its process");
-    report->set(isolation_kind::process_count, "WebAssembly has no processes");
-    return report;
-  }
-
-  /// Returns the command that starts the broker. This Deno process starts the processes of the interpreters, and may
-  /// write the snapshot.
-  command driver_command() const {
-    std::vector<std::string> words = deno_words(memory);
-    words.push_back("--allow-run=" + interpreter);
-    std::string kept;
-    for (const std::string& each : snapshot_files()) add(kept, each);
-    if (!kept.empty()) words.insert(words.end(), {"--allow-read=" + kept, "--allow-write=" + kept});
-    std::string net;
-    for (const std::string& each : network) add(net, each);
-    if (!net.empty()) words.push_back("--allow-net=" + net);
-    words.push_back(script(pyodide_driver));
-    return deno_command(within_data_limit(std::move(words)));
-  }
-
-  /// Returns the command that starts the process of one interpreter.
-  std::vector<std::string> place_command() const {
-    std::vector<std::string> words = deno_words(memory);
-    std::string read = folder;
-    std::string written;
-    for (const pyodide_mount& each : mounts) {
-      add(read, each.host);
-      if (each.writable) add(written, each.host);
-    }
-    words.push_back("--allow-read=" + read);
-    if (!written.empty()) words.push_back("--allow-write=" + written);
-    words.insert(words.end(), {script(pyodide_driver), "place"});
-    return words;
-  }
-
-  /// Returns the command that starts a reader for guards: Pyodide's Python in a Deno process of its own. This process
-  /// may read Pyodide's files, and never runs the code.
-  command reader_command(const python_reader& reader) const {
-    std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), min_memory, max_memory));
-    words.push_back("--allow-read=" + folder);
-    words.push_back(script(pyodide_reader));
-    words.push_back(file_url(folder));
-    words.push_back(reader_program());
-    return deno_command(std::move(words));
-  }
-
-  /// Returns the version of Python in a version of Pyodide: "3.14" for "314.0.6"; empty if it is not known.
-  static std::string python_of(const std::string& version) {
-    return version.rfind("314.", 0) == 0 ? "3.14" : std::string();
-  }
-
-  command version_command() const {
-    return argv(interpreter, "--version").timeout(std::chrono::seconds(10)).keep_output(4096);
-  }
-
-  /// Throws if the Deno program has the wrong version.
-  /// \param about  the result of the version command, after Deno did not start.
-  /// \throws error{exec_errc::unsupported} if the version is wrong, or the program is not Deno.
-  void require_version(const command_result& about) const {
-    const std::string program = "'" + one_line(interpreter) + "'";
-    const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is required";
-    if (about.kind() == error_kind::execution_error)
-      throw error(exec_errc::unsupported,
-                  "pyodide: " + program + " is not Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
-    if (about.kind() != error_kind::none) return;
-    const std::string version_line = about.out().text().substr(0, about.out().text().find('\n'));
-    int major = 0;
-    int minor = 0;
-    if (std::sscanf(version_line.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
-      std::string answer = version_line.empty() ? "nothing" : "'" + one_line(version_line, 100) + "'";
-      throw error(exec_errc::unsupported, "pyodide: " + program + " is not Deno: its answer to --version is " + answer +
-                                              needed + std::string(how_to_get_pyodide));
-    }
-    if (major != 2 || minor < oldest_deno_minor)
-      throw error(exec_errc::unsupported, "pyodide: " + program + " is '" + one_line(version_line, 100) + "'" + needed +
-                                              std::string(how_to_get_pyodide));
-  }
-
-  std::string driver_input() const {
-    boost::json::object config;
-    config["folder"] = file_url(folder);
-    config["own"] = boost::json::array{folder};
-    config["forget"] = boost::json::array{folder};
-    config["pyodide"] = version;
-    config["deno_minor"] = oldest_deno_minor;
-    config["prelude"] = prelude();
-    const std::vector<std::string> files = snapshot_files();
-    config["snapshot_file"] = files.empty() ? std::string() : files.front();
-    boost::json::array shown;
-    for (const pyodide_mount& each : mounts) {
-      boost::json::object row;
-      row["host"] = each.host;
-      row["guest"] = each.guest;
-      row["write"] = each.writable;
-      row["folder"] = nullptr;
-      if (each.is_file) row["folder"] = std::filesystem::path(each.host).parent_path().string();
-      shown.push_back(std::move(row));
-    }
-    config["mounts"] = std::move(shown);
-    config["network"] = list_of(network);
-    config["packages"] = list_of(packages);
-    config["preload"] = list_of(preload);
-    boost::json::object environment;
-    for (const auto& [key, value] : variables) environment[key] = value;
-    config["environment"] = std::move(environment);
-    config["at_once"] = interpreters();
-    config["isolate"] = isolated;
-    config["max_contexts"] = contexts;
-    config["process_memory"] = resident_limit();
-    config["place_command"] = list_of(place_command());
-    config["worn"] = std::min<std::uint64_t>(memory / 2 + 1, 192U * 1024 * 1024);
-    const std::string text = boost::json::serialize(config);
-    return big_endian_32(text.size()) + text;
-  }
-
-  /// Returns the Python program that Pyodide executes when it starts.
-  static std::string prelude() {
-    const std::string source = embedded_text(python_driver_in_pyodide) + embedded_text(pyodide_run);
-    // The source is inserted as a JSON string. A JSON string of ASCII characters is also a valid Python string.
-    return "import builtins\n"
-           "def cofferdam_begin(source):\n"
-           "    names = {'__name__': 'cofferdam_driver', '__builtins__': dict(vars(builtins))}\n"
-           "    exec(compile(source, 'cofferdam_driver', 'exec'), names)\n"
-           "    return names['serve']\n"
-           "cofferdam_serve = cofferdam_begin(" +
-           boost::json::serialize(boost::json::string(source)) + ")\ndel cofferdam_begin, builtins\n";
-  }
-
- private:
-  std::vector<std::string> deno_words(std::uint64_t max_bytes) const {
-    std::vector<std::string> words{interpreter,   "run",         "--quiet",
-                                   "--no-config", "--no-lock",   "--no-npm",
-                                   "--no-remote", "--no-prompt", "--unstable-worker-options"};
-    words.push_back(
-        "--v8-flags=--disallow-code-generation-from-strings,--max-old-space-size=512,--wasm-max-mem-pages=" +
-        std::to_string(std::max<std::uint64_t>(max_bytes / 65536, 1)));
-    return words;
-  }
-
-  static void add(std::string& list, const std::string& entry) { list += (list.empty() ? "" : ",") + entry; }
-
-  /// Returns `words` as a command that runs under the limit of `data_limit()`. A lower limit that already exists is
-  /// kept. The processes of interpreters inherit the limit, and it applies to each of them.
-  std::vector<std::string> within_data_limit(std::vector<std::string> words) const {
-    std::vector<std::string> limited{"/bin/sh", "-c", "ulimit -d \"$0\" 2>/dev/null; exec \"$@\"",
-                                     std::to_string(data_limit())};
-    limited.insert(limited.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));
-    return limited;
-  }
-
-  template <class Pieces>
-  static std::string script(const Pieces& pieces) {
-    const std::string text = embedded_text(pieces);
-    return "data:application/javascript;base64," + base64_encode(as_bytes(text));
-  }
-
-  static command deno_command(std::vector<std::string> words) {
-    return argv(std::move(words))
-        .timeout(no_timeout)
-        .variable("DENO_DIR", "deno")
-        .variable("DENO_NO_UPDATE_CHECK", "1")
-        .variable("DENO_NO_PACKAGE_JSON", "1")
-        .variable("NO_COLOR", "1")
-        .keep_output(4096)
-        .open_input();
-  }
-
-  static boost::json::array list_of(const std::vector<std::string>& words) {
-    boost::json::array list;
-    for (const std::string& each : words) list.emplace_back(each);
-    return list;
-  }
-
-  static std::string file_url(std::string_view path) { return "file://" + percent_encoded_path(path); }
-
-  static std::string variable_of_host(const char* key) {
-    const char* const value = std::getenv(key);
-    return value == nullptr ? std::string() : value;
-  }
-
-  static bool is_program(const std::filesystem::path& path) {
-    std::error_code failed;
-    return std::filesystem::is_regular_file(path, failed) && ::access(path.c_str(), X_OK) == 0;
-  }
-
-  std::string find_deno() const {
-    std::string program = interpreter;
-    if (program == "deno" && !variable_of_host("COFFERDAM_DENO").empty()) program = variable_of_host("COFFERDAM_DENO");
-    if (program.find('/') != std::string::npos) {
-      if (is_program(program)) return std::filesystem::absolute(program).string();
-    } else {
-      const std::string path = variable_of_host("PATH");
-      for (std::size_t at = 0; at <= path.size();) {
-        const std::size_t end = std::min(path.find(':', at), path.size());
-        const std::filesystem::path candidate = std::filesystem::path(path.substr(at, end - at)) / program;
-        if (end > at && is_program(candidate)) return std::filesystem::absolute(candidate).string();
-        at = end + 1;
-      }
-    }
-    throw error(exec_errc::not_found,
-                "pyodide: the program '" + one_line(program) + "' does not exist" + std::string(how_to_get_pyodide));
-  }
-
-  /// Returns the folder of Pyodide. By default, searches for it next to Deno, where npm installs both.
-  std::string find_folder(const std::string& deno) const {
-    std::string pyodide_folder = folder.empty() ? variable_of_host("COFFERDAM_PYODIDE") : folder;
-    std::error_code failed;
-    if (pyodide_folder.empty()) {
-      const std::filesystem::path real = std::filesystem::canonical(deno, failed);
-      for (std::filesystem::path up = real.parent_path(); pyodide_folder.empty() && up.has_relative_path();
-           up = up.parent_path())
-        if (std::filesystem::exists(up / "pyodide/pyodide.mjs", failed)) pyodide_folder = (up / "pyodide").string();
-    }
-    const std::filesystem::path real = std::filesystem::canonical(pyodide_folder, failed);
-    if (pyodide_folder.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
-      throw error(exec_errc::not_found, "pyodide: there is no Pyodide in '" + one_line(pyodide_folder) + "'" +
-                                            std::string(how_to_get_pyodide));
-    return real.string();
-  }
-
-  static std::string version_in(const std::filesystem::path& folder) {
-    std::ifstream file(folder / "package.json", std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    boost::system::error_code failed;
-    const boost::json::value about = boost::json::parse(text, failed);
-    const std::string is(if_text_at(failed ? nullptr : about.if_object(), "version").value_or("unknown"));
-    if (is.rfind("314.", 0) != 0)
-      throw error(exec_errc::unsupported, "pyodide: version 314 is required, but the version is '" + one_line(is, 100) +
-                                              "'" + std::string(how_to_get_pyodide));
-    return is;
-  }
-
-  static void require_listable(const std::string& path) {
-    if (path.find(',') != std::string::npos)
-      throw error(exec_errc::invalid_argument,
-                  "pyodide: Deno does not accept a path with a comma: '" + one_line(path) + "'");
-  }
-
-  static bool holds(const std::string& outer, const std::string& inner) {
-    return inner == outer || outer == "/" || inner.rfind(outer + "/", 0) == 0;
-  }
-
-  void check(pyodide_mount& mount) const {
-    std::error_code failed;
-    const std::filesystem::path real = std::filesystem::canonical(mount.host, failed);
-    mount.is_file = !failed && std::filesystem::is_regular_file(real, failed);
-    if (failed || (!mount.is_file && !std::filesystem::is_directory(real, failed)))
-      throw error(exec_errc::not_a_directory,
-                  "pyodide: '" + one_line(mount.host) + "' is neither a directory nor a regular file");
-    mount.host = real.string();
-    require_listable(mount.host);
-    std::error_code unknown;
-    const std::string deno = std::filesystem::canonical(interpreter, unknown).string();
-    if (mount.writable && (holds(mount.host, folder) || holds(folder, mount.host) || holds(mount.host, deno)))
-      throw error(exec_errc::invalid_argument, "pyodide: '" + one_line(mount.host) +
-                                                   "' must not be writable, because it belongs to Deno or Pyodide");
-    for (const pyodide_mount& other : mounts)
-      if (&other != &mount && other.guest == mount.guest)
-        throw error(exec_errc::collision,
-                    "pyodide: two directories or files have the guest path '" + one_line(mount.guest) + "'");
-  }
-
-  /// Returns two paths: the snapshot for this version of Pyodide and of the driver program, and the temporary file to
-  /// which the snapshot is written first.
-  std::vector<std::string> snapshot_files() const {
-    if (snapshots.empty()) return {};
-    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: only makes a name; not a cryptographic hash
-    for (const char c : prelude() + folder) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-    const std::string path = snapshots + "/pyodide-" + version + "-" + std::to_string(hash) + ".snapshot";
-    return {path, path + ".new"};
-  }
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/code/pyodide.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
-
-#include <chrono>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-using pyodide_core = driver_core<pyodide_settings>;
-
-}  // namespace detail
-
-/// A runner that executes Python in Pyodide (CPython compiled to WebAssembly), by Deno processes that stay warm. Models
-/// `context_runner`. This is the type that `pyodide().open()` returns.
-///
-/// A runner may be moved only while no operation is under way. The destructor ends all runs if `close()` was not
-/// called.
-/// \par Threads  may be used from several threads. Host functions and listeners of a request run on the executor of the
-///               coroutine that calls `run_code`. If this executor is not a strand, they run on a strand over it.
-class pyodide_runner {
- public:
-  /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
-  pyodide_runner() = default;
-  pyodide_runner(local_environment environment, std::shared_ptr<detail::pyodide_core> core)
-      : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
-  pyodide_runner(pyodide_runner&&) noexcept = default;
-  pyodide_runner& operator=(pyodide_runner&& other) noexcept {
-    if (this != &other) {
-      abandon();
-      core_ = std::move(other.core_);
-      environment_ = std::move(other.environment_);
-    }
-    return *this;
-  }
-  ~pyodide_runner() { abandon(); }
-
-  /// Runs a piece of code with fresh globals, or in the context that the request names. Every outcome of the code is a
-  /// result. At the time limit, a run without a context is ended together with its interpreter, and another interpreter
-  /// is started, which takes half a second. A run in a context is interrupted first. If its code does not end within
-  /// the grace period, the context is lost. If the Deno process has died, it is restarted before the run, and
-  /// `driver_restarted()` of the result is true. The wait for a free interpreter does not count against the time limit.
-  ///
-  /// The files of a result exist only in the memory of the interpreter, and the interpreter itself reports them.
-  /// `code_request::keep_files` adds their contents to the result.
-  /// \throws error{exec_errc::environment_closed} after `close()`.
-  /// \throws error{exec_errc::provider_failed} if Deno cannot be restarted.
-  /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
-  /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
-  ///                    error{exec_errc::cancelled}, whose `partial()` has the output so far.
-  awaitable<code_result> run_code(code_request request) {
-    // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
-    const auto core = require_core();
-    return detail::run_by_driver(core, *environment_, std::move(request));
-  }
-
-  /// Returns the names of all contexts, in the order of their creation.
-  awaitable<std::vector<std::string>> contexts() { return detail::contexts_of(require_core()); }
-
-  /// Ends a context and the run in it. Returns false if there is no context of this name.
-  awaitable<bool> end_context(std::string name) { return detail::end_context_of(require_core(), std::move(name)); }
-
-  /// Returns the version of Pyodide, for example "314.0.6". The text is empty after `close`.
-  std::string version() const { return core_ ? detail::version_of(*core_) : std::string(); }
-
-  /// Returns a description of the interpreter. Guards use it to start Pyodide's own Python in another Deno process,
-  /// which parses code and never runs it.
-  interpreter_info guest() {
-    interpreter_info there;
-    there.python = detail::pyodide_settings::python_of(version());
-    there.start_timeout = detail::settings_of(*require_core()).start_timeout;
-    there.start = [core = require_core(), place = environment_.get()](const python_reader& reader) {
-      return place->start(detail::settings_of(*core).reader_command(reader));
-    };
-    return there;
-  }
-
-  /// Ends Deno, all runs and all contexts. Cannot be cancelled. A second call does nothing.
-  awaitable<void> close() {
-    return detail::shielded(
-        [this, home = detail::home_of(*require_core())] { return home.run([this] { return close_all(*this); }); });
-  }
-
- private:
-  friend class pyodide;
-  using placed = detail::placed_environment<local_environment>;
-
-  const std::shared_ptr<detail::pyodide_core>& require_core() const {
-    if (!core_)
-      throw error(exec_errc::environment_closed,
-                  "pyodide: not open (default-constructed or moved from); call open() on the recipe first");
-    return core_;
-  }
-
-  void abandon() noexcept {
-    if (core_) detail::abandon_driver(std::move(core_), std::move(environment_));
-  }
-
-  static awaitable<void> start(pyodide_runner& self) { co_await detail::ensure_driver(self.core_, *self.environment_); }
-
-  static awaitable<void> close_all(pyodide_runner& self) {
-    co_await detail::close_driver(self.core_);
-    co_await self.environment_->environment.close();
-  }
-
-  std::unique_ptr<placed> environment_;  // a folder for Deno's own files; the environment also ends Deno's process
-  std::shared_ptr<detail::pyodide_core> core_;
-};
-
-/// The recipe of a runner for Python in WebAssembly, for code that needs no native packages and no processes:
-/// `pyodide()`.
-///
-/// Deno (2.8 or newer) runs Pyodide (314) in processes: one process for each context, and some for all runs without a
-/// context. The isolation has three parts. The first is the memory of WebAssembly. The second is a JavaScript engine
-/// that cannot turn text into code, with an empty `js` module in Python. The third is Deno's permissions, which allow
-/// only what the options of this recipe allow. The operating system does not isolate Deno, which runs as the calling
-/// user. Code that breaks out of V8 has the rights of that user. `code_result::isolation()` reports this. If you need
-/// isolation by the operating system, run `python()` in a container.
-///
-/// The code has no processes, threads, sockets or packages with native code. `time.sleep`, asyncio, and
-/// `urllib.request` for permitted hosts work. Functions that asyncio would run in a thread (`to_thread`,
-/// `run_in_executor(None, ...)`) run at once.
-///
-/// **Fresh globals are not a fresh interpreter.** Before each run without a context, this state of the interpreter is
-/// reset:
-///
-/// * Modules that were loaded at the start get their initial names back, and so do classes of the standard library that
-///   are written in Python. Other modules are removed.
-/// * Settings of the process: `sys.path`, `sys.argv`, `os.environ`, work directory, umask, streams and hooks.
-/// * Settings of modules: warnings filters, loggers, locale, limits of recursion and of digits, gc, csv, calendar,
-///   reprlib, and the time limit of sockets.
-/// * Random numbers are seeded again, functions registered with atexit are removed, and context variables are cleared,
-///   so that decimal numbers have the default precision.
-///
-/// Other state remains until the interpreter is replaced: files, caches, attributes of functions and of classes of
-/// other preloaded packages, csv dialects, and registrations with abstract base classes and codecs. Use
-/// `isolate_runs()` if runs must not see anything of each other.
-///
-/// Deno and Pyodide come from npm (`npm install deno@2.9.6 pyodide@314.0.6`). They are found by the options `deno` and
-/// `folder`, or by the environment variables COFFERDAM_DENO and COFFERDAM_PYODIDE. Otherwise Deno is searched in PATH,
-/// and Pyodide next to Deno.
-/// \par Source   DSPy's `PythonInterpreter`, without its defects; Deno's manual on permissions and workers; Pyodide's
-///               documentation of `loadPyodide`.
-class pyodide {
- public:
-  /// Sets the Deno program: a path, or a name that is searched in PATH. Default: the value of COFFERDAM_DENO, otherwise
-  /// "deno".
-  pyodide& deno(std::string program) {
-    return with([&](detail::pyodide_settings& settings) { settings.interpreter = std::move(program); });
-  }
-  /// Sets the folder of Pyodide. Default: the value of COFFERDAM_PYODIDE, otherwise a folder "pyodide" next to Deno or
-  /// in one of the parent folders.
-  pyodide& folder(std::string path) {
-    return with([&](detail::pyodide_settings& settings) { settings.folder = std::move(path); });
-  }
-  /// Lets the code read a directory of the host with its contents, or a single file. Symbolic links that lead out of
-  /// the directory do not work. A single file appears in the guest (the interpreter's file system) as a symbolic link,
-  /// and the rest of its directory is not visible.
-  /// \param host   the path of the directory or file on the host.
-  /// \param guest  the absolute path in the guest. Default: a path beneath /mnt that ends with the last name of `host`.
-  /// \throws error{exec_errc::invalid_argument} if a path is not acceptable. `open` throws
-  ///     error{exec_errc::not_a_directory} if the host has no such directory or file, and error{exec_errc::collision}
-  ///     if two directories or files have the same path in the guest.
-  pyodide& allow_read(std::string host, std::string guest = {}) {
-    return mount(std::move(host), std::move(guest), false);
-  }
-  /// Lets the code read and write a directory or a file of the host. The parameters are those of `allow_read`. A write
-  /// has reached the directory when the call in Python returns. Results do not list these files: they only list files
-  /// of the work directory. The code may also delete the contents of the directory, or the single file.
-  pyodide& allow_write(std::string host, std::string guest = {}) {
-    return mount(std::move(host), std::move(guest), true);
-  }
-  /// Lets `urllib.request` connect to a host. Responses may have at most 8 MiB.
-  /// \param host  a name or address, with or without a port: "example.org", "127.0.0.1:8000".
-  /// \throws error{exec_errc::invalid_argument} if `host` is not of this form.
-  pyodide& allow_network(std::string host) {
-    bool good = !host.empty();
-    for (const char c : host)
-      good = good && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-                      c == '-' || c == ':' || c == '[' || c == ']');
-    if (!good || host.front() == '-')
-      throw error(exec_errc::invalid_argument, "pyodide: allow_network takes one host, with a port or without");
-    return with([&](detail::pyodide_settings& settings) { settings.network.push_back(std::move(host)); });
-  }
-  /// Sets an environment variable of the code.
-  pyodide& variable(std::string name, std::string value) {
-    return with([&](detail::pyodide_settings& settings) {
-      settings.variables.emplace_back(std::move(name), std::move(value));
-    });
-  }
-  /// Sets an environment variable of the code to the value that it has on the host at the time of this call. Does
-  /// nothing if the host does not have the variable.
-  pyodide& allow_variable(std::string name) {
-    const char* const value = std::getenv(name.c_str());
-    if (value == nullptr) return *this;
-    return variable(std::move(name), value);
-  }
-  /// Loads packages of Pyodide, and the packages that they depend on, in every interpreter. Nothing is downloaded. The
-  /// wheels that `pyodide-lock.json` lists must be in Pyodide's folder, and `open` reports missing wheels. The npm
-  /// package does not contain wheels; Pyodide's full distribution does.
-  template <std::convertible_to<std::string>... Names>
-  pyodide& packages(Names&&... names) {
-    return with(
-        [&](detail::pyodide_settings& settings) { (settings.packages.emplace_back(std::forward<Names>(names)), ...); });
-  }
-  /// Imports modules when an interpreter starts. All runs of this interpreter share them.
-  template <std::convertible_to<std::string>... Names>
-  pyodide& preload(Names&&... names) {
-    return with(
-        [&](detail::pyodide_settings& settings) { (settings.preload.emplace_back(std::forward<Names>(names)), ...); });
-  }
-  /// Gives every run without a context a fresh interpreter. One interpreter is always started in advance.
-  pyodide& isolate_runs() {
-    return with([&](detail::pyodide_settings& settings) { settings.isolated = true; });
-  }
-  /// Sets the maximum number of runs without a context at the same time. Each of these runs needs a process of some 200
-  /// MB. Further runs wait. Default: 2.
-  /// \throws error{exec_errc::invalid_argument} unless `runs` is from 1 to 64.
-  pyodide& at_once(std::size_t runs) {
-    if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
-    return with([&](detail::pyodide_settings& settings) { settings.at_once = runs; });
-  }
-  /// Sets the maximum number of contexts, each with its own interpreter. A run that would create another context is
-  /// refused. Default: 16.
-  /// \throws error{exec_errc::invalid_argument} unless `limit` is from 1 to 64.
-  pyodide& contexts_at_once(std::size_t limit) {
-    if (limit < 1 || limit > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
-    return with([&](detail::pyodide_settings& settings) { settings.contexts = limit; });
-  }
-  /// Sets the maximum resident memory of each interpreter's process, in bytes. It includes WebAssembly and the
-  /// JavaScript objects that Python makes. Code that needs more is ended with `error_kind::out_of_memory`; its context
-  /// is lost.
-  ///
-  /// The process checks its size every 50 ms. A limit of the kernel (RLIMIT_DATA), which is 1.5 GiB higher because V8
-  /// reserves about as much, stops faster growth. Against RLIMIT_DATA the kernel counts all memory that JavaScript can
-  /// allocate, including the memory behind a SharedArrayBuffer and the shared memory of WebAssembly (Deno 2.9).
-  /// Therefore a limit by a control group would count nothing more.
-  ///
-  /// Default: the value of `memory_limit` plus 320 MiB, or plus 640 MiB if there are `packages`.
-  /// \throws error{exec_errc::invalid_argument} if `size` is below 384 MiB, with which no interpreter starts.
-  pyodide& process_memory(std::uint64_t size) {
-    if (size < detail::pyodide_settings::min_process_memory)
-      throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
-    return with([&](detail::pyodide_settings& settings) { settings.process_memory = size; });
-  }
-  /// Sets the maximum memory of WebAssembly in each interpreter, in bytes. An allocation beyond the limit raises a
-  /// MemoryError. JavaScript objects that Python makes do not count against this limit: see `process_memory`. Default:
-  /// 512 MiB.
-  /// \throws error{exec_errc::invalid_argument} unless `size` is from 64 MiB to 4 GiB.
-  pyodide& memory_limit(std::uint64_t size) {
-    if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
-      throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
-    return with([&](detail::pyodide_settings& settings) { settings.memory = size; });
-  }
-  /// Sets the time limit of requests that have none. More than zero, or `no_timeout`. Default: 30 seconds.
-  pyodide& timeout(std::chrono::milliseconds limit) {
-    require_positive(limit, "timeout");
-    return with([&](detail::pyodide_settings& settings) { settings.timeout = limit; });
-  }
-  /// Sets the time limit for the start of Deno and of the first interpreter. More than zero. Default: 2 minutes.
-  pyodide& start_timeout(std::chrono::milliseconds limit) {
-    require_positive(limit, "start_timeout");
-    return with([&](detail::pyodide_settings& settings) { settings.start_timeout = limit; });
-  }
-  /// Sets how long the code of a context may continue after it was interrupted at its time limit. The context is ended
-  /// afterwards. From zero (ended at once) to an hour. Default: 1 second.
-  pyodide& interrupt_grace(std::chrono::milliseconds time) {
-    if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
-      throw error(exec_errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
-    return with([&](detail::pyodide_settings& settings) { settings.interrupt_grace = time; });
-  }
-  /// Sets the maximum number of bytes that a result keeps of each output stream, if the request does not set it.
-  /// Default: 1 MiB.
-  pyodide& keep_output(std::size_t bytes_per_stream) {
-    return with([&](detail::pyodide_settings& settings) { settings.kept_output = bytes_per_stream; });
-  }
-  /// Sets the maximum number of files that are checked for changes by a run. 0 means that no files are checked.
-  /// Default: 10,000.
-  pyodide& track_files(std::size_t limit) {
-    return with([&](detail::pyodide_settings& settings) { settings.max_files = limit; });
-  }
-  /// Stores the image of a started interpreter (30 MB) in this existing folder. With an image, `open` takes a second
-  /// instead of several. **A process that can write to this folder can control every run**, so use a private folder.
-  pyodide& snapshots(std::string path) {
-    return with([&](detail::pyodide_settings& settings) { settings.snapshots = std::move(path); });
-  }
-
-  /// Finds the programs and starts the first interpreter. If a program is missing or has the wrong version, the message
-  /// of the error explains how to install it.
-  /// \throws error{exec_errc::not_found} if Deno or Pyodide is not found.
-  /// \throws error{exec_errc::unsupported} if one of them has the wrong version, or the program is not Deno.
-  /// \throws error{exec_errc::provider_failed} if Deno does not start, or a package cannot be loaded.
-  /// \throws error{exec_errc::not_a_directory, collision, invalid_argument} if a directory of `allow_read` or
-  ///     `allow_write` is not acceptable.
-  awaitable<pyodide_runner> open() const { return open_with(settings_); }
-
- private:
-  static awaitable<pyodide_runner> open_with(std::shared_ptr<const detail::pyodide_settings> settings) {
-    asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const detail::home_strand home(std::move(executor));
-    const auto opens = [&home, &settings] { return open_at(home.executor(), std::move(settings)); };
-    pyodide_runner opened = co_await home.run(opens);
-    co_return std::move(opened);
-  }
-
-  /// \param strand  the strand on which the runner and its environment work.
-  static awaitable<pyodide_runner> open_at(asio::any_io_executor strand,
-                                           std::shared_ptr<const detail::pyodide_settings> settings) {
-    auto found = std::make_shared<const detail::pyodide_settings>(settings->found());
-    const auto core = detail::make_core(std::move(strand), std::move(found));
-    const local here = local().without_warning();
-    std::optional<pyodide_runner> opened;
-    const auto opens = [&]() -> awaitable<void> {
-      local_environment environment = co_await here.open();
-      opened.emplace(pyodide_runner(std::move(environment), core));
-      co_await pyodide_runner::start(*opened);
-    };
-    const auto closes = [&opened]() -> awaitable<void> {
-      if (!opened) return {};
-      return pyodide_runner::close_all(*opened);
-    };
-    co_await detail::with_cleanup_after_failure(opens, closes);
-    co_return std::move(*opened);
-  }
-
-  static void require_positive(std::chrono::milliseconds limit, const char* name) {
-    if (limit <= std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, std::string("pyodide: ") + name + " must be longer than zero");
-  }
-
-  pyodide& mount(std::string host, std::string guest, bool writable) {
-    if (guest.empty()) guest = "/mnt/" + std::filesystem::path(host).lexically_normal().filename().string();
-    const bool odd = guest.find("/../") != std::string::npos || guest.back() == '/';
-    if (host.empty() || guest.front() != '/' || odd || guest == "/mnt/." || guest == "/mnt/..")
-      throw error(exec_errc::invalid_argument,
-                  "pyodide: the guest path of a directory must be absolute and end in a name");
-    for (const char* const own : {"/lib", "/tmp", "/dev", "/proc", "/code"})
-      if (guest == own || guest.rfind(std::string(own) + "/lib", 0) == 0 || guest.rfind("/lib/", 0) == 0)
-        throw error(exec_errc::invalid_argument,
-                    "pyodide: the guest path '" + guest + "' is already used by Pyodide; choose another");
-    return with([&](detail::pyodide_settings& settings) { settings.mounts.push_back({host, guest, writable}); });
-  }
-
-  template <class Change>
-  pyodide& with(Change change) {
-    auto copy = std::make_shared<detail::pyodide_settings>(*settings_);
-    change(*copy);
-    settings_ = std::move(copy);
-    return *this;
-  }
-
-  std::shared_ptr<const detail::pyodide_settings> settings_ = std::make_shared<detail::pyodide_settings>();
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-
 // ---- cofferdam/code/detail/python_settings.hpp ----
 
 
@@ -26748,7 +24850,6 @@ class python {
 
 #include <concepts>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -26803,6 +24904,13 @@ class runner_options {
   std::optional<cofferdam::e2b::provider> e2b_;
 };
 
+namespace detail {
+
+/// Returns the recipe of a Python runner by its name; see `make_runner`.
+any_runner_provider runner_by_name(std::string_view runner_name, runner_options options);
+
+}  // namespace detail
+
 /// Returns the recipe of a Python runner by its name. Guards can be added, and `with` opens the runner:
 ///
 ///     auto runner = make_runner(settings.at("run_env")) | check_syntax() | allow_imports("math", "statistics");
@@ -26820,18 +24928,11 @@ class runner_options {
 /// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
-  const std::string_view runner_name(name);
-  // All of these environments get the type `any_environment`, so that the Python runner is compiled only once.
-  if (runner_name == "host" || runner_name == "local")
-    return any_runner_provider(any_provider(options.host()) | options.python());
-  if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
-  if (runner_name == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
-  if (runner_name == "pyodide") return any_runner_provider(options.pyodide());
-  throw error(exec_errc::invalid_argument, "make_runner: unknown runner \"" + one_line(runner_name, 60) +
-                                               "\"; use host (or local), docker, e2b or pyodide");
+  return detail::runner_by_name(std::string_view(name), std::move(options));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
 
 // ---- cofferdam/code/detail/risky_text.hpp ----
 
@@ -70408,6 +68509,26 @@ COFFERDAM_INSTANTIATE(awaitable<void> shielded<void>(std::function<awaitable<voi
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/code/impl/make_runner.ipp ----
+
+
+#include <string_view>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL any_runner_provider runner_by_name(std::string_view runner_name, runner_options options) {
+  // All of these environments get the type `any_environment`, so that the Python runner is compiled only once.
+  if (runner_name == "host" || runner_name == "local")
+    return any_runner_provider(any_provider(options.host()) | options.python());
+  if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
+  if (runner_name == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
+  if (runner_name == "pyodide") return any_runner_provider(options.pyodide());
+  throw error(exec_errc::invalid_argument, "make_runner: unknown runner \"" + one_line(runner_name, 60) +
+                                               "\"; use host (or local), docker, e2b or pyodide");
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/code/detail/driver_core.hpp ----
 
 
@@ -70892,31 +69013,2030 @@ void abandon_driver(std::shared_ptr<driver_core<Settings>> core, std::unique_ptr
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/code/detail/pyodide_driver.hpp ----
+
+// Generated by ./dev driver from pyodide_driver.js and pyodide_run.py.
+
+#include <array>
+#include <string_view>
+
+// clang-format off
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline constexpr std::string_view pyodide_driver_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Runs Python code in Pyodide for a host that stands at the other end of standard input and output. Deno 2.
+//
+// The *broker* talks to the host, in the frames of python_driver, and executes nobody's code. Each *place* is a process
+// of its own with one interpreter: one for every context, some for all other runs. Deno's `Worker.terminate` does not stop
+// a worker that is busy; a process can be killed, and its memory has limits of its own. In the process of a place, the main
+// thread talks to the broker and executes nobody's code either; the interpreter is in a worker of it. That worker may read
+// Pyodide's own files until it has loaded them, and what the host lets guests have. What it says reaches the broker as
+// messages about the one run in it; it has neither the streams of the process nor the other places.
+//
+// A worker that waits, waits in Atomics.wait on memory that it shares with its main thread: CTL below.
+
+const MOST_REPORT = 16 * 1024 * 1024;
+const MOST_DISPLAYED = 64 * 1024 * 1024;
+const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // what a worker has said and the main thread has not read
+const MOST_WRITTEN = 1024 * 1024;  // by one call; who writes more writes the rest by the next
+const MESSAGE = 256;  // what a message costs besides its body
+const MOST_FETCHES = 4;  // of one worker, at once
+const WATCH = 50;  // how often the process's memory is looked at, in ms
+const MOST_PATHS = 2 * 1024 * 1024;  // of all files of a run together
+const TIDYING = 5000;  // how long a worker may take from the end of a run until it takes another, in ms
+const MAILBOX = 256 * 1024;
+const CTL = {full: 0, size: 1, last: 2, onTheWay: 3, pause: 4};
+
+const text = new TextEncoder();
+const plain = new TextDecoder();
+
+// ---- a worker ------------------------------------------------------------------------------------------------------
+
+// What guests have no use for. The walls are the permissions, and that no text becomes JavaScript (a flag of the engine).
+const FORBIDDEN = ["fetch", "WebSocket", "WebSocketStream", "EventSource", "XMLHttpRequest", "Worker",
+  "BroadcastChannel", "MessageChannel", "MessagePort", "postMessage", "close", "onmessage", "onerror", "caches",
+  "Cache", "CacheStorage", "navigator", "importScripts", "eval", "indexedDB",
+  "localStorage", "sessionStorage", "Request", "Headers", "FormData", "addEventListener", "removeEventListener",
+  "dispatchEvent", "self", "reportError", "structuredClone", "location", "createImageBitmap", "alert", "confirm",
+  "prompt", "name"];
+
+// Pyodide would fetch what is not there.
+function requireWheels(names, known, folder, version) {
+  const missing = [];
+  const seen = new Set();
+  const todo = [...names];
+  for (const name of todo) {
+    const key = name.toLowerCase().replace(/[-_.]+/g, "-");
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const one = Object.hasOwn(known, key) ? known[key] : Object.values(known).find((each) => each.name === name);
+    if (one === undefined)
+      throw new Error("Pyodide has no package '" + name + "'; " + folder + "pyodide-lock.json lists all packages");
+    todo.push(...one.depends);
+    try {
+      globalThis.Deno.statSync(folder + one.file_name);
+    } catch {
+      missing.push(one.file_name);
+    }
+  }
+  if (missing.length === 0) return;
+  throw new Error("packages(" + names.join(", ") + ") needs " + missing.join(", ") + " in " + folder + ", and " +
+    "nothing is downloaded; the packages are in Pyodide's full distribution, pyodide-" + version + ".tar.bz2 of its " + "releases: put them there, or use the folder of that distribution");
+}
+
+async function work(about) {
+  const say = globalThis.postMessage.bind(globalThis);
+  const wait = Atomics.wait, load = Atomics.load, add = Atomics.add, store = Atomics.store, notify = Atomics.notify;
+  const apply = Reflect.apply, Bytes = Uint8Array, set = Uint8Array.prototype.set;
+  const lengthOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length").get;
+  const permissions = globalThis.Deno.permissions;
+  const ctl = new Int32Array(about.control);
+  const mailbox = new Uint8Array(about.mailbox);
+  const interrupt = new Uint8Array(about.interrupt);
+  const {loadPyodide} = await import(about.folder + "/pyodide.mjs");
+  const options = {indexURL: decodeURIComponent(about.folder.slice(7)) + "/", jsglobals: Object.create(null), env: {HOME: "/code"},
+    stdout: () => {}, stderr: () => {}};
+  if (about.snapshot) options._loadSnapshot = about.snapshot;
+  else options._makeSnapshot = true;
+  const py = await loadPyodide(options);
+  if (!about.snapshot) {
+    py.runPython(about.prelude);
+    say({k: "s", body: py.makeMemorySnapshot()});
+  }
+  py.setInterruptBuffer(interrupt);
+  const NODEFS = py.FS.filesystems.NODEFS;
+  NODEFS.tryFSOperation = (operation) => {
+    try {
+      return operation();
+    } catch (failure) {
+      let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES: what Deno does not permit; or else EIO
+      try {
+        if (failure.code && failure.name !== "NotCapable") number = NODEFS.convertNodeCode(failure);
+      } catch { /* a code that it does not know */ }
+      throw new py.FS.ErrnoError(number);
+    }
+  };
+  py.FS.mkdirTree("/code");
+  // Of a folder of which one file is shown, Deno lets nothing else be seen, the folder itself included.
+  const folders = new Set(about.mounts.filter((each) => each.folder !== null).map((each) => each.folder));
+  const modeOf = NODEFS.getMode;
+  NODEFS.getMode = (path) => folders.has(path) ? 0o40555 : modeOf(path);
+  for (const [index, each] of about.mounts.entries()) {
+    if (each.folder !== null) {
+      py.FS.mkdirTree("/.files/" + index);
+      py.FS.mount(NODEFS, {root: each.folder}, "/.files/" + index);
+      py.FS.mkdirTree(each.guest.slice(0, each.guest.lastIndexOf("/")) || "/");
+      py.FS.symlink("/.files/" + index + each.host.slice(each.host.lastIndexOf("/")), each.guest);
+      continue;
+    }
+    py.FS.mkdirTree(each.guest);
+    py.mountNodeFS(each.guest, each.host);
+  }
+  py.FS.chdir("/code");
+  if (about.packages.length) {
+    requireWheels(about.packages, py.lockfile.packages, options.indexURL, py.version);
+    const problems = [];
+    await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
+    if (problems.length) throw new Error(problems.join("; "));
+  }
+  // A message is copied for the main thread, with the whole of the buffer that its body lies in: so the body is copied
+  // here first, once it is known to be small enough, and what has not been read is waited for. Code can reach `host` by
+  // Python's garbage collector, so nothing is asked of the objects themselves.
+  const post = (letter, body, most) => {
+    if (typeof letter !== "string" || letter.length !== 1) throw new TypeError("no message of a run");
+    const size = apply(lengthOf, body, []);
+    if (size > most) throw new RangeError("a run cannot send more than " + most + " bytes at once");
+    while (load(ctl, CTL.onTheWay) > MOST_ON_THE_WAY) wait(ctl, CTL.onTheWay, load(ctl, CTL.onTheWay), 1000);
+    const copy = new Bytes(size);
+    apply(set, copy, [body]);
+    add(ctl, CTL.onTheWay, MESSAGE + size);
+    return copy;
+  };
+  const stream = (index) => ({write: (piece) => {
+    const part = piece.length > MOST_WRITTEN ? piece.subarray(0, MOST_WRITTEN) : piece;
+    const body = post("o", part, MOST_WRITTEN);
+    say({k: "o", stream: index, body});
+    return body.length;
+  }, isatty: false});
+  py.setStdin({stdin: () => null, isatty: false});
+  py.setStdout(stream(0));
+  py.setStderr(stream(1));
+  const host = {
+    send: (letter, body) => {
+      const copy = post(letter, body, MOST_REPORT);
+      say({k: letter, body: copy});
+    },
+    // The next message; nothing where a run is to be interrupted.
+    receive: () => {
+      const parts = [];
+      for (;;) {
+        while (load(ctl, CTL.full) === 0) {
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(          wait(ctl, CTL.full, 0);
+          if (load(ctl, CTL.full) === 0 && interrupt[0] !== 0) return undefined;
+        }
+        parts.push(mailbox.slice(0, ctl[CTL.size]));
+        const last = ctl[CTL.last] === 1;
+        store(ctl, CTL.full, 0);
+        notify(ctl, CTL.full);
+        if (last) break;
+      }
+      if (parts.length === 1) return parts[0];
+      const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+      let at = 0;
+      for (const part of parts) {
+        whole.set(part, at);
+        at += part.length;
+      }
+      return whole;
+    },
+    pause: (seconds) => {
+      wait(ctl, CTL.pause, 0, seconds * 1000);
+    },
+    idle: (problem, worn) => {
+      post("i", new Bytes(0), 0);
+      say({k: "i", problem: typeof problem === "string" ? problem.slice(0, 2000) : null, worn: worn === true});
+    },
+    memory: () => py._module.HEAPU8.length,
+  };
+  py.runPython("import os\nos.urandom(1)\ndel os");  // loads what Pyodide loads late
+  const serve = py.globals.get("cofferdam_serve");
+  py.globals.delete("cofferdam_serve");
+  for (const path of about.forget) permissions.revokeSync({name: "read", path});
+  // Only what names failures is left of Deno; but where there are directories of the host, their file system works by it,
+  // and its permissions alone say what may be read and written.
+  if (about.mounts.length === 0)
+    Object.defineProperty(globalThis, "Deno", {value: Object.freeze({errors: globalThis.Deno.errors}), writable: false,
+      configurable: false});
+  for (const name of FORBIDDEN) {
+    for (let at = globalThis; at; at = Object.getPrototypeOf(at)) delete at[name];
+    if (name in globalThis) Object.defineProperty(globalThis, name, {value: undefined, writable: false, configurable: false});
+  }
+  try {
+    serve(host, JSON.stringify(about.python));
+    say({k: "x", problem: "its interpreter has ended"});
+  } catch (failure) {
+    const exited = failure !== null && typeof failure === "object" && failure.name === "Exit" || failure?.name === "ExitStatus";
+    say({k: "x", status: exited && Number.isInteger(failure.status) ? failure.status : null,
+      problem: exited ? null : "its interpreter failed: " + String(failure?.message ?? failure).slice(-300)});
+  }
+}
+
+// ---- streams --------------------------------------------------------------------------------------------------------
+
+function write(bytes) {
+  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+}
+
+// One stream of a run: its start goes to the host at once, its end is kept until the run is over.
+class Output {
+  constructor(keep) {
+    this.left = Math.floor(keep / 2);
+    this.room = keep - this.left;
+    this.head = [];
+    this.tail = [];
+    this.held = 0;
+    this.total = 0;
+    this.small = 0;  // pieces at the tail's end that are to be joined: each costs more than its bytes
+  }
+  take(piece) {
+    this.total += piece.length;
+    const first = Math.min(this.left, piece.length);
+    if (first) this.head.push(piece.subarray(0, first));
+    this.left -= first;
+    if (first === piece.length) return;
+    this.tail.push(piece.subarray(first));
+    this.held += piece.length - first;
+    this.small = piece.length < 4096 ? this.small + 1 : 0;
+    if (this.small === 256) {
+      const joined = join(this.tail.splice(-256));
+      this.tail.push(joined);
+      this.small = 0;
+    }
+    while (this.tail.length && this.held - this.tail[0].length >= this.room) {
+      this.held -= this.tail.shift().length;
+      this.small = Math.min(this.small, this.tail.length);
+    }
+  }
+  begin() {
+    const head = join(this.head);
+    this.head = [];
+    return head;
+  }
+  end() {
+    const tail = join(this.tail);
+    return tail.length > this.room ? tail.subarray(tail.length - this.room) : tail;
+  }
+}
+
+function join(parts) {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+// The frames of a stream: a length, and so many bytes.
+async function* framesOf(stream) {
+  let parts = [];
+  let size = 0;
+  let wanted = 4;
+  let isHead = true;
+  for await (const piece of stream) {
+    parts.push(piece);
+    size += piece.length;
+    while (size >= wanted) {
+      const whole = parts.length === 1 ? parts[0] : join(parts);
+      const part = whole.subarray(0, wanted);
+      parts = size > wanted ? [whole.subarray(wanted)] : [];
+      size -= wanted;
+      wanted = isHead ? new DataView(part.buffer, part.byteOffset).getUint32(0) : 4;
+      isHead = !isHead;
+      if (isHead) yield part;
+    }
+  }
+}
+
+// What `tell` has made of a header and a body.
+function opened(frame) {
+  const size = new DataView(frame.buffer, frame.byteOffset).getUint32(0);
+  return [JSON.parse(plain.decode(frame.subarray(4, 4 + size))), frame.slice(4 + size)];
+}
+
+function frameOf(header, ...body) {
+  const head = text.encode(JSON.stringify(header));
+  const size = 4 + head.length + body.reduce((sum, part) => sum + part.length, 0);
+  const frame = new Uint8Array(4 + size);
+  const view = new DataView(frame.buffer);
+  view.setUint32(0, size);
+  view.setUint32(4, head.length);
+  frame.set(head, 8);
+  let at = 8 + head.length;
+  for (const part of body) {
+    frame.set(part, at);
+    at += part.length;
+  }
+  return frame;
+}
+
+function tell(header, ...body) {
+  write(frameOf(header, ...body));
+}
+
+// ---- the main thread of a place's process --------------------------------------------------------------------------
+
+class Relay {
+  constructor() {
+    this.control = new Int32Array(new SharedArrayBuffer(64));
+    this.mailbox = new Uint8Array(new SharedArrayBuffer(MAILBOX));
+    this.interrupt = new Uint8Array(new SharedArrayBuffer(8));
+    this.delivering = Promise.resolve();
+  }
+
+  begin(about, snapshot) {
+    const written = about.mounts.filter((each) => each.write).map((each) => each.host);
+    this.worker = new Worker(import.meta.url, {type: "module", deno: {permissions: {
+      read: [...about.own, ...about.mounts.map((each) => each.host)], write: written,
+      net: false, env: false, run: false, sys: false, ffi: false, import: false}}});
+    this.worker.onmessage = (event) => this.hear(event.data);
+    this.worker.onerror = (event) => {
+      event.preventDefault();
+      tell({k: "x", problem: "its interpreter failed: " + event.message});
+    };
+    this.worker.postMessage({control: this.control.buffer, mailbox: this.mailbox.buffer, interrupt: this.interrupt.buffer,
+      ...about, snapshot: snapshot.length ? snapshot : null}, snapshot.length ? [snapshot.buffer] : []);
+    const watching = setInterval(() => {
+      if (Deno.memoryUsage().rss <= about.process_memory) return;
+      clearInterval(watching);
+      tell({k: "memory"});
+    }, WATCH);
+  }
+
+  hear(said) {
+    const body = said.body instanceof Uint8Array ? said.body : null;
+    if (said.k !== "x" && said.k !== "s") {
+      Atomics.sub(this.control, CTL.onTheWay, MESSAGE + (body?.length ?? 0));
+      Atomics.notify(this.control, CTL.onTheWay);
+    }
+    const header = {k: said.k, stream: said.stream, problem: said.problem, worn: said.worn, status: said.status};
+    tell(header, body ?? new Uint8Array());
+  }
+
+  deliver(whole) {
+    this.delivering = this.delivering.then(async () => {
+      let at = 0;
+      do {
+        while (Atomics.load(this.control, CTL.full) === 1) {
+          const waiting = Atomics.waitAsync(this.control, CTL.full, 1, 1000);
+          if (waiting.async) await waiting.value;
+        }
+        const part = whole.subarray(at, at + MAILBOX);
+        this.mailbox.set(part);
+        at += part.length;
+        this.control[CTL.size] = part.length;
+        this.control[CTL.last] = at >= whole.length ? 1 : 0;
+        Atomics.store(this.control, CTL.full, 1);
+        Atomics.notify(this.control, CTL.full);
+      } while (at < whole.length);
+    });
+  }
+
+  interrupted(value) {
+    Atomics.store(this.interrupt, 0, value);
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    if (value === 0) return;
+    Atomics.notify(this.control, CTL.full);
+    Atomics.notify(this.control, CTL.pause);
+  }
+
+  async run() {
+    for await (const frame of framesOf(Deno.stdin.readable)) {
+      const [header, body] = opened(frame);
+      if (header.op === "begin") this.begin(header.about, body);
+      else if (header.op === "deliver") this.deliver(body);
+      else if (header.op === "interrupt") this.interrupted(header.value);
+    }
+    Deno.exit(0);  // the broker has closed its end
+  }
+}
+
+// ---- the broker -----------------------------------------------------------------------------------------------------
+
+class Run {
+  constructor(header, body) {
+    this.header = header;
+    this.id = header.id;
+    this.body = body;
+    this.outputs = [new Output(header.keep), new Output(header.keep)];
+    this.reason = null;
+    this.report = new Uint8Array();
+    this.displayed = 0;
+    this.kept = 0;  // bytes of files
+    this.started = null;
+    this.timer = null;
+    this.flushing = null;
+  }
+  flush() {
+    clearTimeout(this.flushing);
+    this.flushing = null;
+    for (const index of [0, 1]) {
+      const head = this.outputs[index].begin();
+      if (head.length) tell({t: "out", id: this.id, stream: index}, head);
+    }
+  }
+}
+
+// What a run says of its files, as the host reads it, and nothing besides.
+function filesOf(body, most) {
+  let said = {};
+  try {
+    said = JSON.parse(plain.decode(body)) ?? {};
+  } catch { /* not ours */ }
+  const files = [];
+  let room = MOST_PATHS;
+  for (const row of Array.isArray(said.files) ? said.files : []) {
+    const name = typeof row?.path === "string" ? "path" : "path64";
+    const path = row?.[name];
+    if (typeof path !== "string" || !Number.isSafeInteger(row.size)) continue;
+    room -= path.length;
+    if (room < 0 || files.length >= most) return {files, files_whole: false};
+    files.push({[name]: path.toWellFormed(), size: row.size, new: row.new === true});
+  }
+  return {files, files_whole: said.whole === true};
+}
+
+class Place {
+  constructor(driver, name) {
+    this.driver = driver;
+    this.name = name;  // of its context, or null
+    this.queue = [];
+    this.run = null;
+    this.ready = false;  // for another run
+    this.due = true;  // to say that it is ready; nobody hears that at another time
+    this.tidying = null;
+    this.dead = false;
+    this.sending = Promise.resolve();
+    this.fetching = 0;
+    this.complaint = "";  // the last of what its process has said on its standard error
+    const config = driver.config;
+    const [program, ...words] = config.place_command;
+    this.process = new Deno.Command(program, {args: words, stdin: "piped", stdout: "piped", stderr: "piped"}).spawn();
+    this.input = this.process.stdin.getWriter();
+    this.send({op: "begin", about: {folder: config.folder, own: config.own, prelude: config.prelude, mounts: config.mounts,
+      packages: config.packages, forget: config.forget, process_memory: config.process_memory,
+      python: {context: name !== null, network: config.network.length > 0, environment: config.environment,
+        preload: config.preload, max_memory: config.isolate ? 0 : config.worn}}}, driver.snapshot ?? new Uint8Array());
+    this.listen();
+  }
+
+  async listen() {
+    const complaining = this.hearComplaints();
+    try {
+      for await (const frame of framesOf(this.process.stdout)) {
+        if (this.dead) break;
+        const [said, body] = opened(frame);
+        this.hear(said, body);
+      }
+    } catch { /* what it says is none of ours: it is ended below */ }
+    if (!this.dead) this.kill();
+    const status = await this.process.status;
+    await complaining;
+    if (this.dead) return;
+    // The kernel's limit ends V8, which says why; who kills it but us is the kernel, for want of memory.
+    if (this.killed !== true && (this.complaint.includes("out of memory") || status.signal === "SIGKILL"))
+      return this.outOfMemory();
+    this.broken("its process has ended" + (this.complaint ? ": " + this.complaint : ""));
+  }
+
+  async hearComplaints() {
+    try {
+      for await (const piece of this.process.stderr) this.complaint = (this.complaint + plain.decode(piece)).slice(-2000);
+    } catch { /* no more of it */ }
+  }
+
+  kill() {
+    this.killed = true;
+    try {
+      this.process.kill("SIGKILL");
+    } catch { /* it has ended */ }
+  }
+
+  send(header, ...body) {
+    const frame = frameOf(header, ...body);
+    this.sending = this.sending.then(() => this.input.write(frame)).catch(() => {});
+    return this.sending;
+  }
+
+  deliver(...parts) {
+    for (const whole of parts) this.send({op: "deliver"}, whole);
+    return this.sending;
+  }
+
+  interrupt(value) {
+    this.send({op: "interrupt", value});
+  }
+
+  outOfMemory() {
+    if (!this.driver.begun) return this.driver.fail("the memory limit is too low for the interpreter to start; raise memory_limit()");
+    this.end(null, null, true);
+  }
+
+  begin(run) {
+    this.run = run;
+    this.ready = false;
+    this.interrupt(0);
+    tell({t: "turn", id: run.id, began: true});
+    run.started = performance.now();
+    const late = () => {
+      if (this.run === run) this.stop("timeout");
+    };
+    if (run.header.timeout !== null) run.timer = setTimeout(late, Math.min(run.header.timeout, 0x7FFFFFFF));
+    this.deliver(text.encode(JSON.stringify({begin: run.header.files})), run.body);
+    run.body = null;
+  }
+
+  // A context may stop by itself first, and keep what it knows.
+  stop(reason) {
+    const run = this.run;
+    const polite = this.name !== null && run.reason === null && run.header.grace > 0;
+    run.reason ??= reason;
+    clearTimeout(run.timer);
+    if (!polite) return this.end(null, null);
+    const late = () => {
+      if (this.run === run) this.end(null, null);
+    };
+    run.timer = setTimeout(late, run.header.grace);
+    this.interrupt(2);
+  }
+
+  hear(said, body) {
+    const run = this.run;
+    if (said.k === "s" && !this.driver.begun) {
+      if (this.driver.snapshot === null) this.driver.keepSnapshot(body);
+    } else if (said.k === "memory") {
+      this.outOfMemory();
+    } else if (said.k === "i") {
+      if (said.problem) return this.broken(said.problem);
+      if (run !== null || !this.due) return this.broken("the interpreter reported the end of the run too early");
+      if (said.worn) return this.end(null, null);
+      clearTimeout(this.tidying);
+      this.due = false;
+      this.ready = true;
+      this.driver.next(this);
+    } else if (said.k === "x") {
+      if (Number.isInteger(said.status)) return this.end(said.status & 255, null);
+      this.broken(said.problem);
+    } else if (said.k === "o") {
+      if (run === null) return;
+      const output = run.outputs[said.stream === 1 ? 1 : 0];
+      output.take(body);
+      if (output.head.length && run.flushing === null) run.flushing = setTimeout(() => run.flush(), 100);
+    } else if (run === null || body.length > MOST_REPORT) {
+      return;
+    } else if (said.k === "c") {
+      run.flush();
+      tell({t: "call", id: run.id}, body);
+    } else if (said.k === "n") {
+      this.fetch(run, body);
+    } else if (said.k === "d") {
+      run.displayed += body.length;
+      run.flush();
+      if (run.displayed <= MOST_DISPLAYED) tell({t: "display", id: run.id}, body);
+    } else if (said.k === "f") {
+      run.kept += body.length;
+      if (run.kept <= run.header.keep_files + MOST_PATHS) tell({t: "file", id: run.id}, body);
+    } else if (said.k === "r") {
+      if (!run.report.length) run.report = body;
+    } else if (said.k === "e") {
+      const listed = filesOf(body, run.header.files);
+      this.run = null;
+      this.interrupt(0);
+      this.driver.report(run, {...listed, alive: this.name !== null});
+      // Who runs on has lied. Where no interpreter is used twice, nobody asks it.
+      if (this.name === null && this.driver.config.isolate) return this.end(null, null);
+      this.due = true;
+      this.tidying = setTimeout(() => this.end(null, null), this.name === null ? TIDYING : 6 * TIDYING);
+    }
+  }
+
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(  broken(words) {
+    const problem = String(words).slice(-2000).toWellFormed();
+    if (!this.driver.begun) return this.driver.fail(problem);
+    this.end(null, problem);
+  }
+
+  // Its end, and that of the run in it. Nothing of an interpreter outlives its process.
+  end(status, problem, memory = false) {
+    if (this.dead) return;
+    this.dead = true;
+    clearTimeout(this.tidying);
+    this.kill();
+    this.driver.forget(this);
+    const run = this.run;
+    this.run = null;
+    if (run !== null) this.driver.report(run, {exit: status, problem, memory, alive: false});
+    for (const waiting of this.queue.splice(0)) this.driver.begin(waiting);
+    this.driver.refill();
+  }
+
+  async fetch(run, body) {
+    let answer;
+    let wanted = {};
+    this.fetching += 1;
+    try {
+      if (this.fetching > MOST_FETCHES) throw new Error("too many requests at once");
+      wanted = JSON.parse(plain.decode(body));
+      const data = wanted.body64 === null ? undefined : Uint8Array.from(atob(wanted.body64), (c) => c.charCodeAt(0));
+      if (!/^https?:/.test(wanted.url)) throw new Error("only http and https");
+      const got = await fetch(wanted.url, {method: wanted.method, headers: wanted.headers, body: data,
+        signal: AbortSignal.timeout(Math.min(wanted.timeout ?? 60000, 600000))});
+      const pieces = [];
+      let size = 0;
+      for await (const piece of got.body ?? []) {
+        size += piece.length;
+        if (size > MOST_REPORT / 2) throw new Error("the answer is too large");
+        pieces.push(piece);
+      }
+      const whole = join(pieces);
+      let binary = "";
+      for (let at = 0; at < whole.length; at += 32768)
+        binary += String.fromCharCode(...whole.subarray(at, at + 32768));
+      answer = {status: got.status, reason: got.statusText, url: got.url, headers: [...got.headers], body64: btoa(binary)};
+    } catch (failure) {
+      let words = String(failure?.message ?? failure);
+      const host = failure?.name === "NotCapable" && /"([^"]*)"/.exec(words);
+      if (host) words = "no permission to reach " + host[1] + ": add it with pyodide's allow_network";
+      answer = {error: words.slice(0, 500)};
+    }
+    if (!this.dead && this.run === run)
+      await this.deliver(text.encode(JSON.stringify({fetched: wanted.number, ...answer})));
+    this.fetching -= 1;
+  }
+}
+
+class Driver {
+  constructor(config) {
+    this.config = config;
+    this.places = new Set();  // for runs without a context
+    this.contexts = new Map();
+    this.waiting = [];
+    this.runs = new Map();
+    this.snapshot = null;
+    this.begun = false;
+  }
+
+  start() {
+    const path = this.config.snapshot_file;
+    if (path) {
+      try {
+        this.snapshot = Deno.readFileSync(path);
+      } catch { /* there is none yet */ }
+    }
+    this.add(null);
+  }
+
+  keepSnapshot(image) {
+    this.snapshot = image;
+    const path = this.config.snapshot_file;
+    if (!path) return;
+    try {
+      Deno.writeFileSync(path + ".new", image, {mode: 0o600});
+      Deno.renameSync(path + ".new", path);
+    } catch { /* then the next start makes its own */ }
+  }
+
+  fail(problem) {
+    tell({t: "failed", text: problem});
+    Deno.exit(1);
+  }
+
+  add(name) {
+    const place = new Place(this, name);
+    if (name === null) this.places.add(place);
+    else this.contexts.set(name, place);
+    return place;
+  }
+
+  // One is kept warm, or another besides where none is used twice.
+  refill() {
+    if (this.places.size < (this.config.isolate ? 2 : 1) || this.waiting.length && this.places.size < this.config.at_once) this.add(null);
+  }
+
+  forget(place) {
+    this.places.delete(place);
+    if (this.contexts.get(place.name) === place) this.contexts.delete(place.name);
+  }
+
+  // A place can take a run.
+  next(place) {
+    if (!this.begun) {
+      this.begun = true;
+      this.refill();
+      tell({t: "ready", version: this.config.pyodide, implementation: "pyodide"});
+    }
+    const queue = place.name === null ? this.waiting : place.queue;
+    const run = queue.shift();
+    if (run !== undefined) place.begin(run);
+  }
+
+  begin(run) {
+    const name = run.header.context;
+    if (name !== null) {
+      if (!this.contexts.has(name) && this.contexts.size >= this.config.max_contexts)
+        return this.report(run, {problem: "there are " + this.contexts.size + " contexts, as many as contexts_at_once " +
+          "allows; end one first", alive: false});
+      const place = this.contexts.get(name) ?? this.add(name);
+      place.queue.push(run);
+      if (place.ready && place.run === null) this.next(place);
+    } else {
+      this.waiting.push(run);
+      for (const place of this.places) if (place.ready && this.waiting.length) this.next(place);
+      if (this.waiting.length && this.places.size < this.config.at_once) this.add(null);
+    }
+  }
+
+  report(run, end) {
+    this.runs.delete(run.id);
+    clearTimeout(run.timer);
+    clearTimeout(run.flushing);
+    const pieces = [];
+    for (const output of run.outputs) pieces.push(output.begin(), output.end());
+    const us = run.started === null ? 0 : Math.max(1, Math.round((performance.now() - run.started) * 1000));
+    tell({t: "end", id: run.id, reason: run.reason, problem: null, exit: null, signal: null, us, ...end,
+      totals: run.outputs.map((output) => output.total), pieces: pieces.map((piece) => piece.length)},
+      ...pieces, run.report);
+  }
+
+  hear(header, body) {
+    const run = this.runs.get(header.id);
+    const place = run && [...this.places, ...this.contexts.values()].find((each) => each.run === run);
+    if (header.op === "run") {
+      const made = new Run(header, body);
+      this.runs.set(made.id, made);
+      tell({t: "turn", id: made.id, began: false});
+      this.begin(made);
+    } else if (header.op === "reply") {
+      if (place) place.deliver(body);
+    } else if (header.op === "cancel") {
+      if (place) return place.stop("cancelled");
+      if (!run) return;
+      run.reason = "cancelled";
+      for (const queue of [this.waiting, ...[...this.contexts.values()].map((each) => each.queue)])
+        if (queue.includes(run)) queue.splice(queue.indexOf(run), 1);
+      this.report(run, {alive: run.header.context !== null && this.contexts.has(run.header.context)});
+    } else if (header.op === "contexts") {
+      tell({t: "answer", id: header.id, names: [...this.contexts.keys()]});
+    } else if (header.op === "drop") {
+      const dropped = this.contexts.get(header.context);
+      if (dropped) dropped.end(null, dropped.run ? "its context was ended" : null);
+      tell({t: "answer", id: header.id, found: dropped !== undefined});
+    }
+  }
+}
+
+async function main() {
+  write(text.encode("\ncofferdam python driver 1\n"));
+  let driver = null;
+  for await (const frame of framesOf(Deno.stdin.readable)) {
+    if (driver !== null) {
+      driver.hear(...opened(frame));
+      continue;
+    }
+    const config = JSON.parse(plain.decode(frame));
+    const [major, minor] = Deno.version.deno.split(".").map(Number);
+    if (major !== 2 || minor < config.deno_minor) {
+      tell({t: "failed", text: "Deno " + Deno.version.deno + " is another version than is needed"});
+      Deno.exit(1);
+    }
+    driver = new Driver(config);
+    driver.start();
+  }
+  for (const place of [...(driver?.places ?? []), ...(driver?.contexts.values() ?? [])]) place.kill();
+  Deno.exit(0);  // the host has closed its end: that of all places
+}
+
+if (typeof globalThis.WorkerGlobalScope === "function") {
+  globalThis.onmessage = (event) => {
+    const say = globalThis.postMessage.bind(globalThis);
+    work(event.data).catch((failure) => say({k: "x", problem: String(failure?.message ?? failure).slice(-1000)}));
+  };
+} else {
+  globalThis.addEventListener("unhandledrejection", (event) => event.preventDefault());
+  if (Deno.args[0] === "place") await new Relay().run();
+  else await main();
+}
+)driver_ends";
+inline constexpr std::string_view pyodide_run_1 = R"driver_ends(# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""What stands around code in Pyodide, behind the modules of python_driver that make_python_driver.py names.
+
+One interpreter executes one piece of code after another. A context keeps what it knows; between other runs everything
+is put back that can be at little cost: see `Before`. What a run has changed deeper inside of objects (registries of
+abstract classes and codecs, caches) stays.
+"""
+import base64
+import json
+import os
+import sys
+import types
+
+from pyodide.ffi import to_js as TO_JS
+
+class OwnJson:
+    """What code does to the module is not our end."""
+    dumps = staticmethod(json.dumps)
+    loads = staticmethod(json.loads)
+
+json = OwnJson
+DRIVER = "cofferdam_driver"  # what this text is called in tracebacks, from which it is left out
+MOST_REPORT = 16 * 1024 * 1024  # bytes of one thing that a run says
+BASELINE = ("ast asyncio atexit base64 bisect calendar cmath codecs collections.abc contextlib copy csv dataclasses "
+            "datetime decimal enum fractions functools gc hashlib heapq inspect io itertools json keyword linecache math "
+            "numbers operator pathlib pickle random re reprlib secrets shutil signal statistics string struct tempfile "
+            "textwrap threading time traceback typing unicodedata urllib.error urllib.parse urllib.request uuid warnings "
+            "zlib").split()
+
+class PyodideChannel(Channel):
+    """Speaks to the main thread."""
+
+    def __init__(self):
+        import threading
+        self.owner = os.getpid()
+        self.lock = threading.Lock()
+        self.calling = threading.Lock()
+        self.calls = 0
+        self.fetches = 0
+        self.host = None
+
+    def send(self, letter, what, waits=False):
+        body = json.dumps(what, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+        self.host.send(letter.decode(), TO_JS(body))
+
+    def receive(self):
+        while True:
+            body = self.host.receive()
+            if body is not None and type(body).__name__ != "JsUndefined" and hasattr(body, "to_bytes"):
+                return json.loads(body.to_bytes())
+            PAUSE(0)  # which is where an interrupt arrives
+
+    def fetch(self, request):
+        self.fetches += 1
+        self.send(b"n", dict(request, number=self.fetches))
+        while True:
+            reply = self.receive()
+            if reply.get("fetched") == self.fetches:
+                return reply
+
+CHANNEL = PyodideChannel()
+
+def PAUSE(seconds):
+    CHANNEL.host.pause(seconds)
+    for _ in range(200):  # Pyodide looks for interrupts every now and then
+        pass
+
+def make_sleep(time):
+    def sleep(seconds, /):
+        if not isinstance(seconds, (int, float)) and not hasattr(seconds, "__index__"):
+            seconds = float(seconds)
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        until = time.monotonic() + seconds
+        while True:
+            left = until - time.monotonic()
+            PAUSE(max(0, min(left, 3600)))
+            if left <= 0:
+                return
+    return sleep
+
+def no_processes(*args, **kwargs):
+    raise OSError(38, "WebAssembly has no processes")
+
+def no_sockets(*args, **kwargs):
+    import errno
+    address = next((" for %s:%s" % each[:2] for each in args if type(each) is tuple and len(each) > 1), "")
+    raise OSError(errno.ENOTSUP, "WebAssembly has no sockets%s; use urllib.request for the hosts that pyodide's "
+                                 "allow_network allows" % address)
+
+class Selector:
+    """There is nothing to wait for but time."""
+
+    def select(self, timeout=None):
+        import time
+        time.sleep(1e9 if timeout is None else max(0, timeout))
+        return []
+
+    def close(self):
+        pass
+
+def make_loops():
+    """Event loops that run when they are told to; Pyodide's own runs when nothing else does, which is never here."""
+    import asyncio
+
+    class Loop(asyncio.base_events.BaseEventLoop):
+        def __init__(self):
+            super().__init__()
+            self._selector = Selector()
+
+        def _process_events(self, events):
+            pass
+
+        def _write_to_self(self):
+            pass
+
+        def run_in_executor(self, executor, function, *args):
+            """At once, where a thread would be needed: there are none."""
+            if executor is not None:
+                return super().run_in_executor(executor, function, *args)
+            self._check_closed()
+            made = self.create_future()
+            try:
+                made.set_result(function(*args))
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as failure:
+                made.set_exception(failure)
+            return made
+
+    events = asyncio.events
+    base = getattr(events, "_BaseDefaultEventLoopPolicy", None) or events.BaseDefaultEventLoopPolicy
+
+    class Policy(base):
+        _loop_factory = Loop
+
+        def get_event_loop(self):
+            """Makes one where there is none, as the main thread's did until Python 3.14."""
+            if self._local._loop is None:
+                self.set_event_loop(self.new_event_loop())
+            return self._local._loop
+
+    POLICY.append(Policy)
+    asyncio.EventLoop = asyncio.SelectorEventLoop = Loop  # that of a system would end the interpreter
+    asyncio._DefaultEventLoopPolicy = Policy
+    asyncio.run = asyncio.runners.run  # where Pyodide has put its own
+
+POLICY = []
+
+def use_loops():
+    import asyncio
+    events = asyncio.events
+    events._set_running_loop(None)
+    events._event_loop_policy = POLICY[0]()
+
+def make_opener(urllib_request):
+    """urlopen by the host's process, which has the permissions."""
+    import email.message
+    import io
+    import urllib.error
+    import urllib.response
+
+    class Handler(urllib_request.BaseHandler):
+        handler_order = 100
+
+        def http_open(self, request):
+            data = request.data
+            if data is not None and not isinstance(data, (bytes, bytearray)):
+                data = b"".join(data)
+            timeout = request.timeout if isinstance(request.timeout, (int, float)) else None
+            answer = CHANNEL.fetch({
+                "url": request.full_url, "method": request.get_method(), "headers": dict(request.header_items()),
+                "timeout": timeout and int(timeout * 1000),
+                "body64": None if data is None else base64.b64encode(data).decode()})
+            if "error" in answer:
+                raise urllib.error.URLError(answer["error"])
+            headers = email.message.Message()
+            for name, value in answer["headers"]:
+                if name not in ("content-encoding", "transfer-encoding"):
+                    headers[name] = value
+            body = io.BytesIO(base64.b64decode(answer["body64"]))
+            response = urllib.response.addinfourl(body, headers, answer["url"], answer["status"])
+            response.msg = answer["reason"]
+            return response
+
+        https_open = http_open
+
+    urllib_request.install_opener(urllib_request.build_opener(Handler()))
+
+def contexts_of_decimal():
+    """What new threads' contexts are copied from, as text that shows every setting."""
+    import decimal
+    return [repr(one) for one in (decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext)]
+
+def set_contexts_of_decimal(texts):
+    import decimal
+    names = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+    for one, text in zip((decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext), texts):
+        was = eval(text, vars(decimal))
+        for name in names:
+            setattr(one, name, getattr(was, name))
+        one.traps = was.traps
+        one.flags = was.flags
+
+def settings():
+    """What has no name in a module: how it is asked for, and how it is set."""
+    import csv
+    import gc
+    import locale
+    import signal
+    import socket
+)driver_ends";
+inline constexpr std::string_view pyodide_run_2 = R"driver_ends(    return [(sys.getrecursionlimit, sys.setrecursionlimit),
+            (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
+            (sys.get_asyncgen_hooks, lambda hooks: sys.set_asyncgen_hooks(*hooks)),
+            (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
+            (sys.getswitchinterval, sys.setswitchinterval),
+            (gc.get_threshold, lambda threshold: gc.set_threshold(*threshold)), (gc.get_debug, gc.set_debug),
+            (lambda: signal.getsignal(signal.SIGINT), lambda handler: signal.signal(signal.SIGINT, handler)),
+            (socket.getdefaulttimeout, socket.setdefaulttimeout), (csv.field_size_limit, csv.field_size_limit),
+            (lambda: locale.setlocale(locale.LC_ALL), lambda name: locale.setlocale(locale.LC_ALL, name)),
+            (contexts_of_decimal, set_contexts_of_decimal)]
+
+def is_still(now, was):
+    """Equal, where nothing but plain values is asked; else the same."""
+    if type(now) is not type(was):
+        return False
+    if type(was) in (tuple, list):
+        return len(now) == len(was) and all(map(is_still, now, was))
+    return now == was if type(was) in (int, float, str) else now is was
+
+class Before:
+    """How things were: the names of modules, of their classes written in Python, and of those of their objects that hold
+    settings; lists and tables that programs add to; and what `settings` knows."""
+
+    def __init__(self):
+        import calendar
+        import copy
+        import copyreg
+        import gc
+        import itertools
+        import locale
+        import logging
+        import operator
+        import reprlib
+        import urllib.request
+        import warnings
+        self.modules = dict(sys.modules)
+        modules = [module for module in sys.modules.values() if hasattr(module, "__dict__")]
+        known = {name.partition(".")[0] for name in BASELINE} - {"ast"} | {"logging", "weakref"}
+        classes = {id(one): one for module in modules for one in vars(module).values()
+                   if isinstance(one, type) and one.__flags__ & 0x300 == 0x200  # on the heap, and not immutable
+                   and one.__module__.partition(".")[0] in known}
+        loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
+        real_json = sys.modules["json"]
+        objects = [os.environ, logging.root, logging.root.manager, *loggers, reprlib.aRepr, calendar.c,
+                   real_json._default_encoder, real_json._default_decoder, urllib.request._opener]
+        self.owners = modules + list(classes.values()) + objects
+        self.names = [dict(vars(owner)) for owner in self.owners]
+        # Live views, and all of them looked at in one go: this is done after every run.
+        self.now = [vars(owner).values() for owner in self.owners]
+        self.sizes = [len(names) for names in self.names]
+        self.values = [value for names in self.names for value in names.values()]
+        # Every run sets something of these.
+        self.restless = [self.owners.index(sys), self.owners.index(sys.modules["asyncio.events"])]
+        self.chain = itertools.chain.from_iterable
+        self.same = operator.is_
+        self.lists = [(one, list(one)) for one in (sys.path, sys.argv, sys.meta_path, sys.path_hooks, warnings.filters,
+                                                   logging.root.handlers, gc.callbacks)]
+        self.tables = [(one, dict(one)) for one in (copyreg.dispatch_table, copy._deepcopy_dispatch,
+                                                    logging.root.manager.loggerDict, logging._levelToName,
+                                                    logging._nameToLevel, locale._override_localeconv)]
+        self.environment = dict(os.environ)
+        self.settings = [(get, change, get()) for get, change in settings()]
+        self.mask = os.umask(0)
+        os.umask(self.mask)
+        self.runs = 0
+        gc.collect()
+        gc.freeze()
+
+    def restore_names(self):
+        for index in self.restless:
+            self.restore_owner(index)
+        if self.as_before():
+            return
+        for index in range(len(self.owners)):
+            self.restore_owner(index)
+        self.values = [value for names in self.names for value in names.values()]
+        import logging
+        logging.root.manager._clear_cache()  # of what is enabled
+
+    def as_before(self):
+        """By what is there, not by what that says of itself: an object of a run's may claim to equal another."""
+        return list(map(len, self.now)) == self.sizes and all(map(self.same, self.chain(self.now), self.values))
+
+    def restore_owner(self, index):
+        """As the names are: what a class or its metaclass would make of it is not asked."""
+        owner, names = self.owners[index], self.names[index]
+        now = vars(owner)
+        if len(now) == len(names) and all(map(self.same, now.values(), names.values())):
+            return
+        is_class = isinstance(owner, type)
+        for name in [name for name in now if name not in names]:
+            type.__delattr__(owner, name) if is_class else now.pop(name)
+        for name, value in names.items():
+            if now.get(name, self) is not value:
+                type.__setattr__(owner, name, value) if is_class else now.update({name: value})
+        self.names[index] = dict(now)  # the order may be another
+
+    def restore(self):
+        """False where this interpreter is not to be used again."""
+        import gc
+        import threading
+        sys.settrace(None)
+        sys.setprofile(None)
+        good = True
+        for name in [name for name in sys.modules if name not in self.modules]:
+            loader = getattr(getattr(sys.modules[name], "__spec__", None), "loader", None)
+            if type(loader).__name__ == "ExtensionFileLoader":
+                good = False  # most of those cannot be loaded twice
+            del sys.modules[name]
+        for name, module in self.modules.items():
+            if sys.modules.get(name) is not module:
+                sys.modules[name] = module
+        self.restore_names()
+        for one, content in self.lists:
+            if len(one) != len(content) or not all(map(self.same, one, content)):
+                one[:] = content
+        for one, content in self.tables:
+            if (len(one) != len(content) or not all(map(self.same, one, content)) or
+                    not all(map(self.same, one.values(), content.values()))):
+                one.clear()
+                one.update(content)
+        if not is_still(list(os.environ.items()), list(self.environment.items())):
+            for name in [name for name in os.environ if name not in self.environment]:
+                del os.environ[name]
+            os.environ.update(self.environment)
+        for get, change, was in self.settings:
+            if not is_still(get(), was):
+                change(was)
+        threading.settrace(None)
+        os.umask(self.mask)
+        os.chdir("/code")
+        gc.enable()
+        self.runs += 1
+        gc.collect(2 if self.runs % 16 == 0 else 1)
+        for descriptor in (0, 1, 2):
+            try:
+                os.fstat(descriptor)
+            except OSError:
+                good = False
+        return good
+
+def open_streams():
+    import io
+    sys.stdin = open(0, "r", encoding="utf-8", errors="surrogateescape", closefd=False)
+    sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), "utf-8", "surrogateescape", line_buffering=True)
+    sys.stderr = io.TextIOWrapper(open(2, "wb", closefd=False), "utf-8", "backslashreplace", line_buffering=True)
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    STREAMS[:] = [sys.stdout, sys.stderr]
+
+def end_run():
+    """What Python does at its end."""
+    import atexit
+    try:
+        atexit._run_exitfuncs()
+    except BaseException:
+        import traceback
+        traceback.print_exc()
+    flush()
+
+def begin_main():
+)driver_ends";
+inline constexpr std::string_view pyodide_run_3 = R"driver_ends(    sys.modules["__main__"] = types.ModuleType("__main__")
+    if sys.path[:1] != ["/code"]:
+        sys.path.insert(0, "/code")
+    use_loops()
+
+def serve(host, config):
+    import contextvars
+    import random
+    import signal
+    import socket
+    import time
+    import urllib.request
+    config = json.loads(config)
+    CHANNEL.host = host
+    is_context = config["context"]
+    os.chdir("/code")
+    os.environ.clear()
+    os.environ.update({"HOME": "/code", "LANG": "C.UTF-8", "PATH": "/"}, **config["environment"])
+    time.sleep = make_sleep(time)
+    for module in (os, sys.modules["posix"]):
+        for name in ("system", "fork", "forkpty", "popen", "posix_spawn", "execv", "execve", "kill", "killpg"):
+            if hasattr(module, name):
+                setattr(module, name, no_processes)
+    for name in ("connect", "connect_ex", "bind", "listen"):
+        setattr(socket.socket, name, no_sockets)
+    socket.create_connection = no_sockets
+    make_loops()
+    make_opener(urllib.request)
+    open_streams()
+    problem = None
+    for name in config["preload"]:
+        try:
+            __import__(name)
+        except BaseException as failure:
+            problem = "the module %r cannot be preloaded: %s: %s" % (name, type(failure).__name__, clean(str(failure)))
+    begin_main()
+    for finder in sys.meta_path:  # Pyodide's own, by which JavaScript's objects are imported
+        if hasattr(finder, "jsproxies"):
+            finder.jsproxies.clear()
+    for name in ("js", "pyodide_js", "pyodide_js._api", "pyodide.http"):
+        sys.modules.pop(name, None)
+    memory = host.memory
+    before = Before()
+    one = None
+    most = 0
+    host.idle(problem, False)
+    while True:
+        request = CHANNEL.receive()
+        if "begin" in request:
+            most = request["begin"]
+            continue
+        if "code" not in request:
+            continue  # the answer to a call that nobody waits for any more
+        if one is None or not is_context:
+            begin_main()
+            one = Interpreter(CHANNEL, is_context)
+            around = contextvars.Context()  # the precision of decimal numbers, for one, is a variable of it
+            random.seed()
+        open_streams()
+        signal.signal(signal.SIGINT, one.on_interrupt)
+        there, whole = scan_files(most) if most else ({}, False)
+        request_keeps = request.get("keep_files", 0)
+        around.run(one.run, request)
+        request = None
+        if not is_context:
+            around.run(end_run)
+            if one.loop is not None:
+                try:
+                    one.loop.close()
+                except BaseException:
+                    pass
+        flush()
+        files = {"files": [], "whole": False}
+        if most:
+            after, still_whole = scan_files(most)
+            changed, are_all = changed_files(there, after)
+            files = {"files": changed, "whole": whole and still_whole and are_all}
+            send_contents(changed, request_keeps)
+        CHANNEL.send(b"e", files)
+        good = True
+        if not is_context:
+            one = around = None
+            try:
+                good = before.restore()
+            except BaseException:
+                good = False
+        host.idle(None, not good or memory() > config["max_memory"])
+
+def send_contents(rows, room):
+    """The contents of files, in their order, as long as there is room: a length, a path, and the bytes."""
+    for row in rows:
+        if row["size"] > min(room, MOST_REPORT - 8192):
+            continue
+        path = row["path"].encode("utf-8") if "path" in row else base64.b64decode(row["path64"])
+        try:
+            with open(path, "rb") as file:
+                content = file.read(row["size"])
+        except OSError:
+            continue
+        room -= len(content)
+        CHANNEL.host.send("f", TO_JS(len(path).to_bytes(4, "big") + path + content))
+
+def prepare():
+    """What a snapshot holds."""
+    for name in BASELINE:
+        __import__(name)
+    for name in sys.builtin_module_names:
+        if not name.startswith("_") and name not in ("js", "pyodide_js"):
+            try:
+                __import__(name)
+            except BaseException:
+                pass
+    sys.dont_write_bytecode = True
+    sys.argv[:] = [""]
+
+prepare()
+)driver_ends";
+
+/// The program of the Pyodide driver, split into consecutive string literals.
+inline constexpr std::array<std::string_view, 4> pyodide_driver = {
+    pyodide_driver_1, pyodide_driver_2, pyodide_driver_3, pyodide_driver_4};
+
+/// The part of the Pyodide driver that runs in Pyodide, after python_driver_in_pyodide, split into consecutive string literals.
+inline constexpr std::array<std::string_view, 3> pyodide_run = {
+    pyodide_run_1, pyodide_run_2, pyodide_run_3};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/code/detail/pyodide_reader.hpp ----
+
+// Generated by ./dev driver from pyodide_reader.js.
+
+#include <array>
+#include <string_view>
+
+// clang-format off
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline constexpr std::string_view pyodide_reader_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+//
+// Reads Python code for guards by the interpreter of Pyodide, in a Deno that may read Pyodide's own files and nothing
+// else. It runs python_code_reader.py and never what that reads. Its arguments: Pyodide's folder, as a URL, and that
+// program; its standard input and output are those of the program.
+
+const [folder, program] = Deno.args;
+
+function write(bytes) {
+  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+}
+
+function take(count) {
+  const whole = new Uint8Array(count);
+  for (let at = 0; at < count;) {
+    const size = Deno.stdin.readSync(whole.subarray(at));
+    if (size === null) Deno.exit(0);  // the host has closed its end
+    at += size;
+  }
+  return whole;
+}
+
+const {loadPyodide} = await import(folder + "/pyodide.mjs");
+const py = await loadPyodide({indexURL: decodeURIComponent(folder.slice(7)) + "/", jsglobals: Object.create(null),
+  stdout: () => {}, stderr: () => {}});
+const names = py.toPy({"__name__": "cofferdam_reader"});
+py.runPython(program, {globals: names});
+const answer = names.get("answer_to");
+write(names.get("prepare")().toJs());
+for (;;) {
+  const head = new DataView(take(5).buffer);
+  const source = py.toPy(take(head.getUint32(0)));
+  let got;
+  try {
+    got = answer(source, head.getUint8(4));
+  } catch {  // the stack of WebAssembly was not deep enough, and no interpreter goes on after that
+    const said = new TextEncoder().encode(JSON.stringify({error: {type: "TooDeep", line: 0, column: 0,
+      text: "it is nested too deeply or is too large"}}));
+    const size = new Uint8Array(4);
+    new DataView(size.buffer).setUint32(0, said.length);
+    write(size);
+    write(said);
+    Deno.exit(1);
+  }
+  write(got.toJs());
+  got.destroy();
+  source.destroy();
+}
+)driver_ends";
+
+/// The program that runs the code reader in Pyodide, split into consecutive string literals.
+inline constexpr std::array<std::string_view, 1> pyodide_reader = {
+    pyodide_reader_1};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/code/detail/pyodide_settings.hpp ----
+
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+inline constexpr std::string_view how_to_get_pyodide =
+    "; to install both, run npm install deno@2.9.6 pyodide@314.0.6, then set COFFERDAM_DENO to node_modules/.bin/deno "
+    "and COFFERDAM_PYODIDE to node_modules/pyodide, or set the options of pyodide()";
+
+/// The oldest minor version of Deno 2 that is supported. Up to 2.7.1 workers do not start, or runs hang. 2.7.14, 2.8.0
+/// and 2.9.6 were tested and work.
+inline constexpr int oldest_deno_minor = 8;
+
+/// A directory or a file of the host to which the code has access.
+class pyodide_mount {
+ public:
+  std::string host;
+  std::string guest;
+  bool writable = false;
+  bool is_file = false;
+};
+
+/// The settings of a `pyodide` recipe.
+class pyodide_settings {
+ public:
+  static constexpr std::uint64_t min_memory = 64U * 1024 * 1024;
+  static constexpr std::uint64_t max_memory = 4096ULL * 1024 * 1024;
+  static constexpr std::uint64_t min_process_memory = 384U * 1024 * 1024;
+
+  std::string name = "pyodide";
+  std::string interpreter = "deno";
+  std::string folder;
+  std::string version;
+  std::string snapshots;
+  std::vector<pyodide_mount> mounts;
+  std::vector<std::string> network;
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::string> packages;
+  std::vector<std::string> preload;
+  std::chrono::milliseconds timeout{std::chrono::seconds(30)};
+  std::chrono::milliseconds start_timeout{std::chrono::minutes(2)};
+  std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
+  std::size_t kept_output = command::default_kept_output;
+  std::size_t max_files = 10'000;
+  std::uint64_t memory = 512U * 1024 * 1024;
+  std::uint64_t process_memory = 0;  // 0: memory_limit plus a margin, see resident_limit
+  std::size_t at_once = 2;
+  std::size_t contexts = 16;
+  bool isolated = false;
+  boost::json::object limits;  // always empty: Pyodide supports no resource limits of processes
+
+  /// Returns the maximum number of interpreters for runs without a context.
+  std::size_t interpreters() const noexcept { return std::max<std::size_t>(at_once, isolated ? 2 : 1); }
+
+  /// Returns the maximum resident memory of an interpreter's process, in bytes. It includes WebAssembly and the
+  /// JavaScript around it.
+  std::uint64_t resident_limit() const noexcept {
+    const std::uint64_t around = packages.empty() ? 320 : 640;
+    return process_memory != 0 ? process_memory : memory + around * 1024 * 1024;
+  }
+
+  /// Returns the limit on private writable memory of each process (RLIMIT_DATA), in KiB. The kernel counts memory that
+  /// V8 only reserves: 1.3 GiB with one interpreter (Deno 2.9). Therefore this limit is higher than the resident
+  /// memory. It stops a process that grows faster than the process checks its own size.
+  std::uint64_t data_limit() const noexcept { return (resident_limit() + std::uint64_t{1536} * 1024 * 1024) / 1024; }
+
+  /// Returns a copy of the settings in which the programs and folders are absolute paths that were checked.
+  /// \throws error{exec_errc::not_found, unsupported, not_a_directory, collision, invalid_argument} if a check fails.
+  pyodide_settings found() const {
+    pyodide_settings settings = *this;
+    settings.interpreter = find_deno();
+    settings.folder = find_folder(settings.interpreter);
+    settings.version = version_in(settings.folder);
+    require_listable(settings.folder);
+    require_listable(settings.interpreter);
+    for (pyodide_mount& each : settings.mounts) settings.check(each);
+    if (!settings.snapshots.empty()) {
+      std::error_code failed;
+      settings.snapshots = std::filesystem::canonical(settings.snapshots, failed).string();
+      if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots does not exist");
+      require_listable(settings.snapshots);
+    }
+    return settings;
+  }
+
+  /// Returns the isolation of a run: the isolation of Deno's process, and the isolation by Deno and WebAssembly inside
+  /// this process.
+  std::shared_ptr<const isolation_report> isolation(const std::shared_ptr<const isolation_report>& outer) const {
+    auto report = outer ? std::make_shared<isolation_report>(*outer) : std::make_shared<isolation_report>();
+    std::string hosts;
+    for (const std::string& each : network) hosts += (hosts.empty() ? "" : ", ") + each;
+    std::size_t writable = 0;
+    for (const pyodide_mount& each : mounts) writable += each.writable ? 1 : 0;
+    report->set(isolation_kind::files, mounts.empty() ? "Deno's permissions: no files of the host"
+                                                      : "Deno's permissions: " + std::to_string(mounts.size()) +
+                                                            " directories or files, " + std::to_string(writable) +
+                                                            " of them writable");
+    report->set(isolation_kind::network, "Deno's permissions: " + (hosts.empty() ? "nothing" : hosts));
+    report->set(isolation_kind::signals, "WebAssembly has no processes to signal");
+    report->set(isolation_kind::system_calls,
+                "WebAssembly makes no system calls; the kernel does not restrict Deno's process");
+    report->set(isolation_kind::memory, "limit of " + std::to_string(memory) + " bytes for each interpreter, and of " +
+                                            std::to_string(resident_limit()) + " bytes for its process");
+    report->set(isolation_kind::process_count, "WebAssembly has no processes");
+    return report;
+  }
+
+  /// Returns the command that starts the broker. This Deno process starts the processes of the interpreters, and may
+  /// write the snapshot.
+  command driver_command() const {
+    std::vector<std::string> words = deno_words(memory);
+    words.push_back("--allow-run=" + interpreter);
+    std::string kept;
+    for (const std::string& each : snapshot_files()) add(kept, each);
+    if (!kept.empty()) words.insert(words.end(), {"--allow-read=" + kept, "--allow-write=" + kept});
+    std::string net;
+    for (const std::string& each : network) add(net, each);
+    if (!net.empty()) words.push_back("--allow-net=" + net);
+    words.push_back(script(pyodide_driver));
+    return deno_command(within_data_limit(std::move(words)));
+  }
+
+  /// Returns the command that starts the process of one interpreter.
+  std::vector<std::string> place_command() const {
+    std::vector<std::string> words = deno_words(memory);
+    std::string read = folder;
+    std::string written;
+    for (const pyodide_mount& each : mounts) {
+      add(read, each.host);
+      if (each.writable) add(written, each.host);
+    }
+    words.push_back("--allow-read=" + read);
+    if (!written.empty()) words.push_back("--allow-write=" + written);
+    words.insert(words.end(), {script(pyodide_driver), "place"});
+    return words;
+  }
+
+  /// Returns the command that starts a reader for guards: Pyodide's Python in a Deno process of its own. This process
+  /// may read Pyodide's files, and never runs the code.
+  command reader_command(const python_reader& reader) const {
+    std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), min_memory, max_memory));
+    words.push_back("--allow-read=" + folder);
+    words.push_back(script(pyodide_reader));
+    words.push_back(file_url(folder));
+    words.push_back(reader_program());
+    return deno_command(std::move(words));
+  }
+
+  /// Returns the version of Python in a version of Pyodide: "3.14" for "314.0.6"; empty if it is not known.
+  static std::string python_of(const std::string& version) {
+    return version.rfind("314.", 0) == 0 ? "3.14" : std::string();
+  }
+
+  command version_command() const {
+    return argv(interpreter, "--version").timeout(std::chrono::seconds(10)).keep_output(4096);
+  }
+
+  /// Throws if the Deno program has the wrong version.
+  /// \param about  the result of the version command, after Deno did not start.
+  /// \throws error{exec_errc::unsupported} if the version is wrong, or the program is not Deno.
+  void require_version(const command_result& about) const {
+    const std::string program = "'" + one_line(interpreter) + "'";
+    const std::string needed = "; Deno 2." + std::to_string(oldest_deno_minor) + " or newer is required";
+    if (about.kind() == error_kind::execution_error)
+      throw error(exec_errc::unsupported,
+                  "pyodide: " + program + " is not Deno: " + about.reason() + needed + std::string(how_to_get_pyodide));
+    if (about.kind() != error_kind::none) return;
+    const std::string version_line = about.out().text().substr(0, about.out().text().find('\n'));
+    int major = 0;
+    int minor = 0;
+    if (std::sscanf(version_line.c_str(), "deno %9d.%9d", &major, &minor) != 2) {
+      std::string answer = version_line.empty() ? "nothing" : "'" + one_line(version_line, 100) + "'";
+      throw error(exec_errc::unsupported, "pyodide: " + program + " is not Deno: its answer to --version is " + answer +
+                                              needed + std::string(how_to_get_pyodide));
+    }
+    if (major != 2 || minor < oldest_deno_minor)
+      throw error(exec_errc::unsupported, "pyodide: " + program + " is '" + one_line(version_line, 100) + "'" + needed +
+                                              std::string(how_to_get_pyodide));
+  }
+
+  std::string driver_input() const {
+    boost::json::object config;
+    config["folder"] = file_url(folder);
+    config["own"] = boost::json::array{folder};
+    config["forget"] = boost::json::array{folder};
+    config["pyodide"] = version;
+    config["deno_minor"] = oldest_deno_minor;
+    config["prelude"] = prelude();
+    const std::vector<std::string> files = snapshot_files();
+    config["snapshot_file"] = files.empty() ? std::string() : files.front();
+    boost::json::array shown;
+    for (const pyodide_mount& each : mounts) {
+      boost::json::object row;
+      row["host"] = each.host;
+      row["guest"] = each.guest;
+      row["write"] = each.writable;
+      row["folder"] = nullptr;
+      if (each.is_file) row["folder"] = std::filesystem::path(each.host).parent_path().string();
+      shown.push_back(std::move(row));
+    }
+    config["mounts"] = std::move(shown);
+    config["network"] = list_of(network);
+    config["packages"] = list_of(packages);
+    config["preload"] = list_of(preload);
+    boost::json::object environment;
+    for (const auto& [key, value] : variables) environment[key] = value;
+    config["environment"] = std::move(environment);
+    config["at_once"] = interpreters();
+    config["isolate"] = isolated;
+    config["max_contexts"] = contexts;
+    config["process_memory"] = resident_limit();
+    config["place_command"] = list_of(place_command());
+    config["worn"] = std::min<std::uint64_t>(memory / 2 + 1, 192U * 1024 * 1024);
+    const std::string text = boost::json::serialize(config);
+    return big_endian_32(text.size()) + text;
+  }
+
+  /// Returns the Python program that Pyodide executes when it starts.
+  static std::string prelude() {
+    const std::string source = embedded_text(python_driver_in_pyodide) + embedded_text(pyodide_run);
+    // The source is inserted as a JSON string. A JSON string of ASCII characters is also a valid Python string.
+    return "import builtins\n"
+           "def cofferdam_begin(source):\n"
+           "    names = {'__name__': 'cofferdam_driver', '__builtins__': dict(vars(builtins))}\n"
+           "    exec(compile(source, 'cofferdam_driver', 'exec'), names)\n"
+           "    return names['serve']\n"
+           "cofferdam_serve = cofferdam_begin(" +
+           boost::json::serialize(boost::json::string(source)) + ")\ndel cofferdam_begin, builtins\n";
+  }
+
+ private:
+  std::vector<std::string> deno_words(std::uint64_t max_bytes) const {
+    std::vector<std::string> words{interpreter,   "run",         "--quiet",
+                                   "--no-config", "--no-lock",   "--no-npm",
+                                   "--no-remote", "--no-prompt", "--unstable-worker-options"};
+    words.push_back(
+        "--v8-flags=--disallow-code-generation-from-strings,--max-old-space-size=512,--wasm-max-mem-pages=" +
+        std::to_string(std::max<std::uint64_t>(max_bytes / 65536, 1)));
+    return words;
+  }
+
+  static void add(std::string& list, const std::string& entry) { list += (list.empty() ? "" : ",") + entry; }
+
+  /// Returns `words` as a command that runs under the limit of `data_limit()`. A lower limit that already exists is
+  /// kept. The processes of interpreters inherit the limit, and it applies to each of them.
+  std::vector<std::string> within_data_limit(std::vector<std::string> words) const {
+    std::vector<std::string> limited{"/bin/sh", "-c", "ulimit -d \"$0\" 2>/dev/null; exec \"$@\"",
+                                     std::to_string(data_limit())};
+    limited.insert(limited.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));
+    return limited;
+  }
+
+  template <class Pieces>
+  static std::string script(const Pieces& pieces) {
+    const std::string text = embedded_text(pieces);
+    return "data:application/javascript;base64," + base64_encode(as_bytes(text));
+  }
+
+  static command deno_command(std::vector<std::string> words) {
+    return argv(std::move(words))
+        .timeout(no_timeout)
+        .variable("DENO_DIR", "deno")
+        .variable("DENO_NO_UPDATE_CHECK", "1")
+        .variable("DENO_NO_PACKAGE_JSON", "1")
+        .variable("NO_COLOR", "1")
+        .keep_output(4096)
+        .open_input();
+  }
+
+  static boost::json::array list_of(const std::vector<std::string>& words) {
+    boost::json::array list;
+    for (const std::string& each : words) list.emplace_back(each);
+    return list;
+  }
+
+  static std::string file_url(std::string_view path) { return "file://" + percent_encoded_path(path); }
+
+  static std::string variable_of_host(const char* key) {
+    const char* const value = std::getenv(key);
+    return value == nullptr ? std::string() : value;
+  }
+
+  static bool is_program(const std::filesystem::path& path) {
+    std::error_code failed;
+    return std::filesystem::is_regular_file(path, failed) && ::access(path.c_str(), X_OK) == 0;
+  }
+
+  std::string find_deno() const {
+    std::string program = interpreter;
+    if (program == "deno" && !variable_of_host("COFFERDAM_DENO").empty()) program = variable_of_host("COFFERDAM_DENO");
+    if (program.find('/') != std::string::npos) {
+      if (is_program(program)) return std::filesystem::absolute(program).string();
+    } else {
+      const std::string path = variable_of_host("PATH");
+      for (std::size_t at = 0; at <= path.size();) {
+        const std::size_t end = std::min(path.find(':', at), path.size());
+        const std::filesystem::path candidate = std::filesystem::path(path.substr(at, end - at)) / program;
+        if (end > at && is_program(candidate)) return std::filesystem::absolute(candidate).string();
+        at = end + 1;
+      }
+    }
+    throw error(exec_errc::not_found,
+                "pyodide: the program '" + one_line(program) + "' does not exist" + std::string(how_to_get_pyodide));
+  }
+
+  /// Returns the folder of Pyodide. By default, searches for it next to Deno, where npm installs both.
+  std::string find_folder(const std::string& deno) const {
+    std::string pyodide_folder = folder.empty() ? variable_of_host("COFFERDAM_PYODIDE") : folder;
+    std::error_code failed;
+    if (pyodide_folder.empty()) {
+      const std::filesystem::path real = std::filesystem::canonical(deno, failed);
+      for (std::filesystem::path up = real.parent_path(); pyodide_folder.empty() && up.has_relative_path();
+           up = up.parent_path())
+        if (std::filesystem::exists(up / "pyodide/pyodide.mjs", failed)) pyodide_folder = (up / "pyodide").string();
+    }
+    const std::filesystem::path real = std::filesystem::canonical(pyodide_folder, failed);
+    if (pyodide_folder.empty() || failed || !std::filesystem::exists(real / "pyodide.mjs", failed))
+      throw error(exec_errc::not_found, "pyodide: there is no Pyodide in '" + one_line(pyodide_folder) + "'" +
+                                            std::string(how_to_get_pyodide));
+    return real.string();
+  }
+
+  static std::string version_in(const std::filesystem::path& folder) {
+    std::ifstream file(folder / "package.json", std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    boost::system::error_code failed;
+    const boost::json::value about = boost::json::parse(text, failed);
+    const std::string is(if_text_at(failed ? nullptr : about.if_object(), "version").value_or("unknown"));
+    if (is.rfind("314.", 0) != 0)
+      throw error(exec_errc::unsupported, "pyodide: version 314 is required, but the version is '" + one_line(is, 100) +
+                                              "'" + std::string(how_to_get_pyodide));
+    return is;
+  }
+
+  static void require_listable(const std::string& path) {
+    if (path.find(',') != std::string::npos)
+      throw error(exec_errc::invalid_argument,
+                  "pyodide: Deno does not accept a path with a comma: '" + one_line(path) + "'");
+  }
+
+  static bool holds(const std::string& outer, const std::string& inner) {
+    return inner == outer || outer == "/" || inner.rfind(outer + "/", 0) == 0;
+  }
+
+  void check(pyodide_mount& mount) const {
+    std::error_code failed;
+    const std::filesystem::path real = std::filesystem::canonical(mount.host, failed);
+    mount.is_file = !failed && std::filesystem::is_regular_file(real, failed);
+    if (failed || (!mount.is_file && !std::filesystem::is_directory(real, failed)))
+      throw error(exec_errc::not_a_directory,
+                  "pyodide: '" + one_line(mount.host) + "' is neither a directory nor a regular file");
+    mount.host = real.string();
+    require_listable(mount.host);
+    std::error_code unknown;
+    const std::string deno = std::filesystem::canonical(interpreter, unknown).string();
+    if (mount.writable && (holds(mount.host, folder) || holds(folder, mount.host) || holds(mount.host, deno)))
+      throw error(exec_errc::invalid_argument, "pyodide: '" + one_line(mount.host) +
+                                                   "' must not be writable, because it belongs to Deno or Pyodide");
+    for (const pyodide_mount& other : mounts)
+      if (&other != &mount && other.guest == mount.guest)
+        throw error(exec_errc::collision,
+                    "pyodide: two directories or files have the guest path '" + one_line(mount.guest) + "'");
+  }
+
+  /// Returns two paths: the snapshot for this version of Pyodide and of the driver program, and the temporary file to
+  /// which the snapshot is written first.
+  std::vector<std::string> snapshot_files() const {
+    if (snapshots.empty()) return {};
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a: only makes a name; not a cryptographic hash
+    for (const char c : prelude() + folder) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    const std::string path = snapshots + "/pyodide-" + version + "-" + std::to_string(hash) + ".snapshot";
+    return {path, path + ".new"};
+  }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/code/impl/pyodide.ipp ----
 
 
 #include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::detail {
+namespace cofferdam::inline COFFERDAM_ABI {
 
-// clang-format off
-COFFERDAM_INSTANTIATE(std::shared_ptr<pyodide_core> make_core(asio::any_io_executor, std::shared_ptr<const pyodide_settings>))
-COFFERDAM_INSTANTIATE(const home_strand& home_of(const pyodide_core&))
-COFFERDAM_INSTANTIATE(const pyodide_settings& settings_of(const pyodide_core&))
-COFFERDAM_INSTANTIATE(std::string version_of(const pyodide_core&))
-COFFERDAM_INSTANTIATE(awaitable<void> ensure_driver(std::shared_ptr<pyodide_core>, driver_place&))
-COFFERDAM_INSTANTIATE(awaitable<code_result> run_by_driver(std::shared_ptr<pyodide_core>, driver_place&, code_request))
-COFFERDAM_INSTANTIATE(awaitable<std::vector<std::string>> contexts_of(std::shared_ptr<pyodide_core>))
-COFFERDAM_INSTANTIATE(awaitable<bool> end_context_of(std::shared_ptr<pyodide_core>, std::string))
-COFFERDAM_INSTANTIATE(awaitable<void> close_driver(std::shared_ptr<pyodide_core>))
-COFFERDAM_INSTANTIATE(void abandon_driver(std::shared_ptr<pyodide_core>, std::unique_ptr<driver_place>) noexcept)
-// clang-format on
+// ---- pyodide_runner -------------------------------------------------------------------------------------------------
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+COFFERDAM_DECL pyodide_runner::pyodide_runner() noexcept = default;
+
+COFFERDAM_DECL pyodide_runner::pyodide_runner(local_environment environment, std::shared_ptr<detail::pyodide_core> core)
+    : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
+
+COFFERDAM_DECL pyodide_runner::pyodide_runner(pyodide_runner&&) noexcept = default;
+
+COFFERDAM_DECL pyodide_runner& pyodide_runner::operator=(pyodide_runner&& other) noexcept {
+  if (this != &other) {
+    abandon();
+    core_ = std::move(other.core_);
+    environment_ = std::move(other.environment_);
+  }
+  return *this;
+}
+
+COFFERDAM_DECL pyodide_runner::~pyodide_runner() { abandon(); }
+
+COFFERDAM_DECL awaitable<code_result> pyodide_runner::run_code(code_request request) {
+  // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
+  const auto core = require_core();
+  return detail::run_by_driver(core, *environment_, std::move(request));
+}
+
+COFFERDAM_DECL awaitable<std::vector<std::string>> pyodide_runner::contexts() {
+  return detail::contexts_of(require_core());
+}
+
+COFFERDAM_DECL awaitable<bool> pyodide_runner::end_context(std::string name) {
+  return detail::end_context_of(require_core(), std::move(name));
+}
+
+COFFERDAM_DECL std::string pyodide_runner::version() const {
+  return core_ ? detail::version_of(*core_) : std::string();
+}
+
+COFFERDAM_DECL interpreter_info pyodide_runner::guest() {
+  interpreter_info there;
+  there.python = detail::pyodide_settings::python_of(version());
+  there.start_timeout = detail::settings_of(*require_core()).start_timeout;
+  there.start = [core = require_core(), place = environment_.get()](const python_reader& reader) {
+    return place->start(detail::settings_of(*core).reader_command(reader));
+  };
+  return there;
+}
+
+COFFERDAM_DECL awaitable<void> pyodide_runner::close() {
+  return detail::shielded(
+      [this, home = detail::home_of(*require_core())] { return home.run([this] { return close_all(*this); }); });
+}
+
+COFFERDAM_DECL const std::shared_ptr<detail::pyodide_core>& pyodide_runner::require_core() const {
+  if (!core_)
+    throw error(exec_errc::environment_closed,
+                "pyodide: not open (default-constructed or moved from); call open() on the recipe first");
+  return core_;
+}
+
+COFFERDAM_DECL void pyodide_runner::abandon() noexcept {
+  if (core_) detail::abandon_driver(std::move(core_), std::move(environment_));
+}
+
+COFFERDAM_DECL awaitable<void> pyodide_runner::start(pyodide_runner& self) {
+  co_await detail::ensure_driver(self.core_, *self.environment_);
+}
+
+COFFERDAM_DECL awaitable<void> pyodide_runner::close_all(pyodide_runner& self) {
+  co_await detail::close_driver(self.core_);
+  co_await self.environment_->environment.close();
+}
+
+// ---- pyodide --------------------------------------------------------------------------------------------------------
+
+template <class Change>
+pyodide& pyodide::with(Change change) {
+  auto copy = std::make_shared<detail::pyodide_settings>(*settings_);
+  change(*copy);
+  settings_ = std::move(copy);
+  return *this;
+}
+
+COFFERDAM_DECL pyodide::pyodide() : settings_(std::make_shared<detail::pyodide_settings>()) {}
+
+COFFERDAM_DECL pyodide& pyodide::deno(std::string program) {
+  return with([&](detail::pyodide_settings& settings) { settings.interpreter = std::move(program); });
+}
+
+COFFERDAM_DECL pyodide& pyodide::folder(std::string path) {
+  return with([&](detail::pyodide_settings& settings) { settings.folder = std::move(path); });
+}
+
+COFFERDAM_DECL pyodide& pyodide::allow_read(std::string host, std::string guest) {
+  return mount(std::move(host), std::move(guest), false);
+}
+
+COFFERDAM_DECL pyodide& pyodide::allow_write(std::string host, std::string guest) {
+  return mount(std::move(host), std::move(guest), true);
+}
+
+COFFERDAM_DECL pyodide& pyodide::allow_network(std::string host) {
+  bool good = !host.empty();
+  for (const char c : host)
+    good = good && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+                    c == '-' || c == ':' || c == '[' || c == ']');
+  if (!good || host.front() == '-')
+    throw error(exec_errc::invalid_argument, "pyodide: allow_network takes one host, with a port or without");
+  return with([&](detail::pyodide_settings& settings) { settings.network.push_back(std::move(host)); });
+}
+
+COFFERDAM_DECL pyodide& pyodide::variable(std::string name, std::string value) {
+  return with(
+      [&](detail::pyodide_settings& settings) { settings.variables.emplace_back(std::move(name), std::move(value)); });
+}
+
+COFFERDAM_DECL pyodide& pyodide::allow_variable(std::string name) {
+  const char* const value = std::getenv(name.c_str());
+  if (value == nullptr) return *this;
+  return variable(std::move(name), value);
+}
+
+COFFERDAM_DECL pyodide& pyodide::isolate_runs() {
+  return with([&](detail::pyodide_settings& settings) { settings.isolated = true; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::at_once(std::size_t runs) {
+  if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
+  return with([&](detail::pyodide_settings& settings) { settings.at_once = runs; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::contexts_at_once(std::size_t limit) {
+  if (limit < 1 || limit > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
+  return with([&](detail::pyodide_settings& settings) { settings.contexts = limit; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::process_memory(std::uint64_t size) {
+  if (size < detail::pyodide_settings::min_process_memory)
+    throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
+  return with([&](detail::pyodide_settings& settings) { settings.process_memory = size; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::memory_limit(std::uint64_t size) {
+  if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
+    throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
+  return with([&](detail::pyodide_settings& settings) { settings.memory = size; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::timeout(std::chrono::milliseconds limit) {
+  require_positive(limit, "timeout");
+  return with([&](detail::pyodide_settings& settings) { settings.timeout = limit; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::start_timeout(std::chrono::milliseconds limit) {
+  require_positive(limit, "start_timeout");
+  return with([&](detail::pyodide_settings& settings) { settings.start_timeout = limit; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::interrupt_grace(std::chrono::milliseconds time) {
+  if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
+    throw error(exec_errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
+  return with([&](detail::pyodide_settings& settings) { settings.interrupt_grace = time; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::keep_output(std::size_t bytes_per_stream) {
+  return with([&](detail::pyodide_settings& settings) { settings.kept_output = bytes_per_stream; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::track_files(std::size_t limit) {
+  return with([&](detail::pyodide_settings& settings) { settings.max_files = limit; });
+}
+
+COFFERDAM_DECL pyodide& pyodide::snapshots(std::string path) {
+  return with([&](detail::pyodide_settings& settings) { settings.snapshots = std::move(path); });
+}
+
+COFFERDAM_DECL pyodide& pyodide::add_packages(std::vector<std::string> names) {
+  return with([&](detail::pyodide_settings& settings) {
+    for (std::string& each : names) settings.packages.push_back(std::move(each));
+  });
+}
+
+COFFERDAM_DECL pyodide& pyodide::add_modules(std::vector<std::string> names) {
+  return with([&](detail::pyodide_settings& settings) {
+    for (std::string& each : names) settings.preload.push_back(std::move(each));
+  });
+}
+
+COFFERDAM_DECL awaitable<pyodide_runner> pyodide::open() const { return open_with(settings_); }
+
+COFFERDAM_DECL awaitable<pyodide_runner> pyodide::open_with(std::shared_ptr<const detail::pyodide_settings> settings) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const detail::home_strand home(std::move(executor));
+  const auto opens = [&home, &settings] { return open_at(home.executor(), std::move(settings)); };
+  pyodide_runner opened = co_await home.run(opens);
+  co_return std::move(opened);
+}
+
+COFFERDAM_DECL awaitable<pyodide_runner> pyodide::open_at(asio::any_io_executor strand,
+                                                          std::shared_ptr<const detail::pyodide_settings> settings) {
+  auto found = std::make_shared<const detail::pyodide_settings>(settings->found());
+  const auto core = detail::make_core(std::move(strand), std::move(found));
+  const local here = local().without_warning();
+  std::optional<pyodide_runner> opened;
+  const auto opens = [&]() -> awaitable<void> {
+    local_environment environment = co_await here.open();
+    opened.emplace(pyodide_runner(std::move(environment), core));
+    co_await pyodide_runner::start(*opened);
+  };
+  const auto closes = [&opened]() -> awaitable<void> {
+    if (!opened) return {};
+    return pyodide_runner::close_all(*opened);
+  };
+  co_await detail::with_cleanup_after_failure(opens, closes);
+  co_return std::move(*opened);
+}
+
+COFFERDAM_DECL void pyodide::require_positive(std::chrono::milliseconds limit, const char* name) {
+  if (limit <= std::chrono::milliseconds::zero())
+    throw error(exec_errc::invalid_argument, std::string("pyodide: ") + name + " must be longer than zero");
+}
+
+COFFERDAM_DECL pyodide& pyodide::mount(std::string host, std::string guest, bool writable) {
+  if (guest.empty()) guest = "/mnt/" + std::filesystem::path(host).lexically_normal().filename().string();
+  const bool odd = guest.find("/../") != std::string::npos || guest.back() == '/';
+  if (host.empty() || guest.front() != '/' || odd || guest == "/mnt/." || guest == "/mnt/..")
+    throw error(exec_errc::invalid_argument,
+                "pyodide: the guest path of a directory must be absolute and end in a name");
+  for (const char* const own : {"/lib", "/tmp", "/dev", "/proc", "/code"})
+    if (guest == own || guest.rfind(std::string(own) + "/lib", 0) == 0 || guest.rfind("/lib/", 0) == 0)
+      throw error(exec_errc::invalid_argument,
+                  "pyodide: the guest path '" + guest + "' is already used by Pyodide; choose another");
+  return with([&](detail::pyodide_settings& settings) { settings.mounts.push_back({host, guest, writable}); });
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/detail/core/impl/home_strand.ipp ----
 
