@@ -21,6 +21,7 @@
 #include <cofferdam/backends/impl/jail.ipp>
 #include <cofferdam/backends/impl/local.ipp>
 #include <cofferdam/code/impl/guard.ipp>
+#include <cofferdam/code/impl/make_runner.ipp>
 #include <cofferdam/code/impl/pyodide.ipp>
 #include <cofferdam/code/impl/python.ipp>
 #include <cofferdam/core/impl/process.ipp>
@@ -35,8 +36,15 @@
 #include <cofferdam/detail/net/impl/http_server.ipp>
 #include <cofferdam/detail/net/impl/tls_connector.ipp>
 #include <cofferdam/detail/net/impl/transport.ipp>
+#include <cofferdam/files/impl/copy_files.ipp>
+#include <cofferdam/files/impl/download.ipp>
+#include <cofferdam/files/impl/upload.ipp>
 #include <cofferdam/impl/make_provider.ipp>
+#include <cofferdam/llm/impl/agent.ipp>
 #include <cofferdam/llm/impl/agent_session.ipp>
+#include <cofferdam/llm/impl/chat_completions_client.ipp>
+#include <cofferdam/llm/impl/chat_model.ipp>
+#include <cofferdam/llm/impl/llm_review.ipp>
 #include <cofferdam/net/impl/byte_stream.ipp>
 #include <cofferdam/net/impl/http_call.ipp>
 #include <cofferdam/net/impl/listener.ipp>
@@ -46,3 +54,4 @@
 #include <cofferdam/serve/impl/e2b_gateway.ipp>
 #include <cofferdam/serve/impl/mcp_server.ipp>
 #include <cofferdam/serve/mcp/impl/call.ipp>
+#include <cofferdam/tools/impl/function.ipp>

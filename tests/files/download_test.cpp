@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/files/detail/file_sinks.hpp>
 #include <cofferdam/files/download.hpp>
 
 #include "support/files_by_members.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/files/detail/host_files.hpp>
 #include <cofferdam/files/upload.hpp>
 
 #include "support/census.hpp"

@@ -5,6 +5,7 @@
 #include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/code_exec.hpp>
 #include <cofferdam/tools/function.hpp>
 
 #include "llm/scripted_model.hpp"

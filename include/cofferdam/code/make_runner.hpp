@@ -11,13 +11,9 @@
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/code/python.hpp>
-#include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/core/error.hpp>
-#include <cofferdam/core/printable_text.hpp>
 
 #include <concepts>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -72,6 +68,13 @@ class runner_options {
   std::optional<cofferdam::e2b::provider> e2b_;
 };
 
+namespace detail {
+
+/// Returns the recipe of a Python runner by its name; see `make_runner`.
+any_runner_provider runner_by_name(std::string_view runner_name, runner_options options);
+
+}  // namespace detail
+
 /// Returns the recipe of a Python runner by its name. Guards can be added, and `with` opens the runner:
 ///
 ///     auto runner = make_runner(settings.at("run_env")) | check_syntax() | allow_imports("math", "statistics");
@@ -90,15 +93,11 @@ class runner_options {
 /// \par Source  kodeagent's `CodeRunner(env=…)`.
 template <std::convertible_to<std::string_view> Name>
 any_runner_provider make_runner(const Name& name, runner_options options = runner_options()) {
-  const std::string_view runner_name(name);
-  // All of these environments get the type `any_environment`, so that the Python runner is compiled only once.
-  if (runner_name == "host" || runner_name == "local")
-    return any_runner_provider(any_provider(options.host()) | options.python());
-  if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
-  if (runner_name == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
-  if (runner_name == "pyodide") return any_runner_provider(options.pyodide());
-  throw error(exec_errc::invalid_argument, "make_runner: unknown runner \"" + one_line(runner_name, 60) +
-                                               "\"; use host (or local), docker, e2b or pyodide");
+  return detail::runner_by_name(std::string_view(name), std::move(options));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/code/impl/make_runner.ipp>
+#endif

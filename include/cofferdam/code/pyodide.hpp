@@ -7,25 +7,16 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/detail/driver_calls.hpp>
-#include <cofferdam/code/detail/pyodide_settings.hpp>
 #include <cofferdam/code/interpreter_info.hpp>
-#include <cofferdam/code/python_reader.hpp>
-#include <cofferdam/core/error.hpp>
-#include <cofferdam/detail/core/home_strand.hpp>
-#include <cofferdam/detail/core/shielded.hpp>
-#include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/core/asio.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
 
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +25,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+class pyodide_settings;
 using pyodide_core = driver_core<pyodide_settings>;
 
 }  // namespace detail
@@ -48,19 +40,11 @@ using pyodide_core = driver_core<pyodide_settings>;
 class pyodide_runner {
  public:
   /// Makes an object without a runner. Every operation throws `error{exec_errc::environment_closed}`.
-  pyodide_runner() = default;
-  pyodide_runner(local_environment environment, std::shared_ptr<detail::pyodide_core> core)
-      : environment_(std::make_unique<placed>(std::move(environment))), core_(std::move(core)) {}
-  pyodide_runner(pyodide_runner&&) noexcept = default;
-  pyodide_runner& operator=(pyodide_runner&& other) noexcept {
-    if (this != &other) {
-      abandon();
-      core_ = std::move(other.core_);
-      environment_ = std::move(other.environment_);
-    }
-    return *this;
-  }
-  ~pyodide_runner() { abandon(); }
+  pyodide_runner() noexcept;
+  pyodide_runner(local_environment environment, std::shared_ptr<detail::pyodide_core> core);
+  pyodide_runner(pyodide_runner&&) noexcept;
+  pyodide_runner& operator=(pyodide_runner&& other) noexcept;
+  ~pyodide_runner();
 
   /// Runs a piece of code with fresh globals, or in the context that the request names. Every outcome of the code is a
   /// result. At the time limit, a run without a context is ended together with its interpreter, and another interpreter
@@ -75,60 +59,35 @@ class pyodide_runner {
   /// \throws error{exec_errc::deadlock} if a host function waits for itself (see `tools::function`).
   /// \par Cancellation  terminal. The code is ended as at its time limit. Then `run_code` throws
   ///                    error{exec_errc::cancelled}, whose `partial()` has the output so far.
-  awaitable<code_result> run_code(code_request request) {
-    // Comes first: if there is no runner, it throws before the null pointer `environment_` is used.
-    const auto core = require_core();
-    return detail::run_by_driver(core, *environment_, std::move(request));
-  }
+  awaitable<code_result> run_code(code_request request);
 
   /// Returns the names of all contexts, in the order of their creation.
-  awaitable<std::vector<std::string>> contexts() { return detail::contexts_of(require_core()); }
+  awaitable<std::vector<std::string>> contexts();
 
   /// Ends a context and the run in it. Returns false if there is no context of this name.
-  awaitable<bool> end_context(std::string name) { return detail::end_context_of(require_core(), std::move(name)); }
+  awaitable<bool> end_context(std::string name);
 
   /// Returns the version of Pyodide, for example "314.0.6". The text is empty after `close`.
-  std::string version() const { return core_ ? detail::version_of(*core_) : std::string(); }
+  std::string version() const;
 
   /// Returns a description of the interpreter. Guards use it to start Pyodide's own Python in another Deno process,
   /// which parses code and never runs it.
-  interpreter_info guest() {
-    interpreter_info there;
-    there.python = detail::pyodide_settings::python_of(version());
-    there.start_timeout = detail::settings_of(*require_core()).start_timeout;
-    there.start = [core = require_core(), place = environment_.get()](const python_reader& reader) {
-      return place->start(detail::settings_of(*core).reader_command(reader));
-    };
-    return there;
-  }
+  interpreter_info guest();
 
   /// Ends Deno, all runs and all contexts. Cannot be cancelled. A second call does nothing.
-  awaitable<void> close() {
-    return detail::shielded(
-        [this, home = detail::home_of(*require_core())] { return home.run([this] { return close_all(*this); }); });
-  }
+  awaitable<void> close();
 
  private:
   friend class pyodide;
   using placed = detail::placed_environment<local_environment>;
 
-  const std::shared_ptr<detail::pyodide_core>& require_core() const {
-    if (!core_)
-      throw error(exec_errc::environment_closed,
-                  "pyodide: not open (default-constructed or moved from); call open() on the recipe first");
-    return core_;
-  }
+  const std::shared_ptr<detail::pyodide_core>& require_core() const;
 
-  void abandon() noexcept {
-    if (core_) detail::abandon_driver(std::move(core_), std::move(environment_));
-  }
+  void abandon() noexcept;
 
-  static awaitable<void> start(pyodide_runner& self) { co_await detail::ensure_driver(self.core_, *self.environment_); }
+  static awaitable<void> start(pyodide_runner& self);
 
-  static awaitable<void> close_all(pyodide_runner& self) {
-    co_await detail::close_driver(self.core_);
-    co_await self.environment_->environment.close();
-  }
+  static awaitable<void> close_all(pyodide_runner& self);
 
   std::unique_ptr<placed> environment_;  // a folder for Deno's own files; the environment also ends Deno's process
   std::shared_ptr<detail::pyodide_core> core_;
@@ -170,16 +129,15 @@ class pyodide_runner {
 ///               documentation of `loadPyodide`.
 class pyodide {
  public:
+  /// Makes a recipe with the default settings.
+  pyodide();
+
   /// Sets the Deno program: a path, or a name that is searched in PATH. Default: the value of COFFERDAM_DENO, otherwise
   /// "deno".
-  pyodide& deno(std::string program) {
-    return with([&](detail::pyodide_settings& settings) { settings.interpreter = std::move(program); });
-  }
+  pyodide& deno(std::string program);
   /// Sets the folder of Pyodide. Default: the value of COFFERDAM_PYODIDE, otherwise a folder "pyodide" next to Deno or
   /// in one of the parent folders.
-  pyodide& folder(std::string path) {
-    return with([&](detail::pyodide_settings& settings) { settings.folder = std::move(path); });
-  }
+  pyodide& folder(std::string path);
   /// Lets the code read a directory of the host with its contents, or a single file. Symbolic links that lead out of
   /// the directory do not work. A single file appears in the guest (the interpreter's file system) as a symbolic link,
   /// and the rest of its directory is not visible.
@@ -188,72 +146,42 @@ class pyodide {
   /// \throws error{exec_errc::invalid_argument} if a path is not acceptable. `open` throws
   ///     error{exec_errc::not_a_directory} if the host has no such directory or file, and error{exec_errc::collision}
   ///     if two directories or files have the same path in the guest.
-  pyodide& allow_read(std::string host, std::string guest = {}) {
-    return mount(std::move(host), std::move(guest), false);
-  }
+  pyodide& allow_read(std::string host, std::string guest = {});
   /// Lets the code read and write a directory or a file of the host. The parameters are those of `allow_read`. A write
   /// has reached the directory when the call in Python returns. Results do not list these files: they only list files
   /// of the work directory. The code may also delete the contents of the directory, or the single file.
-  pyodide& allow_write(std::string host, std::string guest = {}) {
-    return mount(std::move(host), std::move(guest), true);
-  }
+  pyodide& allow_write(std::string host, std::string guest = {});
   /// Lets `urllib.request` connect to a host. Responses may have at most 8 MiB.
   /// \param host  a name or address, with or without a port: "example.org", "127.0.0.1:8000".
   /// \throws error{exec_errc::invalid_argument} if `host` is not of this form.
-  pyodide& allow_network(std::string host) {
-    bool good = !host.empty();
-    for (const char c : host)
-      good = good && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-                      c == '-' || c == ':' || c == '[' || c == ']');
-    if (!good || host.front() == '-')
-      throw error(exec_errc::invalid_argument, "pyodide: allow_network takes one host, with a port or without");
-    return with([&](detail::pyodide_settings& settings) { settings.network.push_back(std::move(host)); });
-  }
+  pyodide& allow_network(std::string host);
   /// Sets an environment variable of the code.
-  pyodide& variable(std::string name, std::string value) {
-    return with([&](detail::pyodide_settings& settings) {
-      settings.variables.emplace_back(std::move(name), std::move(value));
-    });
-  }
+  pyodide& variable(std::string name, std::string value);
   /// Sets an environment variable of the code to the value that it has on the host at the time of this call. Does
   /// nothing if the host does not have the variable.
-  pyodide& allow_variable(std::string name) {
-    const char* const value = std::getenv(name.c_str());
-    if (value == nullptr) return *this;
-    return variable(std::move(name), value);
-  }
+  pyodide& allow_variable(std::string name);
   /// Loads packages of Pyodide, and the packages that they depend on, in every interpreter. Nothing is downloaded. The
   /// wheels that `pyodide-lock.json` lists must be in Pyodide's folder, and `open` reports missing wheels. The npm
   /// package does not contain wheels; Pyodide's full distribution does.
   template <std::convertible_to<std::string>... Names>
   pyodide& packages(Names&&... names) {
-    return with(
-        [&](detail::pyodide_settings& settings) { (settings.packages.emplace_back(std::forward<Names>(names)), ...); });
+    return add_packages({std::string(std::forward<Names>(names))...});
   }
   /// Imports modules when an interpreter starts. All runs of this interpreter share them.
   template <std::convertible_to<std::string>... Names>
   pyodide& preload(Names&&... names) {
-    return with(
-        [&](detail::pyodide_settings& settings) { (settings.preload.emplace_back(std::forward<Names>(names)), ...); });
+    return add_modules({std::string(std::forward<Names>(names))...});
   }
   /// Gives every run without a context a fresh interpreter. One interpreter is always started in advance.
-  pyodide& isolate_runs() {
-    return with([&](detail::pyodide_settings& settings) { settings.isolated = true; });
-  }
+  pyodide& isolate_runs();
   /// Sets the maximum number of runs without a context at the same time. Each of these runs needs a process of some 200
   /// MB. Further runs wait. Default: 2.
   /// \throws error{exec_errc::invalid_argument} unless `runs` is from 1 to 64.
-  pyodide& at_once(std::size_t runs) {
-    if (runs < 1 || runs > 64) throw error(exec_errc::invalid_argument, "pyodide: at_once must be 1 to 64");
-    return with([&](detail::pyodide_settings& settings) { settings.at_once = runs; });
-  }
+  pyodide& at_once(std::size_t runs);
   /// Sets the maximum number of contexts, each with its own interpreter. A run that would create another context is
   /// refused. Default: 16.
   /// \throws error{exec_errc::invalid_argument} unless `limit` is from 1 to 64.
-  pyodide& contexts_at_once(std::size_t limit) {
-    if (limit < 1 || limit > 64) throw error(exec_errc::invalid_argument, "pyodide: contexts_at_once must be 1 to 64");
-    return with([&](detail::pyodide_settings& settings) { settings.contexts = limit; });
-  }
+  pyodide& contexts_at_once(std::size_t limit);
   /// Sets the maximum resident memory of each interpreter's process, in bytes. It includes WebAssembly and the
   /// JavaScript objects that Python makes. Code that needs more is ended with `error_kind::out_of_memory`; its context
   /// is lost.
@@ -265,52 +193,28 @@ class pyodide {
   ///
   /// Default: the value of `memory_limit` plus 320 MiB, or plus 640 MiB if there are `packages`.
   /// \throws error{exec_errc::invalid_argument} if `size` is below 384 MiB, with which no interpreter starts.
-  pyodide& process_memory(std::uint64_t size) {
-    if (size < detail::pyodide_settings::min_process_memory)
-      throw error(exec_errc::invalid_argument, "pyodide: process_memory must be 384 MiB or more");
-    return with([&](detail::pyodide_settings& settings) { settings.process_memory = size; });
-  }
+  pyodide& process_memory(std::uint64_t size);
   /// Sets the maximum memory of WebAssembly in each interpreter, in bytes. An allocation beyond the limit raises a
   /// MemoryError. JavaScript objects that Python makes do not count against this limit: see `process_memory`. Default:
   /// 512 MiB.
   /// \throws error{exec_errc::invalid_argument} unless `size` is from 64 MiB to 4 GiB.
-  pyodide& memory_limit(std::uint64_t size) {
-    if (size < detail::pyodide_settings::min_memory || size > detail::pyodide_settings::max_memory)
-      throw error(exec_errc::invalid_argument, "pyodide: memory_limit must be 64 MiB to 4 GiB");
-    return with([&](detail::pyodide_settings& settings) { settings.memory = size; });
-  }
+  pyodide& memory_limit(std::uint64_t size);
   /// Sets the time limit of requests that have none. More than zero, or `no_timeout`. Default: 30 seconds.
-  pyodide& timeout(std::chrono::milliseconds limit) {
-    require_positive(limit, "timeout");
-    return with([&](detail::pyodide_settings& settings) { settings.timeout = limit; });
-  }
+  pyodide& timeout(std::chrono::milliseconds limit);
   /// Sets the time limit for the start of Deno and of the first interpreter. More than zero. Default: 2 minutes.
-  pyodide& start_timeout(std::chrono::milliseconds limit) {
-    require_positive(limit, "start_timeout");
-    return with([&](detail::pyodide_settings& settings) { settings.start_timeout = limit; });
-  }
+  pyodide& start_timeout(std::chrono::milliseconds limit);
   /// Sets how long the code of a context may continue after it was interrupted at its time limit. The context is ended
   /// afterwards. From zero (ended at once) to an hour. Default: 1 second.
-  pyodide& interrupt_grace(std::chrono::milliseconds time) {
-    if (time < std::chrono::milliseconds::zero() || time > std::chrono::hours(1))
-      throw error(exec_errc::invalid_argument, "pyodide: interrupt_grace must be between zero and an hour");
-    return with([&](detail::pyodide_settings& settings) { settings.interrupt_grace = time; });
-  }
+  pyodide& interrupt_grace(std::chrono::milliseconds time);
   /// Sets the maximum number of bytes that a result keeps of each output stream, if the request does not set it.
   /// Default: 1 MiB.
-  pyodide& keep_output(std::size_t bytes_per_stream) {
-    return with([&](detail::pyodide_settings& settings) { settings.kept_output = bytes_per_stream; });
-  }
+  pyodide& keep_output(std::size_t bytes_per_stream);
   /// Sets the maximum number of files that are checked for changes by a run. 0 means that no files are checked.
   /// Default: 10,000.
-  pyodide& track_files(std::size_t limit) {
-    return with([&](detail::pyodide_settings& settings) { settings.max_files = limit; });
-  }
+  pyodide& track_files(std::size_t limit);
   /// Stores the image of a started interpreter (30 MB) in this existing folder. With an image, `open` takes a second
   /// instead of several. **A process that can write to this folder can control every run**, so use a private folder.
-  pyodide& snapshots(std::string path) {
-    return with([&](detail::pyodide_settings& settings) { settings.snapshots = std::move(path); });
-  }
+  pyodide& snapshots(std::string path);
 
   /// Finds the programs and starts the first interpreter. If a program is missing or has the wrong version, the message
   /// of the error explains how to install it.
@@ -319,64 +223,26 @@ class pyodide {
   /// \throws error{exec_errc::provider_failed} if Deno does not start, or a package cannot be loaded.
   /// \throws error{exec_errc::not_a_directory, collision, invalid_argument} if a directory of `allow_read` or
   ///     `allow_write` is not acceptable.
-  awaitable<pyodide_runner> open() const { return open_with(settings_); }
+  awaitable<pyodide_runner> open() const;
 
  private:
-  static awaitable<pyodide_runner> open_with(std::shared_ptr<const detail::pyodide_settings> settings) {
-    asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const detail::home_strand home(std::move(executor));
-    const auto opens = [&home, &settings] { return open_at(home.executor(), std::move(settings)); };
-    pyodide_runner opened = co_await home.run(opens);
-    co_return std::move(opened);
-  }
+  static awaitable<pyodide_runner> open_with(std::shared_ptr<const detail::pyodide_settings> settings);
 
   /// \param strand  the strand on which the runner and its environment work.
   static awaitable<pyodide_runner> open_at(asio::any_io_executor strand,
-                                           std::shared_ptr<const detail::pyodide_settings> settings) {
-    auto found = std::make_shared<const detail::pyodide_settings>(settings->found());
-    const auto core = detail::make_core(std::move(strand), std::move(found));
-    const local here = local().without_warning();
-    std::optional<pyodide_runner> opened;
-    const auto opens = [&]() -> awaitable<void> {
-      local_environment environment = co_await here.open();
-      opened.emplace(pyodide_runner(std::move(environment), core));
-      co_await pyodide_runner::start(*opened);
-    };
-    const auto closes = [&opened]() -> awaitable<void> {
-      if (!opened) return {};
-      return pyodide_runner::close_all(*opened);
-    };
-    co_await detail::with_cleanup_after_failure(opens, closes);
-    co_return std::move(*opened);
-  }
+                                           std::shared_ptr<const detail::pyodide_settings> settings);
 
-  static void require_positive(std::chrono::milliseconds limit, const char* name) {
-    if (limit <= std::chrono::milliseconds::zero())
-      throw error(exec_errc::invalid_argument, std::string("pyodide: ") + name + " must be longer than zero");
-  }
+  static void require_positive(std::chrono::milliseconds limit, const char* name);
 
-  pyodide& mount(std::string host, std::string guest, bool writable) {
-    if (guest.empty()) guest = "/mnt/" + std::filesystem::path(host).lexically_normal().filename().string();
-    const bool odd = guest.find("/../") != std::string::npos || guest.back() == '/';
-    if (host.empty() || guest.front() != '/' || odd || guest == "/mnt/." || guest == "/mnt/..")
-      throw error(exec_errc::invalid_argument,
-                  "pyodide: the guest path of a directory must be absolute and end in a name");
-    for (const char* const own : {"/lib", "/tmp", "/dev", "/proc", "/code"})
-      if (guest == own || guest.rfind(std::string(own) + "/lib", 0) == 0 || guest.rfind("/lib/", 0) == 0)
-        throw error(exec_errc::invalid_argument,
-                    "pyodide: the guest path '" + guest + "' is already used by Pyodide; choose another");
-    return with([&](detail::pyodide_settings& settings) { settings.mounts.push_back({host, guest, writable}); });
-  }
+  pyodide& mount(std::string host, std::string guest, bool writable);
+  pyodide& add_packages(std::vector<std::string> names);
+  pyodide& add_modules(std::vector<std::string> names);
 
+  /// Replaces the settings by changed ones. Defined for `impl/pyodide.ipp` only.
   template <class Change>
-  pyodide& with(Change change) {
-    auto copy = std::make_shared<detail::pyodide_settings>(*settings_);
-    change(*copy);
-    settings_ = std::move(copy);
-    return *this;
-  }
+  pyodide& with(Change change);
 
-  std::shared_ptr<const detail::pyodide_settings> settings_ = std::make_shared<detail::pyodide_settings>();
+  std::shared_ptr<const detail::pyodide_settings> settings_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

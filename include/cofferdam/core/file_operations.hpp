@@ -13,6 +13,7 @@
 #include <cofferdam/detail/core/command_files.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,6 +26,16 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+/// Stops the compilation if an environment is a layer without files(). File operations that run commands would bypass
+/// the layer's own `read_file` and `write_file`.
+template <class E>
+constexpr void refuse_layer() {
+  static_assert(
+      !is_layer<E>,
+      "cofferdam: this layer has no files(). A layer that defines read_file or write_file must also define "
+      "file_system files(). To wrap an environment without files(), write environment | layer, which adds files()");
+}
+
 /// Starts an operation on the files of an environment. The caller keeps the environment alive until the awaitable
 /// completes.
 /// \param operation  a callable that takes an object with the operations of a `file_system`, and returns an awaitable.
@@ -33,14 +44,27 @@ auto with_files_of(E& environment, Operation operation) {
   if constexpr (file_environment<E>) {
     return on_kept(environment.files(), std::move(operation));
   } else {
-    static_assert(
-        !is_layer<E>,
-        "cofferdam: this layer has no files(). A layer that defines read_file or write_file must also define "
-        "file_system files(). To wrap an environment without files(), write environment | layer, which adds files()");
+    refuse_layer<E>();
     command_files<E> files(environment);
     return operation(files);
   }
 }
+
+/// Returns the files of an environment as a `file_system`, for functions that are no templates. If the environment has
+/// no `files()`, the operations run commands in it, and the caller keeps the environment until they have completed.
+template <class E>
+file_system files_of(E& environment) {
+  if constexpr (file_environment<E>) {
+    return environment.files();
+  } else {
+    refuse_layer<E>();
+    return file_system(std::make_shared<command_file_system<E>>(environment));
+  }
+}
+
+/// A callable that returns the files of an environment. The transfer functions call it for each operation, so that they
+/// notice when the environment is closed.
+using files_getter = std::function<file_system()>;
 
 }  // namespace detail
 

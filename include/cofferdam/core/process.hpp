@@ -151,7 +151,7 @@ class process {
     return *running_;
   }
 
-  static awaitable<void> write_owned(implementation& running, bytes data) { co_await running.write_input(data); }
+  static awaitable<void> write_owned(implementation& running, bytes data);
 
   std::unique_ptr<implementation> running_;
 };

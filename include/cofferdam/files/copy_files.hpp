@@ -4,18 +4,20 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/transfer_result.hpp>
-#include <cofferdam/detail/core/file_transfer.hpp>
-#include <cofferdam/detail/core/rethrow_cancellation.hpp>
-#include <cofferdam/files/detail/file_sinks.hpp>
-#include <cofferdam/files/detail/guest_files.hpp>
 #include <cofferdam/files/file_set.hpp>
 
-#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Copies files from one environment into another; see `copy_files`.
+awaitable<transfer_result> copy_between(files_getter from, files_getter to, file_set set);
+
+}  // namespace detail
 
 /// Copies files from one environment into another: `co_await copy_files(from, to, files("plots/*.png").into("in"))`.
 ///
@@ -33,17 +35,12 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Source        Stirrup's `upload_files` with a `source_env`.
 template <code_exec_environment From, code_exec_environment To>
 awaitable<transfer_result> copy_files(From& from, To& to, file_set set) {
-  try {
-    detail::guest_planner<From> planner(from, set, detail::kept_path::name);
-    co_await planner.plan();
-    detail::guest_source<From> source(from, planner.result());
-    transfer_result report = co_await put_files(to, source);
-    co_return report;
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "copy_files: cancelled; files that were already copied remain");
-  }
+  return detail::copy_between([&from] { return detail::files_of(from); }, [&to] { return detail::files_of(to); },
+                              std::move(set));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/files/impl/copy_files.ipp>
+#endif

@@ -4,47 +4,32 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/transfer_result.hpp>
-#include <cofferdam/detail/core/rethrow_cancellation.hpp>
-#include <cofferdam/files/detail/file_sinks.hpp>
-#include <cofferdam/files/detail/guest_files.hpp>
 #include <cofferdam/files/file_set.hpp>
-#include <cofferdam/os/directory.hpp>
 
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+/// Returns true if a directory's file system treats `a` and `A` as the same name. To find out, it makes a file in the
+/// directory and removes it.
+bool ignores_case(const std::filesystem::path& folder);
+
+/// Copies files of an environment to the host; see `download_files`.
+awaitable<transfer_result> download_from(files_getter guest, file_set set, std::filesystem::path destination,
+                                         bool (*folder_ignores_case)(const std::filesystem::path&));
+
 /// Copies files of an environment to the host; see `download`.
 /// \param folder_ignores_case  returns true if a folder of the host ignores the case of names. Tests replace it.
 template <code_exec_environment E>
 awaitable<transfer_result> download_files(E& environment, file_set set, std::filesystem::path destination,
                                           bool (*folder_ignores_case)(const std::filesystem::path&)) {
-  try {
-    guest_planner<E> planner(environment, set, kept_path::whole);
-    co_await planner.plan();
-    if (std::optional<error> twins = planner.result().case_collision())
-      if (folder_ignores_case(existing_above(destination))) throw std::move(*twins);
-    std::error_code failure;
-    std::filesystem::create_directories(destination, failure);
-    if (failure && !std::filesystem::is_directory(destination))
-      throw name_error(failure.value(), "make directory", destination.native());
-    directory there = directory::open(destination);
-    guest_source<E> source(environment, planner.result());
-    transfer_result report = co_await put_on_host(there, destination, source);
-    co_return report;
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    rethrow_cancellation(failure, "download: cancelled; files that were already downloaded remain");
-  }
+  return download_from([&environment] { return files_of(environment); }, std::move(set), std::move(destination),
+                       folder_ignores_case);
 }
 
 }  // namespace detail
@@ -76,3 +61,7 @@ awaitable<transfer_result> download(E& environment, file_set set, std::filesyste
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/files/impl/download.ipp>
+#endif

@@ -4,18 +4,20 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
-#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/transfer_result.hpp>
-#include <cofferdam/detail/core/file_transfer.hpp>
-#include <cofferdam/detail/core/rethrow_cancellation.hpp>
-#include <cofferdam/files/detail/file_sinks.hpp>
-#include <cofferdam/files/detail/host_files.hpp>
 #include <cofferdam/files/file_set.hpp>
 
-#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Copies files of the host into an environment; see `upload`.
+awaitable<transfer_result> upload_to(files_getter guest, file_set set);
+
+}  // namespace detail
 
 /// Copies files of the host into an environment: `co_await upload(env, files("data.csv", "logs/**/*.txt").into("in"))`.
 ///
@@ -41,17 +43,11 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Example         examples/quickstart.cpp
 template <code_exec_environment E>
 awaitable<transfer_result> upload(E& environment, file_set set) {
-  try {
-    detail::host_planner planner(set);
-    co_await planner.plan();
-    detail::host_source source(planner.result());
-    transfer_result report = co_await put_files(environment, source);
-    co_return report;
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    detail::rethrow_cancellation(failure, "upload: cancelled; files that were already uploaded remain");
-  }
+  return detail::upload_to([&environment] { return detail::files_of(environment); }, std::move(set));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/files/impl/upload.ipp>
+#endif

@@ -6,13 +6,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
 #include <cofferdam/llm/chat_model.hpp>
-#include <cofferdam/tools/code_exec.hpp>
-#include <cofferdam/tools/finish.hpp>
-#include <cofferdam/tools/list_files.hpp>
-#include <cofferdam/tools/read_file.hpp>
 #include <cofferdam/tools/tool.hpp>
-#include <cofferdam/tools/view_image.hpp>
-#include <cofferdam/tools/write_file.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -141,18 +135,7 @@ class agent {
 
   /// Makes the tools of one session.
   /// \param environment  the environment of the session. It must outlive the tools, and must not be moved.
-  std::vector<tools::any_tool> make_tools(any_environment& environment) const {
-    std::vector<tools::any_tool> tool_list;
-    for (const tool_maker& each : makers_) tool_list.push_back(each(environment));
-    if (makers_.empty()) {
-      tool_list.emplace_back(tools::code_exec(environment));
-      tool_list.emplace_back(tools::read_file(environment));
-      tool_list.emplace_back(tools::write_file(environment));
-      tool_list.emplace_back(tools::list_files(environment));
-      tool_list.emplace_back(tools::view_image(environment));
-    }
-    return tool_list;
-  }
+  std::vector<tools::any_tool> make_tools(any_environment& environment) const;
 
  private:
   template <class M>
@@ -177,3 +160,7 @@ class agent {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/llm/impl/agent.ipp>
+#endif

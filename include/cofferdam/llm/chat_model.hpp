@@ -333,15 +333,13 @@ class any_chat_model {
     M model_;
   };
 
-  static awaitable<chat_reply> keep(std::shared_ptr<interface> inside, chat_request request) {
-    if (!inside)
-      throw error(exec_errc::invalid_argument,
-                  "any_chat_model: empty (default-constructed or moved from); assign a model first");
-    chat_reply reply = co_await inside->chat(std::move(request));
-    co_return reply;
-  }
+  static awaitable<chat_reply> keep(std::shared_ptr<interface> inside, chat_request request);
 
   std::shared_ptr<interface> inside_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/llm/impl/chat_model.ipp>
+#endif

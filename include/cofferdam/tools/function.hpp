@@ -200,3 +200,7 @@ class function : public detail::basic_definition<function> {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::tools
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/tools/impl/function.ipp>
+#endif

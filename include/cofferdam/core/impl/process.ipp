@@ -42,6 +42,10 @@ COFFERDAM_DECL awaitable<void> process::implementation::resize(std::uint16_t, st
   co_return;
 }
 
+COFFERDAM_DECL awaitable<void> process::write_owned(implementation& running, bytes data) {
+  co_await running.write_input(data);
+}
+
 COFFERDAM_DECL awaitable<void> process::resize(std::uint16_t rows, std::uint16_t columns) {
   if (rows == 0 || columns == 0)
     throw error(exec_errc::invalid_argument, "resize: a terminal must have at least one row and one column");

@@ -10,8 +10,6 @@
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/os/atomic_file.hpp>
-#include <cofferdam/files/detail/file_plan.hpp>
-#include <cofferdam/files/detail/guest_files.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/workspace_files.hpp>
 
@@ -22,8 +20,6 @@
 #include <system_error>
 #include <utility>
 
-#include <unistd.h>
-
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Returns the path itself if it is a directory, otherwise its nearest parent that is an existing directory.
@@ -32,23 +28,6 @@ inline std::filesystem::path existing_above(std::filesystem::path path) {
   path = std::filesystem::absolute(path);
   while (!std::filesystem::is_directory(path, ignored) && path.has_relative_path()) path = path.parent_path();
   return path;
-}
-
-/// Returns true if a directory's file system treats `a` and `A` as the same name. To find out, it makes a file in the
-/// directory and removes it.
-inline bool ignores_case(const std::filesystem::path& folder) {
-  const directory there = directory::open(folder);
-  const std::string lower = ".cofferdam-case-" + std::to_string(::getpid());
-  atomic_file probe = there.create_file(lower);
-  probe.commit(0600);
-  bool found = true;
-  try {
-    static_cast<void>(there.stat(".COFFERDAM-CASE-" + std::to_string(::getpid())));
-  } catch (const error&) {
-    found = false;
-  }
-  there.remove(lower);
-  return found;
 }
 
 inline awaitable<transferred_file> put_one_on_host(const directory& there, const std::filesystem::path& shown,

@@ -8,6 +8,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_source.hpp>
+#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
@@ -37,11 +38,11 @@ enum class kept_path {
 };
 
 /// A planner that finds the files of a `file_set` in an environment's workspace.
-template <code_exec_environment E>
 class guest_planner {
  public:
-  guest_planner(E& environment, const file_set& set, kept_path kept)
-      : environment_(environment), set_(set), kept_(kept), plan_(set) {}
+  /// \param guest, set  the caller keeps them as long as this object.
+  guest_planner(const files_getter& guest, const file_set& set, kept_path kept)
+      : guest_(guest), set_(set), kept_(kept), plan_(set) {}
 
   /// Makes the whole plan. This object must live until the awaitable completes.
   awaitable<void> plan() {
@@ -60,7 +61,8 @@ class guest_planner {
     std::optional<directory_entry> found;
     std::optional<error> missing;
     try {
-      directory_entry there = co_await stat(environment_, text);
+      const file_system guest_files = guest_();
+      directory_entry there = co_await guest_files.stat(text);
       found.emplace(std::move(there));
     } catch (const error& failure) {
       const bool is_missing = failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory ||
@@ -148,7 +150,8 @@ class guest_planner {
   awaitable<void> load_list(std::string path) {
     if (lists_.contains(path)) co_return;
     const list_options options = list_options().entries(std::max(set_.max_files(), file_set::default_files));
-    std::vector<directory_entry> entries = co_await list_directory(environment_, path, options);
+    const file_system guest_files = guest_();
+    std::vector<directory_entry> entries = co_await guest_files.list(path, options);
     for (const directory_entry& found : entries) static_cast<void>(checked(found));
     std::sort(entries.begin(), entries.end(),
               [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
@@ -195,7 +198,7 @@ class guest_planner {
     plan_.add(planned_file(source, target, file_type::directory, 0, (mode & 0777U) | needed));
   }
 
-  E& environment_;
+  const files_getter& guest_;
   const file_set& set_;
   kept_path kept_;
   file_plan plan_;
@@ -203,11 +206,11 @@ class guest_planner {
 };
 
 /// A source that reads the files of a plan from an environment's workspace, one after another.
-template <code_exec_environment E>
 class guest_source final : public file_source {
  public:
-  guest_source(E& environment, const file_plan& plan)
-      : environment_(environment), plan_(plan), left_(plan.max_bytes()) {}
+  /// \param guest, plan  the caller keeps them as long as this object.
+  guest_source(const files_getter& guest, const file_plan& plan)
+      : guest_(guest), plan_(plan), left_(plan.max_bytes()) {}
 
   awaitable<std::optional<file_header>> next() override {
     is_open_ = false;
@@ -252,7 +255,8 @@ class guest_source final : public file_source {
       for (const planned_file& planned : plan_.files())
         if (!planned.failure() && !planned.is_directory())
           requests.emplace_back(planned.source(), planned.destination());
-      inner_ = co_await get_files(environment_, std::move(requests));
+      const file_system guest_files = guest_();
+      inner_ = co_await guest_files.get_files(std::move(requests));
     }
     header = co_await inner_->next();
     if (!header)
@@ -270,7 +274,7 @@ class guest_source final : public file_source {
     is_open_ = true;
   }
 
-  E& environment_;
+  const files_getter& guest_;
   const file_plan& plan_;
   std::uint64_t left_;
   std::size_t at_ = 0;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/rethrow_cancellation.hpp>
+#include <cofferdam/files/detail/host_files.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/files/upload.hpp>
+
+#include <system_error>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL awaitable<transfer_result> upload_to(files_getter guest, file_set set) {
+  try {
+    host_planner planner(set);
+    co_await planner.plan();
+    host_source source(planner.result());
+    const file_system destination = guest();
+    transfer_result report = co_await destination.put_files(source);
+    co_return report;
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    rethrow_cancellation(failure, "upload: cancelled; files that were already uploaded remain");
+  }
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
