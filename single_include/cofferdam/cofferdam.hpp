@@ -37059,7 +37059,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 /// \par Lifetime  the server outlives its `serve` call.
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Cost      memory: `e2b_gateway::options::memory`, and a bounded buffer for each connection.
-/// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/e2b_gateway.cpp
+/// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/cofferdam/serve.cpp
 class server {
  public:
   /// \param provider  opens an environment for each sandbox; may have layers.
@@ -37996,7 +37996,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 ///                (has an access token), a request needs its access token or its traffic token.
 /// \par Lifetime  copies share one `memory` limit.
 /// \par Threads   the gateway's executor. \par Source  E2B's code interpreter SDK. \par Example
-///                examples/e2b_gateway.cpp
+///                examples/cofferdam/serve.cpp
 class code_interpreter {
  public:
   /// The port on which E2B's clients expect the code interpreter.
@@ -39505,7 +39505,7 @@ class server_core;
 /// by `add`, `resource` and `prompt`, before the server runs or while it runs.
 /// \par Lifetime  the server outlives its `serve` calls.
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
-/// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam_mcp.cpp
+/// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28. \par Example  examples/cofferdam/mcp.cpp
 class server {
  public:
   /// Makes a server without tools, for your own tools.

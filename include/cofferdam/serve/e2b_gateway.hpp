@@ -65,7 +65,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway {
 /// \par Lifetime  the server outlives its `serve` call.
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Cost      memory: `e2b_gateway::options::memory`, and a bounded buffer for each connection.
-/// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/e2b_gateway.cpp
+/// \par Source    E2B's API and envd's, as E2B's SDKs call them. \par Example  examples/cofferdam/serve.cpp
 class server {
  public:
   /// \param provider  opens an environment for each sandbox; may have layers.
