@@ -296,7 +296,8 @@ std::string man_page(const std::vector<page>& pages, const std::string& version)
   std::string out = ".TH COFFERDAM 1 \"\" \"cofferdam " + roff(version) +
                     "\" \"User commands\"\n.SH NAME\ncofferdam \\- " + roff(pages.front().summary) + "\n.SH SYNOPSIS\n";
   for (const page& each : pages)
-    if (!each.name.empty()) out += ".B " + roff(each.usage.front()) + "\n.br\n";
+    if (!each.name.empty())
+      out += ".B " + roff(each.usage.front().substr(0, each.usage.front().find("  "))) + "\n.br\n";
   for (const page& each : pages) {
     if (each.name.empty()) {
       out += ".SH DESCRIPTION\n";
