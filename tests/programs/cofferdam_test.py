@@ -227,6 +227,21 @@ def test_run_prints_one_json_object(place):
     check("/nowhere/at/all" in result["reason"], result)
 
 
+def test_run_keeps_a_workspace_of_yours(place):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        status, out, err = place.run("--workspace", ".", "-c", "echo kept >file; ls", cwd=folder)
+        equal((status, out), (0, b"file\n"), err)
+        equal(Path(folder, "file").read_text(), "kept\n")
+
+
+def on_jail_memory_is_limited(place):
+    code = "x = b'x' * (256 << 20); print(len(x) >> 20)"
+    equal(place.run("--", "python3", "-c", code)[:2], (0, b"256\n"))
+    status, out, _ = place.run("--memory", "96m", "--", "python3", "-c", code)
+    check(status in (1, 137) and out == b"", "MemoryError, or the end by the kernel", status, out)
+
+
 def test_run_refuses_what_is_not_allowed(place):
     equal(place.run("--allow", "echo [a-z]+", "--allow", "true", "--", "echo", "abc")[:2], (0, b"abc\n"))
     status, out, err = place.run("--allow", "echo [a-z]+", "--", "echo", "abc", "1")
