@@ -26,7 +26,7 @@ BARE = "e93b223fc39f8db9822b746ef73994be49858a8783f00f25c35d4ded3969cb20"
 # The programs that are compiled.
 CASES = {name: HERE / f"{name}.cpp" for name in ("local", "hello", "docker", "e2b")}
 CASES["python"] = ROOT / "examples/warm_python.cpp"
-CASES["mcp"] = ROOT / "examples/cofferdam_mcp.cpp"
+CASES["mcp"] = HERE / "mcp.cpp"
 CASES["umbrella"] = HERE / "umbrella.cpp"
 MODES = {"compiled": ["-DCOFFERDAM_SEPARATE_COMPILATION"], "header-only": []}
 FLAGS = ["-std=c++20", "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED", "-DASIO_HAS_CO_AWAIT", '-DCOFFERDAM_EXAMPLE_DATA="."']

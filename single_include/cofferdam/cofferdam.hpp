@@ -26959,7 +26959,7 @@ class sandbox_registry;
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Cost      memory: `e2b_gateway::options::memory`, and a bounded buffer for each connection.
 /// \par Source    E2B's API and envd's, as E2B's SDKs call them.
-/// \par Example  examples/e2b_gateway.cpp
+/// \par Example  examples/cofferdam/serve.cpp
 class server {
  public:
   /// \param executor  the executor for all work of the server.
@@ -27041,7 +27041,7 @@ class interpreter_settings;
 /// \par Lifetime  copies share one `memory` limit.
 /// \par Threads   the gateway's executor.
 /// \par Source    E2B's code interpreter SDK.
-/// \par Example   examples/e2b_gateway.cpp
+/// \par Example   examples/cofferdam/serve.cpp
 class code_interpreter {
  public:
   /// The port on which E2B's clients expect the code interpreter.
@@ -28364,7 +28364,7 @@ class server_core;
 /// \par Lifetime  the server outlives its `serve` calls.
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28.
-/// \par Example  examples/cofferdam_mcp.cpp
+/// \par Example  examples/cofferdam/mcp.cpp
 class server {
  public:
   /// Makes a server without tools, for your own tools.

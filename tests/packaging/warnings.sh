@@ -51,7 +51,7 @@ extra=("$@")
   check 1 "g++: the umbrella header" with_gcc "$here/whole.cpp"
   check 2 "clang: the umbrella header" with_clang "$here/whole.cpp"
 } &
-check 3 "g++: a program that uses most of it" with_gcc "$source/examples/cofferdam_mcp.cpp" &
+check 3 "g++: a program that uses most of it" with_gcc "$source/benchmarks/compile/mcp.cpp" &
 wait
 cat "$clean"/[1-3]
 passed=$(cat "$clean"/[1-3] | grep -c '^ok ' || true)

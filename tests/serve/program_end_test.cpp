@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests of the programs that serve: how they end, and their messages about wrong options. COFFERDAM_MCP_PROGRAM,
-// COFFERDAM_GATEWAY_PROGRAM and COFFERDAM_AGENT_PROGRAM are the paths of the programs.
+// Tests of the programs that serve: how they end, and their messages about wrong options. COFFERDAM_MCP_PROGRAM and
+// COFFERDAM_PROGRAM are the paths of the programs cofferdam-mcp and cofferdam.
 
 #include "support/jail_tests.hpp"
 #include "support/paths.hpp"
@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace program_end_test {
 
@@ -42,20 +43,22 @@ TEST(ProgramEnd, cofferdam_mcp_ends_in_time_with_a_status_that_says_whether_all_
   run_script("mcp", COFFERDAM_MCP_PROGRAM, "--provider local");
 }
 
-TEST(ProgramEnd, e2b_gateway_ends_in_time_with_a_status_that_says_whether_all_has_ended) {
-  run_script("gateway", COFFERDAM_GATEWAY_PROGRAM, "local --allow-host-paths");
+TEST(ProgramEnd, cofferdam_serve_ends_in_time_with_a_status_that_says_whether_all_has_ended) {
+  run_script("gateway", COFFERDAM_PROGRAM, "serve --provider local --allow-host-paths");
 }
 
 TEST(ProgramEnd, the_jails_of_a_program_end_with_it) {
   COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the walls of the jail");
   run_script("mcp", COFFERDAM_MCP_PROGRAM, "--provider jail");
-  run_script("gateway", COFFERDAM_GATEWAY_PROGRAM, "jail");
+  run_script("gateway", COFFERDAM_PROGRAM, "serve");
 }
 
-/// Returns the output of a program, and "status N" at the end.
+/// Returns the output of a shell line, and "status N" at the end.
+std::string said_by(const std::string& line, const std::string& arguments) {
+  return output_of("timeout 60 " + line + arguments + " 2>&1 </dev/null; echo status $?");
+}
 std::string said(const std::string& program, const std::string& arguments) {
-  const std::string line = "timeout 60 " + quoted(program) + arguments + " 2>&1 </dev/null; echo status $?";
-  return output_of(line);
+  return said_by(quoted(program), arguments);
 }
 
 // A server over stdio has no tokens, so the option would have no effect. The program refuses it, so that no user relies
@@ -66,20 +69,37 @@ TEST(ProgramOptions, no_token_without_http_is_refused_with_a_sentence) {
   EXPECT_EQ(text.find("status 0"), std::string::npos) << text;
 }
 
+/// The beginnings of the command lines of all subcommands.
+const std::vector<std::string>& subcommands() {
+  static const std::vector<std::string> all = [] {
+    const std::string program = quoted(COFFERDAM_PROGRAM);
+    std::vector<std::string> lines{quoted(COFFERDAM_MCP_PROGRAM)};
+    for (const char* const name :
+         {"run ", "shell ", "python ", "mcp ", "serve ", "agent ", "doctor ", "completion ", "man "})
+      lines.push_back(program + name);
+    return lines;
+  }();
+  return all;
+}
+
 TEST(ProgramOptions, an_unknown_option_is_named_as_unknown_wherever_it_stands) {
-  for (const char* const program : {COFFERDAM_MCP_PROGRAM, COFFERDAM_GATEWAY_PROGRAM, COFFERDAM_AGENT_PROGRAM}) {
-    for (const char* const words : {"--bogus", "--bogus local", "local --bogus"}) {
-      if (program == std::string(COFFERDAM_MCP_PROGRAM) && words == std::string("local --bogus")) continue;
-      const std::string text = said(program, words);
-      EXPECT_NE(text.find("unknown option \"--bogus\"; see --help"), std::string::npos) << program << ": " << text;
+  for (const std::string& subcommand : subcommands()) {
+    for (const char* const words : {"--bogus", "--bogus=3", "--bogus local"}) {
+      const std::string text = said_by(subcommand, words);
+      EXPECT_NE(text.find("unknown option \"--bogus\"; see --help"), std::string::npos) << subcommand << ": " << text;
       EXPECT_EQ(text.find("status 0"), std::string::npos) << text;
     }
   }
+  const std::string text = said(COFFERDAM_PROGRAM, "agent a task --bogus");
+  EXPECT_NE(text.find("unknown option \"--bogus\"; see --help"), std::string::npos) << text;
 }
 
 TEST(ProgramOptions, a_known_option_without_its_value_is_told_so) {
-  EXPECT_NE(said(COFFERDAM_MCP_PROGRAM, "--provider").find("--provider needs a value"), std::string::npos);
-  EXPECT_NE(said(COFFERDAM_AGENT_PROGRAM, "--provider").find("--provider needs a value"), std::string::npos);
+  for (const std::string& subcommand : subcommands()) {
+    if (subcommand.ends_with("completion ") || subcommand.ends_with("man ")) continue;
+    const std::string text = said_by(subcommand, "--provider");
+    EXPECT_NE(text.find("--provider needs a value; see --help"), std::string::npos) << subcommand << ": " << text;
+  }
 }
 
 TEST(ProgramOptions, a_configuration_may_be_named_behind_an_equals_sign) {
@@ -89,8 +109,8 @@ TEST(ProgramOptions, a_configuration_may_be_named_behind_an_equals_sign) {
 
 // The default is the jail, and never something weaker.
 TEST(ProgramOptions, a_program_without_a_provider_uses_the_jail_or_lists_the_choices) {
-  const std::string agent = output_of("OPENAI_API_KEY=none PATH=/nowhere " + quoted(COFFERDAM_AGENT_PROGRAM) +
-                                      "do something 2>&1 </dev/null");
+  const std::string agent = output_of("OPENAI_API_KEY=none PATH=/nowhere " + quoted(COFFERDAM_PROGRAM) +
+                                      "agent do something 2>&1 </dev/null");
   for (const char* const line :
        {"\n    sudo apt-get install bubblewrap\n", "\n    --provider docker:IMAGE ", "\n    --provider local "})
     EXPECT_NE(agent.find(line), std::string::npos) << agent;
@@ -104,17 +124,18 @@ TEST(ProgramOptions, a_program_without_a_provider_uses_the_jail_or_lists_the_cho
 
 TEST(ProgramOptions, the_doctor_prints_the_table_of_walls) {
   COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the walls of the jail");
-  const std::string text = said(COFFERDAM_MCP_PROGRAM, "doctor");
-  EXPECT_TRUE(text.starts_with("jail\n    process_tree: process namespace")) << text;
-  EXPECT_NE(text.find("    system_calls: seccomp: a deny list"), std::string::npos) << text;
-  EXPECT_TRUE(text.ends_with("status 0\n")) << text;
+  for (const std::string& text : {said(COFFERDAM_MCP_PROGRAM, "doctor"), said(COFFERDAM_PROGRAM, "doctor")}) {
+    EXPECT_TRUE(text.starts_with("jail\n    process_tree: process namespace")) << text;
+    EXPECT_NE(text.find("    system_calls: seccomp: a deny list"), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("status 0\n")) << text;
+  }
 }
 
 TEST(ProgramOptions, help_is_printed_with_status_0) {
-  for (const char* const program : {COFFERDAM_MCP_PROGRAM, COFFERDAM_GATEWAY_PROGRAM, COFFERDAM_AGENT_PROGRAM}) {
+  for (const std::string& subcommand : subcommands()) {
     for (const char* const words : {"--help", "-h"}) {
-      const std::string text = said(program, words);
-      EXPECT_NE(text.find("--help"), std::string::npos) << program << ": " << text;
+      const std::string text = said_by(subcommand, words);
+      EXPECT_NE(text.find("--help"), std::string::npos) << subcommand << ": " << text;
       EXPECT_TRUE(text.ends_with("status 0\n")) << text;
     }
   }

@@ -67,7 +67,7 @@ class sandbox_registry;
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Cost      memory: `e2b_gateway::options::memory`, and a bounded buffer for each connection.
 /// \par Source    E2B's API and envd's, as E2B's SDKs call them.
-/// \par Example  examples/e2b_gateway.cpp
+/// \par Example  examples/cofferdam/serve.cpp
 class server {
  public:
   /// \param executor  the executor for all work of the server.

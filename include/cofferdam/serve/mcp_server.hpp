@@ -66,7 +66,7 @@ class server_core;
 /// \par Lifetime  the server outlives its `serve` calls.
 /// \par Threads   one executor; if several threads run this executor, it must be a strand.
 /// \par Source    the Model Context Protocol, 2024-11-05 to 2026-07-28.
-/// \par Example  examples/cofferdam_mcp.cpp
+/// \par Example  examples/cofferdam/mcp.cpp
 class server {
  public:
   /// Makes a server without tools, for your own tools.

@@ -39,7 +39,7 @@ class interpreter_settings;
 /// \par Lifetime  copies share one `memory` limit.
 /// \par Threads   the gateway's executor.
 /// \par Source    E2B's code interpreter SDK.
-/// \par Example   examples/e2b_gateway.cpp
+/// \par Example   examples/cofferdam/serve.cpp
 class code_interpreter {
  public:
   /// The port on which E2B's clients expect the code interpreter.

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// `cofferdam mcp` and `cofferdam-mcp`: a program that an MCP host starts (Claude Desktop, an IDE or another client). It
+// runs the host's commands and Python code in an environment of your choice.
+#include <cofferdam/code/any_runner.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/net/listener.hpp>
+#include <cofferdam/serve/mcp_server.hpp>
+
+#include "doctor.hpp"
+#include "options.hpp"
+#include "place.hpp"
+#include "report.hpp"
+#include "runners.hpp"
+#include "serving.hpp"
+#include "subcommands.hpp"
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/error.hpp>
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace program {
+
+namespace {
+
+using namespace cofferdam;
+
+mcp::server_options make_options(const mcp_options& chosen) {
+  mcp::server_options options;
+  options.name("cofferdam", "Cofferdam: run commands and Python");
+  const bool has_commands = chosen.place.provider != "pyodide";
+  if (!has_commands)
+    options.about_environment(
+        "Runs in WebAssembly: no subprocesses, no sockets, and no packages with native code except Pyodide's own.");
+  const bool has_walls =
+      chosen.place.provider == "jail" || chosen.place.provider == "docker" || chosen.place.provider == "dockerfile";
+  const bool offline =
+      (has_walls && (chosen.place.network.empty() || chosen.place.network.back() == "none")) ||
+      (chosen.place.provider == "e2b" && !chosen.place.network.empty() && chosen.place.network.back() == "none") ||
+      (chosen.place.provider == "pyodide" && chosen.place.network.empty());
+  if (offline) options.open_world(false);
+  if (offline && has_commands) options.about_environment("There is no internet access.");
+  if (chosen.timeout) {
+    const auto usual = std::chrono::ceil<std::chrono::seconds>(*chosen.timeout);
+    options.command_timeout(usual).python_timeout(usual);
+    if (usual > options.max_timeout()) options.max_timeout(usual);
+  }
+  options.has_files(!chosen.place.workspace.empty());
+  options.input_folder(chosen.input).output_folder(chosen.output);
+  for (const std::string& folder : {chosen.input, chosen.output})
+    if (!folder.empty() && !std::filesystem::is_directory(folder))
+      refuse("\"" + one_line(folder) + "\" is not a directory");
+  for (const std::string& host : chosen.hosts) options.host(host);
+  for (const std::string& origin : chosen.origins) options.origin(origin);
+  if (const char* const token = std::getenv("COFFERDAM_MCP_TOKEN"); token != nullptr && !chosen.http.empty()) {
+    if (*token == '\0') refuse("COFFERDAM_MCP_TOKEN is set but empty");
+    options.token(token);
+  }
+  if (!chosen.token_file.empty()) {
+    std::ifstream file(chosen.token_file);
+    if (!file) refuse("the token file \"" + one_line(chosen.token_file) + "\" cannot be read");
+    bool has_token = false;
+    for (std::string line; std::getline(file, line);) {
+      if (line.empty()) continue;
+      options.token(line);
+      has_token = true;
+    }
+    if (!has_token) refuse("the token file \"" + one_line(chosen.token_file) + "\" contains no token");
+  }
+  if (chosen.no_token && chosen.http.empty()) refuse("--no-token needs --http HOST:PORT; stdio uses no tokens");
+  if (chosen.no_token && !options.tokens().empty())
+    refuse("--no-token cannot be combined with --token-file or COFFERDAM_MCP_TOKEN");
+  if (chosen.no_token) options.without_token();
+  options.on_error([](const std::string& doing, std::exception_ptr failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& wrong) {
+      complain(one_line(doing) + ": " + one_line(wrong.what(), 1000));
+    }
+  });
+  return options;
+}
+
+std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, const mcp_options& chosen,
+                                         mcp::server_options options) {
+  if (chosen.place.provider == "pyodide") {
+    if (!chosen.allow.empty()) refuse("pyodide cannot run commands, so it does not support --allow");
+    if (!chosen.input.empty() || !chosen.output.empty())
+      refuse("pyodide supports neither --input nor --output; use --workspace");
+    return std::make_unique<mcp::server>(executor, make_pyodide(chosen.place, chosen.guards), std::move(options));
+  }
+  any_provider provider = make_place(chosen.place, nullptr);
+  if (!chosen.allow.empty()) provider = any_provider(std::move(provider) | allow_commands(chosen.allow));
+  auto server = std::make_unique<mcp::server>(executor, std::move(provider), std::move(options));
+  if (!chosen.python_wanted.value_or(chosen.allow.empty())) return server;
+  check_guards(chosen.guards);
+  python_options code;
+  code.interpreter = chosen.python;
+  code.guards = chosen.guards;
+  server->runner([code](any_environment& inside) { return make_python(inside, code); });
+  return server;
+}
+
+/// Opens the listener for --http HOST:PORT, and prints how clients reach it.
+/// \param where       HOST:PORT.
+/// \param has_token   true if clients need a token. Without a token, only a loopback address is allowed.
+/// \param made_token  the token that was generated for this run, which is printed; otherwise empty.
+listener listen(const asio::any_io_executor& executor, const std::string& where, bool has_token,
+                const std::string& made_token) {
+  const std::size_t colon = where.rfind(':');
+  std::string address = where.substr(0, colon);
+  if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
+  if (address == "localhost") address = "127.0.0.1";
+  char* end = nullptr;
+  const std::string port = colon == std::string::npos ? "" : where.substr(colon + 1);
+  const unsigned long number = std::strtoul(port.c_str(), &end, 10);
+  if (port.empty() || *end != '\0' || number > 65535) refuse("--http needs HOST:PORT, such as 127.0.0.1:8080");
+  listener listening = tcp_listener(executor, address, static_cast<std::uint16_t>(number));
+  if (!has_token && !listening.is_loopback())
+    refuse(
+        listening.name() +
+        " is reachable from other machines, so a token is required; --no-token is allowed only for 127.0.0.1 and ::1");
+  std::string notice = "listening on http://" + listening.name() + "/mcp\n";
+  if (!made_token.empty())
+    notice +=
+        "clients must send this header; the token is valid for this run only (use --token-file FILE for a permanent "
+        "one):\n" +
+        ("Authorization: Bearer " + made_token) + "\n";
+  if (!has_token)
+    notice +=
+        "no token: every user of this machine, and every program of theirs, can use this server with your rights\n";
+  std::cerr << notice << std::flush;
+  return listening;
+}
+
+bool is_cancellation(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const error& reason) {
+    return reason.code() == exec_errc::cancelled;
+  } catch (const std::system_error& reason) {
+    return reason.code() == asio::error::operation_aborted;
+  } catch (...) {
+    return false;
+  }
+}
+
+/// Raises the limit on open descriptors to the maximum, because the environment of each client needs several.
+void raise_open_files() {
+  rlimit descriptors{};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
+  descriptors.rlim_cur = descriptors.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &descriptors);
+}
+
+int serve(const mcp_options& chosen) {
+  asio::io_context loop(1);
+  mcp::server_options options = make_options(chosen);
+  std::string made_token;
+  if (!chosen.http.empty() && options.tokens().empty() && !chosen.no_token) {
+    made_token = random_text(40);
+    options.token(made_token);
+  }
+  const std::unique_ptr<mcp::server> server = make_server(loop.get_executor(), chosen, std::move(options));
+  asio::cancellation_signal stop;
+  asio::signal_set signals(loop, SIGINT, SIGTERM);
+  asio::steady_timer last_moment(loop);
+  std::exception_ptr failure;
+  bool stopped = false;
+  const auto ended = [&](std::exception_ptr why) {
+    failure = std::move(why);
+    signals.cancel();
+    last_moment.cancel();
+  };
+  signals.async_wait([&](const std::error_code& cancelled, int) {
+    if (cancelled) return;
+    stopped = true;
+    last_moment.expires_after(longest_end);
+    last_moment.async_wait([](const std::error_code& in_time) {
+      if (!in_time) give_up("the open environments did not close in time");
+    });
+    signals.async_wait([](const std::error_code& none, int) {
+      if (!none) give_up("stopped by a second signal before all environments were closed");
+    });
+    stop.emit(asio::cancellation_type::terminal);
+  });
+  if (chosen.http.empty()) {
+    asio::co_spawn(loop, server->serve_stdio(), asio::bind_cancellation_slot(stop.slot(), ended));
+  } else {
+    asio::co_spawn(loop, server->serve(listen(loop.get_executor(), chosen.http, !chosen.no_token, made_token)),
+                   asio::bind_cancellation_slot(stop.slot(), ended));
+  }
+  loop.run();
+  if (failure && !(stopped && is_cancellation(failure))) std::rethrow_exception(failure);
+  return 0;
+}
+
+}  // namespace
+
+int run_mcp(const std::string& name, std::vector<std::string> words) {
+  // On a terminal there is no host to serve, so the help is shown.
+  if (words.empty() && ::isatty(STDIN_FILENO) == 1) words.push_back("--help");
+  const std::optional<mcp_options> options = parse_mcp(name, std::move(words));
+  if (!options) return 0;
+  if (options->doctor) return examine(*options);
+  become_undumpable();
+  raise_open_files();
+  return serve(*options);
+}
+
+}  // namespace program

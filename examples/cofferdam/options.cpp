@@ -1,0 +1,873 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include "options.hpp"
+
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/provider_name.hpp>
+
+#include "page.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <initializer_list>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace program {
+
+namespace {
+
+using cofferdam::one_line;
+
+constexpr const char* where_commands_run = "WHERE COMMANDS RUN";
+constexpr const char* files_in_and_out = "FILES";
+constexpr const char* what_may_run = "WHAT MAY RUN";
+constexpr const char* how_it_runs = "HOW IT RUNS";
+constexpr const char* who_is_served = "WHO IS SERVED";
+constexpr const char* others = "OTHER OPTIONS";
+
+// ---- values ----
+
+std::uint64_t parse_size(const std::string& text) {
+  std::size_t end = 0;
+  std::uint64_t number = 0;
+  try {
+    number = std::stoull(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  const std::string unit = text.substr(end);
+  unsigned shift = 64;
+  if (unit.empty() || unit == "b") shift = 0;
+  if (unit == "k" || unit == "K") shift = 10;
+  if (unit == "m" || unit == "M") shift = 20;
+  if (unit == "g" || unit == "G") shift = 30;
+  if (end == 0 || text.front() == '-' || shift == 64 || number > (std::uint64_t{1} << (62 - shift)))
+    refuse("\"" + one_line(text) + "\" is not a size such as 512m or 2g");
+  return number << shift;
+}
+
+/// Parses a time: a number of seconds, or a number with one of the units ms, s, m and h.
+std::chrono::milliseconds parse_time(const std::string& text) {
+  double number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(end, text.data() + text.size());
+  double unit_size = 0;
+  if (unit.empty() || unit == "s") unit_size = 1000;
+  if (unit == "ms") unit_size = 1;
+  if (unit == "m") unit_size = 60'000;
+  if (unit == "h") unit_size = 3'600'000;
+  const double time = std::round(number * unit_size);
+  if (problem != std::errc() || !(time >= 1) || !(time <= 7 * 24 * 3'600'000.0))
+    refuse("--timeout must be a number of seconds, or a time such as 500ms, 2m or 1h, of at most a week");
+  return std::chrono::milliseconds(static_cast<std::int64_t>(time));
+}
+
+std::size_t parse_count(const std::string& text, const char* name, std::size_t least, std::size_t most) {
+  std::size_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || end != text.data() + text.size() || number < least || number > most)
+    refuse(std::string(name) + " needs a number from " + std::to_string(least) + " to " + std::to_string(most) +
+           ", not \"" + one_line(text, 60) + "\"");
+  return number;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = text.find(at, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+/// Splits FROM[:TO] at its last colon.
+copy_option parse_copy(const std::string& text, const char* name) {
+  const std::size_t colon = text.rfind(':');
+  copy_option copy;
+  copy.from = text.substr(0, colon);
+  if (colon != std::string::npos) copy.to = text.substr(colon + 1);
+  if (copy.from.empty() || (colon != std::string::npos && copy.to.empty()))
+    refuse(std::string(name) + " \"" + one_line(text) + "\" lacks a path before or after the colon");
+  return copy;
+}
+
+// ---- groups of options that several subcommands share ----
+
+/// The texts of the options before they are checked.
+struct raw_place {
+  std::string provider = "jail";
+  std::string memory;
+  std::string workspace;
+  std::vector<std::string> network;
+};
+
+struct raw_work {
+  raw_place place;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::vector<std::string> variables;
+  std::string timeout;
+  std::string working_directory = ".";
+  bool quiet = false;
+};
+
+CLI::Option* add_one(CLI::App& app, const char* names, std::string& value, const char* placeholder, const char* group,
+                     const char* text) {
+  return app.add_option(names, value, text)->type_name(placeholder)->group(group)->take_last();
+}
+
+/// Adds an option that may be given several times. One value follows each.
+CLI::Option* add_several(CLI::App& app, const char* names, std::vector<std::string>& values, const char* placeholder,
+                         const char* group, const char* text) {
+  return app.add_option(names, values, text)->type_name(placeholder)->group(group)->allow_extra_args(false)->take_all();
+}
+
+void add_flag(CLI::App& app, const char* names, bool& value, const char* group, const char* text) {
+  app.add_flag(names, value, text)->group(group);
+}
+
+constexpr const char* provider_text =
+    "jail (the default): isolated by this machine's kernel, with no network, a read-only system and no files of yours; "
+    "needs bubblewrap. local: folders of this machine, as your own user, without isolation. docker[:IMAGE]: a "
+    "container with no network, a gigabyte of memory and a read-only image (python:3.12-slim). dockerfile:DIR: a "
+    "container of the image that the Dockerfile in DIR describes. e2b[:TEMPLATE]: a cloud sandbox; the key is read "
+    "from E2B_API_KEY.";
+constexpr const char* provider_text_with_pyodide =
+    "jail (the default): isolated by this machine's kernel, with no network, a read-only system and no files of yours; "
+    "needs bubblewrap. local: folders of this machine, as your own user, without isolation. docker[:IMAGE]: a "
+    "container with no network, a gigabyte of memory and a read-only image (python:3.12-slim). dockerfile:DIR: a "
+    "container of the image that the Dockerfile in DIR describes. e2b[:TEMPLATE]: a cloud sandbox; the key is read "
+    "from E2B_API_KEY. pyodide: Python in WebAssembly, by Deno, without commands and files.";
+
+void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
+  add_one(app, "--provider", raw.provider, "SPEC", where_commands_run,
+          has_pyodide ? provider_text_with_pyodide : provider_text);
+  add_one(app, "--memory", raw.memory, "SIZE", where_commands_run,
+          has_pyodide ? "Limits memory, as in 512m or 2g. jail: of all processes (of each, if control groups cannot be "
+                        "used); docker: of the container; pyodide: of the WebAssembly of each Python interpreter (its "
+                        "process may use 320m more)."
+                      : "Limits memory, as in 512m or 2g. jail: of all processes (of each, if control groups cannot be "
+                        "used); docker: of the container.");
+  add_several(app, "--network", raw.network, "NAME", where_commands_run,
+              has_pyodide ? "Chooses the network. jail: none (the default), or host, the network of this machine with "
+                            "its own services; docker: none (the default), bridge, or the name of a network; e2b: "
+                            "none, or on (the default); pyodide: a host that code may reach, with or without a port; "
+                            "may be given several times."
+                          : "Chooses the network. jail: none (the default), or host, the network of this machine with "
+                            "its own services; docker: none (the default), bridge, or the name of a network; e2b: "
+                            "none, or on (the default).");
+  add_one(
+      app, "--workspace", raw.workspace, "DIR", where_commands_run,
+      "Uses this directory as the workspace instead of a new one, and keeps it. Not for e2b; for docker only if the "
+      "daemon is on this machine.");
+}
+
+place_options place_of(const raw_place& raw, bool has_pyodide) {
+  place_options place;
+  const cofferdam::provider_name name =
+      has_pyodide ? cofferdam::provider_name::parse(
+                        raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR", "e2b:TEMPLATE", "pyodide"})
+                  : cofferdam::provider_name::parse(
+                        raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR", "e2b:TEMPLATE"});
+  place.provider = name.kind();
+  place.image = name.value_or("");
+  if (!raw.memory.empty()) place.memory = parse_size(raw.memory);
+  place.workspace = raw.workspace;
+  place.network = raw.network;
+  return place;
+}
+
+void add_work(CLI::App& app, raw_work& raw, bool has_pyodide) {
+  add_place(app, raw.place, has_pyodide);
+  add_several(
+      app, "--input", raw.inputs, "HOST[:GUEST]", files_in_and_out,
+      "Copies a file, a folder or the matches of a pattern of this machine into the workspace before the start. "
+      "GUEST is the name of the file there, or the folder for the files; without it they keep their own names. "
+      "May be given several times.");
+  add_several(
+      app, "--output", raw.outputs, "GUEST[:HOST]", files_in_and_out,
+      "Copies a file, a folder or the matches of a pattern of the workspace to this machine after the end, even "
+      "if the command has failed. HOST is the name of the file here if GUEST is one file and HOST is no "
+      "folder. Otherwise the files keep their paths, in the folder HOST or in the current one. May be given "
+      "several times.");
+  add_one(
+      app, "--timeout", raw.timeout, "TIME", how_it_runs,
+      "Ends everything after this time, in seconds or as 500ms, 2m, 1h; the status is then 124. Without it there is "
+      "no limit.");
+  add_several(app, "--env", raw.variables, "NAME[=VALUE]", how_it_runs,
+              "Sets an environment variable. Without a value, the variable has the value that it has here. Other "
+              "variables of yours are not visible inside. May be given several times.");
+  add_one(app, "--workdir", raw.working_directory, "GUEST", how_it_runs,
+          "Starts in this directory of the workspace instead of the workspace itself.");
+}
+
+void add_quiet(CLI::App& app, bool& quiet) {
+  add_flag(app, "-q,--quiet", quiet, others,
+           "Shows no progress. Without it, a bar on a terminal shows what is pulled, built and copied.");
+}
+
+work_options work_of(const raw_work& raw, bool has_pyodide) {
+  work_options work;
+  work.place = place_of(raw.place, has_pyodide);
+  for (const std::string& text : raw.inputs) work.inputs.push_back(parse_copy(text, "--input"));
+  for (const std::string& text : raw.outputs) work.outputs.push_back(parse_copy(text, "--output"));
+  for (const std::string& text : raw.variables) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (name.empty()) refuse("--env needs NAME=VALUE, not \"" + one_line(text, 60) + "\"");
+    if (equals != std::string::npos) {
+      work.variables.emplace_back(name, text.substr(equals + 1));
+    } else if (const char* const value = std::getenv(name.c_str()); value != nullptr) {
+      work.variables.emplace_back(name, value);
+    } else {
+      refuse("--env " + one_line(name) + ": this variable is not set here; write --env " + one_line(name) + "=VALUE");
+    }
+  }
+  if (!raw.timeout.empty()) work.timeout = parse_time(raw.timeout);
+  work.working_directory = raw.working_directory;
+  work.quiet = raw.quiet;
+  return work;
+}
+
+constexpr const char* allow_text =
+    "Runs only commands that this regular expression matches as a whole, without a shell. May be given several times.";
+constexpr const char* guards_text =
+    "Checks Python code before it runs: syntax, patterns, imports:NAME:NAME..., separated by commas. Guards advise the "
+    "author of the code; they do not isolate.";
+
+const std::vector<std::string> exit_statuses = {
+    "The status is that of the command. Further: 128+N if signal N ended the command, 124 if it ran into --timeout, "
+    "125 if cofferdam itself failed, 126 if the command was refused or could not be executed, 127 if there is no such "
+    "command.",
+    "^C asks the command to end (SIGINT). A second ^C, SIGTERM and SIGHUP end it with all that it started. Nothing is "
+    "left either way, even if cofferdam is killed."};
+
+// ---- the parser ----
+
+/// The options of one subcommand, on top of CLI11.
+class subcommand {
+ public:
+  subcommand(std::string name, std::string summary, std::vector<std::string> usage)
+      : app_(std::make_unique<CLI::App>()) {
+    page_.name = std::move(name);
+    page_.summary = std::move(summary);
+    page_.usage = std::move(usage);
+    app_->set_help_flag();
+    app_->allow_extras();
+  }
+
+  CLI::App& app() { return *app_; }
+  void note(std::string heading, std::vector<std::string> paragraphs) {
+    page_.notes.push_back({std::move(heading), std::move(paragraphs)});
+  }
+  /// Adds --help, as the last option.
+  void finish() { add_flag(*app_, "-h,--help", help_, others, "Prints this text."); }
+
+  page description() const {
+    page shown = page_;
+    for (const CLI::Option* const option : std::as_const(*app_).get_options()) {
+      if (!option->nonpositional() || option->get_group().empty()) continue;
+      option_text text;
+      for (const std::string& name : option->get_snames()) text.names.push_back("-" + name);
+      for (const std::string& name : option->get_lnames()) text.names.push_back("--" + name);
+      text.optional_value = option->get_expected_min() == 0 && !option->get_type_name().empty();
+      if (option->get_expected_min() > 0 || text.optional_value) text.value = option->get_type_name();
+      text.text = option->get_description();
+      text.group = option->get_group();
+      shown.options.push_back(std::move(text));
+    }
+    // The options of one heading stand together; the last heading is that of --help.
+    std::vector<std::string> groups;
+    for (const option_text& option : shown.options)
+      if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
+    const auto rank = [&groups](const option_text& option) {
+      if (option.group == others) return groups.end();
+      return std::find(groups.begin(), groups.end(), option.group);
+    };
+    std::stable_sort(shown.options.begin(), shown.options.end(),
+                     [&rank](const option_text& a, const option_text& b) { return rank(a) < rank(b); });
+    return shown;
+  }
+
+  /// Returns true if an option of this name takes a value, which may be the next word.
+  bool takes_value(const std::string& name) const {
+    const CLI::Option* const option = std::as_const(*app_).get_option_no_throw(name);
+    return option != nullptr && option->get_expected_min() > 0;
+  }
+  bool has_option(const std::string& name) const { return std::as_const(*app_).get_option_no_throw(name) != nullptr; }
+
+  /// Removes the command from the words: all that follows the options, or `--`.
+  std::vector<std::string> take_command(std::vector<std::string>& words) const {
+    std::size_t at = 0;
+    while (at < words.size() && words[at].size() > 1 && words[at].front() == '-' && words[at] != "--")
+      at += takes_value(words[at]) ? 2 : 1;
+    at = std::min(at, words.size());
+    std::vector<std::string> command(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+    words.resize(at);
+    if (!command.empty() && command.front() == "--") command.erase(command.begin());
+    return command;
+  }
+
+  /// Reads the words. Returns false if they contain --help, which is then printed.
+  /// \param program  the name of the program that the help shows.
+  bool parse(const std::string& program, std::vector<std::string> words) {
+    if (std::any_of(words.begin(), words.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {
+      std::cout << help_text(program, description());
+      return false;
+    }
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the end
+    try {
+      app_->parse(std::move(words));
+    } catch (const CLI::ArgumentMismatch& wrong) {
+      const std::string text = wrong.what();
+      refuse(text.substr(0, text.find(':')) + " needs a value");
+    } catch (const CLI::Error& wrong) {
+      refuse(one_line(wrong.what(), 300));
+    }
+    const std::vector<std::string> extras = app_->remaining();
+    for (const std::string& word : extras)
+      if (word.starts_with('-') && word != "-" && word != "--")
+        refuse("unknown option \"" + one_line(word.substr(0, word.find('='))) + "\"");
+    for (const std::string& word : extras)
+      if (word != "--") refuse("\"" + one_line(word) + "\" is an unexpected argument");
+    return true;
+  }
+  bool parse(std::vector<std::string> words) {
+    const std::string program = "cofferdam " + page_.name;
+    return parse(program, std::move(words));
+  }
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  page page_;
+  bool help_ = false;
+};
+
+// ---- run, shell ----
+
+struct raw_run {
+  raw_work work;
+  std::vector<std::string> allow;
+  std::string line;
+  bool json = false;
+};
+
+subcommand describe_run(raw_run& raw) {
+  subcommand described("run", "runs one command behind a wall, streams its output and returns its exit status",
+                       {"cofferdam run [OPTION...] [--] COMMAND [ARGUMENT...]", "cofferdam run [OPTION...] -c LINE"});
+  add_work(described.app(), raw.work, false);
+  add_one(described.app(), "-c,--line", raw.line, "LINE", how_it_runs,
+          "Runs this line of the shell inside, instead of COMMAND.");
+  add_several(described.app(), "--allow", raw.allow, "PATTERN", what_may_run, allow_text);
+  add_flag(described.app(), "--json", raw.json, others,
+           "Prints one JSON object at the end instead of the output: status, exit_code, signal, error, reason, stdout, "
+           "stderr, times, memory, isolation and the copied files.");
+  add_quiet(described.app(), raw.work.quiet);
+  described.finish();
+  described.note("", {"Standard input is passed on; output is passed on byte for byte."});
+  described.note("EXIT STATUS", exit_statuses);
+  described.note(
+      "EXAMPLES",
+      {"  cofferdam run -- uname -a\n"
+       "  cofferdam run --input data.csv --output 'plots/*.png' --timeout 2m -c 'python3 plot.py < data.csv'\n"
+       "  git archive HEAD | cofferdam run --provider docker:gcc:13 -c 'tar x && make -k test'\n"
+       "  cofferdam run --json --allow 'git (log|status).*' --workspace . -- git status | jq .exit_code"});
+  return described;
+}
+
+subcommand describe_shell(raw_run& raw) {
+  subcommand described("shell", "opens a shell, or another program, in a terminal behind a wall",
+                       {"cofferdam shell [OPTION...] [[--] COMMAND [ARGUMENT...]]"});
+  add_work(described.app(), raw.work, false);
+  add_several(described.app(), "--allow", raw.allow, "PATTERN", what_may_run, allow_text);
+  add_quiet(described.app(), raw.work.quiet);
+  described.finish();
+  described.note("",
+                 {"Keys go to the program inside, ^C and ^Z too, and the size of the terminal follows this one. exit "
+                  "or ^D ends the shell, and with it all that it started. TERM is passed on."});
+  described.note("EXIT STATUS", {exit_statuses.front()});
+  described.note("EXAMPLES", {"  cofferdam shell\n  cofferdam shell --workspace . --network host -- python3 -q"});
+  return described;
+}
+
+run_options run_of(const raw_run& raw, std::vector<std::string> words) {
+  run_options options;
+  options.work = work_of(raw.work, false);
+  options.allow = raw.allow;
+  options.line = raw.line;
+  options.words = std::move(words);
+  options.json = raw.json;
+  return options;
+}
+
+// ---- python ----
+
+struct raw_python {
+  raw_work work;
+  std::string interpreter = "python3";
+  std::string guards;
+  std::vector<std::string> packages;
+  bool json = false;
+};
+
+subcommand describe_python(raw_python& raw) {
+  subcommand described("python", "runs Python code behind a wall, and prints the value of its last expression",
+                       {"cofferdam python [OPTION...] FILE [ARGUMENT...]", "cofferdam python [OPTION...] - < FILE"});
+  add_work(described.app(), raw.work, true);
+  add_one(described.app(), "--python", raw.interpreter, "PROGRAM", how_it_runs,
+          "Uses this interpreter of the place (python3).");
+  add_several(
+      described.app(), "--package", raw.packages, "NAME", how_it_runs,
+      "Installs a package with pip first. That needs a network, as with --network. May be given several times.");
+  add_one(described.app(), "--guards", raw.guards, "LIST", what_may_run, guards_text);
+  add_flag(described.app(), "--json", raw.json, others,
+           "Prints one JSON object at the end instead of the output: status, exit_code, error, value, stdout, stderr, "
+           "displays, files and the exception.");
+  add_quiet(described.app(), raw.work.quiet);
+  described.finish();
+  described.note("",
+                 {"Output is passed on as it arrives. What the code displays follows as text, and last the value of "
+                  "its last expression, unless it is None. Standard input of the code is empty."});
+  described.note(
+      "EXIT STATUS",
+      {"0 if the code ended well, 1 after an exception, and the status of sys.exit. Further: 128+N if signal "
+       "N ended the code, 124 if it ran into --timeout, 125 if cofferdam itself failed, 126 if a guard "
+       "refused the code.",
+       exit_statuses.back()});
+  described.note("EXAMPLES", {"  echo '6 * 7' | cofferdam python -\n"
+                              "  cofferdam python --input data.csv --guards syntax,imports:csv:statistics mean.py\n"
+                              "  cofferdam python --provider docker --network bridge --package numpy solve.py"});
+  return described;
+}
+
+// ---- mcp, doctor ----
+
+struct raw_mcp {
+  raw_place place;
+  std::string input;
+  std::string output;
+  std::vector<std::string> allow;
+  std::string python;
+  bool no_python = false;
+  std::string guards;
+  std::string timeout;
+  std::string http;
+  bool stdio = false;
+  std::string token_file;
+  bool no_token = false;
+  std::vector<std::string> hosts;
+  std::vector<std::string> origins;
+  std::string config;
+  std::string action;
+};
+
+subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
+  subcommand described("mcp", "runs commands and Python for any MCP host, isolated by the provider that you choose",
+                       {program + " [OPTION...]                    serves the host that started it, over stdio",
+                        program + " --http HOST:PORT [OPTION...]   serves streamable HTTP at http://HOST:PORT/mcp",
+                        program + " doctor [OPTION...]             prints which isolation this machine can enforce"});
+  CLI::App& app = described.app();
+  app.add_option("action", raw.action)->group("");
+  add_place(app, raw.place, true);
+  add_one(app, "--input", raw.input, "DIR", files_in_and_out,
+          "Sets the directory from which upload_file copies into the environment. Not for pyodide.");
+  add_one(app, "--output", raw.output, "DIR", files_in_and_out,
+          "Sets the directory to which download_file copies. Files outside of both directories are out of reach. Not "
+          "for pyodide.");
+  add_several(
+      app, "--allow", raw.allow, "PATTERN", what_may_run,
+      "Runs only commands that this regular expression matches as a whole, without a shell. May be given several "
+      "times. This switches run_python off. To keep it, add --python and a pattern that lets Python start, such "
+      "as python3 (.|\\n)*; such a pattern allows everything.");
+  app.add_flag("--python{python3}", raw.python, "Offers run_python with this interpreter (python3; on by default).")
+      ->type_name("PROGRAM")
+      ->group(what_may_run);
+  add_flag(app, "--no-python", raw.no_python, what_may_run, "Switches run_python off.");
+  add_one(app, "--guards", raw.guards, "LIST", what_may_run, guards_text);
+  add_one(
+      app, "--timeout", raw.timeout, "TIME", what_may_run,
+      "Sets the time limit of commands and Python code that request no other (120), in seconds or as 500ms, 2m, 1h. "
+      "The maximum request is an hour, or TIME if that is more.");
+  add_one(app, "--http", raw.http, "HOST:PORT", who_is_served,
+          "Serves HTTP at an address of this machine, [::1]:PORT for IPv6; port 0: any free port.");
+  add_flag(app, "--stdio", raw.stdio, who_is_served,
+           "Serves over standard input and output, even if the configuration has http.");
+  add_one(
+      app, "--token-file", raw.token_file, "FILE", who_is_served,
+      "Reads tokens, one per line (at least 16 characters); or set COFFERDAM_MCP_TOKEN. Clients send Authorization: "
+      "Bearer TOKEN. Clients with different tokens are kept apart. If neither is set, a token for this run is "
+      "generated and printed.");
+  add_flag(app, "--no-token", raw.no_token, who_is_served,
+           "Serves every client that can connect: every user of this machine, and every program of theirs, can then do "
+           "what you can do with --provider. Only on 127.0.0.1 and ::1.");
+  add_several(app, "--host", raw.hosts, "NAME", who_is_served,
+              "Accepts another name in the Host field of requests. May be given several times.");
+  add_several(app, "--origin", raw.origins, "URL", who_is_served,
+              "Accepts requests from this web page. May be given several times.");
+  add_one(app, "--config", raw.config, "FILE", others,
+          "Reads JSON with the same names: {\"provider\": \"docker\", \"allow\": [\"git .*\"], \"timeout\": 60}. The "
+          "command line overrides the file; lists are joined.");
+  described.finish();
+  described.note("CONFIGURATION OF A HOST",
+                 {program == "cofferdam-mcp"
+                      ? "  {\"mcpServers\": {\"cofferdam\": {\"command\": \"cofferdam-mcp\"}}}"
+                      : "  {\"mcpServers\": {\"cofferdam\": {\"command\": \"cofferdam\", \"args\": [\"mcp\"]}}}"});
+  described.note(
+      "ENVIRONMENTS",
+      {"Each client over stdio has its own environment, and so has each HTTP session of protocol versions up to "
+       "2025-11-25. HTTP clients of 2026-07-28 have no sessions: all clients with the same token share one "
+       "environment, "
+       "unless they send the header Cofferdam-Place: NAME (1 to 64 of A-Z a-z 0-9 . _ -). Each name of a token has its "
+       "own environment. A name only separates work; every client with the token can use every name. Give clients that "
+       "do not trust each other different tokens. All clients share the directory of --workspace.",
+       "The tools: code_exec, start_command, read_output, signal_command, list_commands, read_file, write_file, "
+       "list_files, view_image, download_file, upload_file (with --input), run_python, create_python_context, "
+       "close_python_context. An environment is created when a tool first needs it. It is removed when its client over "
+       "stdio disconnects or its session ends; over HTTP also after 30 minutes without use, with or without a name."});
+  described.note(
+      "THE PROGRAM",
+      {"The program is undumpable (PR_SET_DUMPABLE 0): other programs of your user, including commands of the provider "
+       "local, cannot read its memory and its keys, and cannot make it the kernel's first choice when memory is short. "
+       "It leaves no core dump, and only root can attach a debugger to it.",
+       "SIGTERM and ^C close all environments, and end the program within 10 seconds. If something could not be "
+       "closed, "
+       "the exit status is 1 and the details are on standard error. A second signal ends the program at once."});
+  return described;
+}
+
+subcommand describe_doctor(raw_mcp& raw) {
+  subcommand described("doctor", "prints which isolation this machine can enforce, and what is missing for it",
+                       {"cofferdam doctor [OPTION...]"});
+  add_place(described.app(), raw.place, true);
+  described.finish();
+  described.note("EXIT STATUS",
+                 {"0 if the provider works here (the jail, unless --provider names another one), otherwise "
+                  "1."});
+  return described;
+}
+
+std::string text_of(const boost::json::value& value, const std::string& name) {
+  if (value.is_string()) return std::string(value.get_string());
+  if (value.is_int64()) return std::to_string(value.get_int64());
+  refuse("\"" + one_line(name) + "\" in the configuration must be text or a number");
+}
+
+/// Returns a configuration as options of the command line.
+std::vector<std::string> read_config(const subcommand& known, const std::string& path, bool has_python) {
+  std::ifstream file(path);
+  if (!file) refuse("the configuration \"" + one_line(path) + "\" cannot be read");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  boost::system::error_code broken;
+  const boost::json::value document = boost::json::parse(text, broken);
+  if (broken || !document.is_object()) refuse("the configuration \"" + one_line(path) + "\" is not a JSON object");
+  std::vector<std::string> words;
+  for (const auto& each : document.get_object()) {
+    const std::string name(each.key());
+    const std::string option = "--" + name;
+    const boost::json::value& value = each.value();
+    if (name == "python" && value.is_bool()) {
+      if (!has_python) words.push_back(value.get_bool() ? "--python" : "--no-python");
+    } else if (name == "no-token" && value.is_bool()) {
+      if (value.get_bool()) words.push_back("--no-token");
+    } else if (name == "python") {
+      words.push_back(option + "=" + text_of(value, name));
+    } else if (!known.takes_value(option) || name == "config") {
+      refuse("unknown option \"" + one_line(name) + "\" in the configuration");
+    } else if (name == "guards" && value.is_array()) {
+      std::string guards;
+      for (const boost::json::value& item : value.get_array())
+        guards += (guards.empty() ? "" : ",") + text_of(item, name);
+      words.insert(words.end(), {option, guards});
+    } else if (value.is_array()) {
+      for (const boost::json::value& item : value.get_array()) words.insert(words.end(), {option, text_of(item, name)});
+    } else {
+      words.insert(words.end(), {option, text_of(value, name)});
+    }
+  }
+  return words;
+}
+
+/// Puts the options of each --config before the words, so that the command line overrides them.
+std::vector<std::string> with_config(const subcommand& known, std::vector<std::string> words) {
+  std::vector<std::string> all;
+  bool has_python = false;
+  for (const std::string& word : words)
+    if (word == "--python" || word == "--no-python" || word.starts_with("--python=")) has_python = true;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string path;
+    if (words[i] == "--config" && i + 1 < words.size()) path = words[i + 1];
+    if (words[i].starts_with("--config=")) path = words[i].substr(9);
+    if (path.empty()) continue;
+    const std::vector<std::string> read = read_config(known, path, has_python);
+    all.insert(all.end(), read.begin(), read.end());
+  }
+  all.insert(all.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));
+  return all;
+}
+
+mcp_options mcp_of(const raw_mcp& raw) {
+  mcp_options options;
+  options.place = place_of(raw.place, true);
+  options.input = raw.input;
+  options.output = raw.output;
+  options.allow = raw.allow;
+  if (!raw.python.empty()) {
+    options.python_wanted = true;
+    options.python = raw.python;
+  }
+  if (raw.no_python) options.python_wanted = false;
+  if (!raw.guards.empty()) options.guards = split(raw.guards, ',');
+  if (!raw.timeout.empty()) options.timeout = parse_time(raw.timeout);
+  if (!raw.stdio) options.http = raw.http;
+  options.token_file = raw.token_file;
+  options.no_token = raw.no_token;
+  options.hosts = raw.hosts;
+  options.origins = raw.origins;
+  if (!raw.action.empty() && raw.action != "doctor") refuse("\"" + one_line(raw.action) + "\" is not an option");
+  options.doctor = raw.action == "doctor";
+  return options;
+}
+
+// ---- serve, agent, completion, man ----
+
+struct raw_serve {
+  raw_place place;
+  std::string port;
+  bool allow_host_paths = false;
+};
+
+subcommand describe_serve(raw_serve& raw) {
+  subcommand described("serve", "serves jails, containers or folders of this machine to E2B's official SDKs",
+                       {"cofferdam serve [OPTION...]"});
+  CLI::App& app = described.app();
+  add_one(
+      app, "--provider", raw.place.provider, "SPEC", where_commands_run,
+      "jail (the default): walls of this machine's kernel, no network. docker[:IMAGE]: a container for each sandbox "
+      "(debian:stable-slim). local: folders of this machine, without isolation; needs --allow-host-paths.");
+  add_one(app, "--memory", raw.place.memory, "SIZE", where_commands_run,
+          "Limits the memory of each sandbox, as in 512m or 2g. For jail and docker.");
+  add_flag(app, "--allow-host-paths", raw.allow_host_paths, where_commands_run,
+           "Accepts that with --provider local the absolute paths of commands are those of this machine.");
+  add_one(app, "--port", raw.port, "PORT", who_is_served,
+          "Listens on this port of 127.0.0.1; 0: any free port. Default: the environment variable PORT, else 3000.");
+  described.finish();
+  described.note("",
+                 {"The program makes a key for this run and prints the three variables that a client needs, "
+                  "E2B_API_URL, E2B_SANDBOX_URL and E2B_API_KEY, as a line for a shell. It serves until ^C, also the "
+                  "code interpreter's SDK.",
+                  "SIGTERM and ^C end the program within 10 s. The program is undumpable: other programs of your "
+                  "user cannot read its memory and its key, it leaves no core dump, and only root can attach a "
+                  "debugger to it."});
+  described.note("EXAMPLE",
+                 {"  cofferdam serve\n"
+                  "  export E2B_API_URL=http://127.0.0.1:3000 ...   (the line that it prints)\n"
+                  "  python3 -c 'from e2b import Sandbox; print(Sandbox.create().commands.run(\"id\").stdout)'"});
+  return described;
+}
+
+struct raw_agent {
+  raw_place place;
+  std::vector<std::string> task;
+  std::vector<std::string> inputs;
+  std::string output = "agent-output";
+  std::string base_url;
+  std::string model = "gpt-5-mini";
+  std::string max_turns = "30";
+  bool quiet = false;
+};
+
+subcommand describe_agent(raw_agent& raw) {
+  subcommand described("agent", "lets a model work on a task with your files, through any OpenAI-compatible server",
+                       {"cofferdam agent [OPTION...] TASK"});
+  CLI::App& app = described.app();
+  app.add_option("task", raw.task)->group("");
+  add_place(app, raw.place, false);
+  add_several(app, "--input", raw.inputs, "FILE", files_in_and_out,
+              "Copies a file, a folder or the matches of a pattern into the workspace before the start. May be given "
+              "several times.");
+  add_one(app, "--output", raw.output, "DIR", files_in_and_out,
+          "Saves finished files in this folder (agent-output); unfinished work goes to DIR/unfinished.");
+  add_one(app, "--base-url", raw.base_url, "URL", "THE MODEL",
+          "Uses an OpenAI-compatible server (default: OPENAI_BASE_URL, or OpenAI itself).");
+  add_one(app, "--model", raw.model, "NAME", "THE MODEL", "Chooses the model (gpt-5-mini).");
+  add_one(app, "--max-turns", raw.max_turns, "N", "THE MODEL", "Limits the number of turns (30).");
+  add_quiet(app, raw.quiet);
+  described.finish();
+  described.note("", {"The API key is read from the environment variable OPENAI_API_KEY."});
+  return described;
+}
+
+subcommand describe_completion(std::string& shell) {
+  subcommand described("completion", "prints a completion script for bash, zsh or fish",
+                       {"cofferdam completion bash|zsh|fish"});
+  described.app().add_option("shell", shell)->group("");
+  described.finish();
+  described.note("EXAMPLES", {"  source <(cofferdam completion bash)\n"
+                              "  cofferdam completion zsh > ~/.zsh/_cofferdam      (a folder of your fpath)\n"
+                              "  cofferdam completion fish > ~/.config/fish/completions/cofferdam.fish"});
+  return described;
+}
+
+subcommand describe_man() {
+  subcommand described("man", "prints the manual of this program, for man(1)", {"cofferdam man | man -l -"});
+  described.finish();
+  return described;
+}
+
+}  // namespace
+
+void refuse(const std::string& why) { throw usage_error(why); }
+
+std::optional<run_options> parse_run(std::vector<std::string> words) {
+  raw_run raw;
+  subcommand described = describe_run(raw);
+  std::vector<std::string> command = described.take_command(words);
+  if (!described.parse(std::move(words))) return std::nullopt;
+  if (raw.line.empty() == command.empty()) refuse("run needs a COMMAND, or a line of the shell after -c");
+  return run_of(raw, std::move(command));
+}
+
+std::optional<run_options> parse_shell(std::vector<std::string> words) {
+  raw_run raw;
+  subcommand described = describe_shell(raw);
+  std::vector<std::string> command = described.take_command(words);
+  if (!described.parse(std::move(words))) return std::nullopt;
+  return run_of(raw, std::move(command));
+}
+
+std::optional<python_options> parse_python(std::vector<std::string> words) {
+  raw_python raw;
+  subcommand described = describe_python(raw);
+  std::vector<std::string> command = described.take_command(words);
+  if (!described.parse(std::move(words))) return std::nullopt;
+  if (command.empty()) refuse("python needs a FILE, or - for standard input");
+  python_options options;
+  options.work = work_of(raw.work, true);
+  options.interpreter = raw.interpreter;
+  if (!raw.guards.empty()) options.guards = split(raw.guards, ',');
+  options.packages = raw.packages;
+  options.words = std::move(command);
+  options.json = raw.json;
+  return options;
+}
+
+std::optional<mcp_options> parse_mcp(const std::string& name, std::vector<std::string> words) {
+  raw_mcp raw;
+  subcommand described = describe_mcp(raw, name);
+  words = with_config(described, std::move(words));
+  if (!described.parse(name, std::move(words))) return std::nullopt;
+  return mcp_of(raw);
+}
+
+std::optional<mcp_options> parse_doctor(std::vector<std::string> words) {
+  raw_mcp raw;
+  subcommand described = describe_doctor(raw);
+  if (!described.parse(std::move(words))) return std::nullopt;
+  raw.action = "doctor";
+  return mcp_of(raw);
+}
+
+std::optional<serve_options> parse_serve(std::vector<std::string> words) {
+  raw_serve raw;
+  subcommand described = describe_serve(raw);
+  if (!described.parse(std::move(words))) return std::nullopt;
+  serve_options options;
+  options.place = place_of(raw.place, false);
+  if (options.place.provider == "e2b" || options.place.provider == "dockerfile")
+    refuse("serve works with --provider jail, docker:IMAGE or local");
+  options.allow_host_paths = raw.allow_host_paths;
+  if (raw.port.empty())
+    if (const char* const port = std::getenv("PORT"); port != nullptr) raw.port = port;
+  if (!raw.port.empty()) options.port = static_cast<std::uint16_t>(parse_count(raw.port, "--port", 0, 65535));
+  return options;
+}
+
+std::optional<agent_options> parse_agent(std::vector<std::string> words) {
+  raw_agent raw;
+  subcommand described = describe_agent(raw);
+  if (!described.parse(std::move(words))) return std::nullopt;
+  agent_options options;
+  options.place = place_of(raw.place, false);
+  for (const std::string& word : raw.task) options.task += (options.task.empty() ? "" : " ") + word;
+  if (options.task.empty()) refuse("agent needs a TASK");
+  options.inputs = raw.inputs;
+  options.output = raw.output;
+  options.base_url = raw.base_url;
+  options.model = raw.model;
+  options.max_turns = parse_count(raw.max_turns, "--max-turns", 1, 1'000'000);
+  options.quiet = raw.quiet;
+  return options;
+}
+
+std::optional<std::string> parse_completion(std::vector<std::string> words) {
+  std::string shell;
+  subcommand described = describe_completion(shell);
+  if (!described.parse(std::move(words))) return std::nullopt;
+  if (shell.empty()) refuse("completion needs the name of a shell: bash, zsh or fish");
+  return shell;
+}
+
+bool parse_man(std::vector<std::string> words) {
+  subcommand described = describe_man();
+  return described.parse(std::move(words));
+}
+
+std::vector<page> all_pages() {
+  page program;
+  program.summary = "runs commands and code that a model wrote, isolated from this machine";
+  program.usage = {"cofferdam SUBCOMMAND [OPTION...]"};
+  raw_run run;
+  raw_run shell;
+  raw_python python;
+  raw_mcp mcp;
+  raw_mcp doctor;
+  raw_serve serve;
+  raw_agent agent;
+  std::string completion;
+  std::vector<page> pages{describe_run(run).description(),       describe_shell(shell).description(),
+                          describe_python(python).description(), describe_mcp(mcp, "cofferdam mcp").description(),
+                          describe_serve(serve).description(),   describe_agent(agent).description(),
+                          describe_doctor(doctor).description(), describe_completion(completion).description(),
+                          describe_man().description()};
+  section list;
+  list.heading = "SUBCOMMANDS";
+  std::string lines;
+  for (const page& each : pages) {
+    std::string line = "  " + each.name;
+    line.resize(14, ' ');
+    lines += (lines.empty() ? "" : "\n") + line + each.summary;
+  }
+  list.paragraphs.push_back(std::move(lines));
+  program.notes.push_back(std::move(list));
+  program.notes.push_back({"",
+                           {"cofferdam SUBCOMMAND --help prints the options of a subcommand; cofferdam --version the "
+                            "version. An option has the same meaning in every subcommand. On a terminal, progress "
+                            "and errors are coloured unless the variable NO_COLOR is set."}});
+  pages.insert(pages.begin(), std::move(program));
+  return pages;
+}
+
+}  // namespace program

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include "place.hpp"
+
+#include <cofferdam/backends/docker.hpp>
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/jail.hpp>
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/sandbox.hpp>
+
+#include "options.hpp"
+#include "progress.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace program {
+
+namespace {
+
+using namespace cofferdam;
+
+/// Returns an absolute path, as jails and mounts need it.
+std::string absolute(const std::string& folder) {
+  return std::filesystem::absolute(folder).lexically_normal().string();
+}
+
+any_provider make_jail(const place_options& options) {
+  jail recipe = sandbox();
+  if (options.memory) recipe.memory(*options.memory);
+  const std::string network = options.network.empty() ? "none" : options.network.back();
+  if (network != "none" && network != "host") refuse("jail: --network is none or host");
+  if (network == "host") recipe.network(network_policy::host);
+  if (!options.workspace.empty()) recipe.workspace(absolute(options.workspace));
+  return any_provider(std::move(recipe));
+}
+
+any_provider make_local(const place_options& options) {
+  if (options.memory || !options.network.empty())
+    refuse("local supports neither --memory nor --network, because it does not isolate; use jail or docker");
+  // `local` warns that it does not isolate. The manual has already warned the user of --provider.
+  if (options.workspace.empty()) return any_provider(local().without_warning());
+  return any_provider(local().without_warning().workspace(options.workspace));
+}
+
+/// Adds up the sizes of the layers of an image, which arrive side by side.
+class image_progress {
+ public:
+  image_progress(progress& shown, std::string name) : shown_(&shown), name_(std::move(name)) {}
+
+  void operator()(const docker::progress_event& event) {
+    using kind = docker::progress_event::kind;
+    if (event.what() == kind::output) {
+      shown_->show(name_ + ": " + event.text());
+    } else if (event.what() == kind::status && event.total() != 0) {
+      layers_[event.id()] = {event.current(), event.total()};
+      std::uint64_t done = 0;
+      std::uint64_t total = 0;
+      for (const auto& [id, sizes] : layers_) {
+        done += sizes.first;
+        total += sizes.second;
+      }
+      shown_->show(name_, done, total);
+    } else if (event.what() == kind::status) {
+      shown_->show(name_ + ": " + event.text());
+    } else if (event.what() == kind::image || event.what() == kind::failure) {
+      layers_.clear();
+      shown_->clear();
+    }
+  }
+
+ private:
+  progress* shown_;
+  std::string name_;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> layers_;
+};
+
+any_provider make_docker(const place_options& options, progress* shown, image_pull pull) {
+  docker::container_options container;
+  if (options.memory) container.memory(*options.memory);
+  if (pull == image_pull::never) container.pull(docker::pull_policy::never);
+  for (const std::string& name : options.network) container.network(name);
+  if (!options.workspace.empty()) container.add(docker::mount::bind(absolute(options.workspace), "/workspace"));
+  const bool is_built = options.provider == "dockerfile";
+  if (is_built && options.image.empty()) refuse("--provider dockerfile needs a folder, as in dockerfile:DIR");
+  const std::string image = options.image.empty() ? "python:3.12-slim" : options.image;
+  docker::provider recipe = is_built ? docker::from_dockerfile(image) : docker::from_image(image);
+  recipe.options(std::move(container));
+  if (shown != nullptr && shown->is_shown()) {
+    image_progress listener(*shown, (is_built ? "building " : "pulling ") + image);
+    recipe.progress(listener);
+  }
+  return any_provider(std::move(recipe));
+}
+
+any_provider make_e2b(const place_options& options) {
+  if (options.memory || !options.workspace.empty()) refuse("e2b supports neither --memory nor --workspace");
+  const std::string network = options.network.empty() ? "on" : options.network.back();
+  if (network != "none" && network != "on") refuse("e2b: --network must be none or on");
+  e2b::provider recipe = options.image.empty() ? e2b::from_template() : e2b::from_template(options.image);
+  if (network == "none") recipe.without_internet();
+  return any_provider(std::move(recipe));
+}
+
+}  // namespace
+
+any_provider make_place(const place_options& options, progress* shown, image_pull pull) {
+  if (options.provider == "jail") return make_jail(options);
+  if (options.provider == "local") return make_local(options);
+  if (options.provider == "docker" || options.provider == "dockerfile") return make_docker(options, shown, pull);
+  if (options.provider == "e2b") return make_e2b(options);
+  refuse("pyodide cannot run commands");
+}
+
+}  // namespace program

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+// Functions of the two servers, `mcp` and `serve`.
+
+namespace program {
+
+/// The longest time between a signal and the end of a server.
+inline constexpr std::chrono::seconds longest_end{9};
+
+/// Returns a random text of hexadecimal digits, from the system's source of random numbers.
+std::string random_text(std::size_t digits);
+
+/// Keeps other programs of the same user from reading this program's memory (PR_SET_DUMPABLE 0).
+void become_undumpable();
+
+/// Ends the program at once, with status 1. The kernel closes all connections, so clients see that their streams have
+/// ended.
+[[noreturn]] void give_up(const char* why);
+
+}  // namespace program

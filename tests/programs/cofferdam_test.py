@@ -1,0 +1,756 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+# Copyright the cofferdam authors. See LICENSE.
+"""Runs the program cofferdam as its users do: with pipes, in a pseudo-terminal, with signals.
+
+cofferdam_test.py FOLDER [NAME...]   FOLDER contains the programs; NAME: only the tests whose names contain it
+
+The places are local, jail (if bubblewrap works) and docker (if COFFERDAM_TEST_DOCKER is the address of a daemon with the
+images of tests/docker/images.sh). COFFERDAM_REQUIRE=all makes a missing place a failure. The last line printed is
+`N passed, N failed, N skipped`.
+"""
+import base64
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import urllib.request
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import sessions
+from model import Model
+from terminal import LIMIT, Failure, Terminal
+
+FOLDER = Path(sys.argv[1]).resolve()
+PROGRAM = str(FOLDER / "cofferdam")
+DOCKER = os.environ.get("COFFERDAM_TEST_DOCKER", "")
+REQUIRED = os.environ.get("COFFERDAM_REQUIRE", "").split(",")
+serial = 0
+
+
+def check(condition, *what):
+    if not condition:
+        raise Failure(" ".join(repr(each) for each in what))
+
+
+def equal(found, expected, *what):
+    check(found == expected, "found", found, "expected", expected, *what)
+
+
+class Place:
+    """A provider: its options, and the environment variables of the program."""
+
+    def __init__(self, name, options, variables=None):
+        self.name, self.options = name, options
+        usual = {name: value for name, value in os.environ.items() if name not in ("PORT", "NO_COLOR", "E2B_API_KEY")}
+        self.variables = dict(usual, **(variables or {}))
+
+    def words(self, subcommand, *words):
+        return [PROGRAM, subcommand, *self.options, *words]
+
+    def run(self, *words, subcommand="run", data=b"", cwd=None, variables=None):
+        """Returns the exit status and both outputs."""
+        ended = subprocess.run(self.words(subcommand, *words), input=data, capture_output=True, timeout=LIMIT, cwd=cwd,
+                               env=dict(self.variables, **(variables or {})))
+        return ended.returncode, ended.stdout, ended.stderr
+
+    def start(self, *words, subcommand="run"):
+        return subprocess.Popen(self.words(subcommand, *words), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=self.variables)
+
+
+def mark():
+    """Returns a number of seconds for sleep that no other process uses, by which its processes are found."""
+    global serial
+    serial += 1
+    return f"{70000 + serial}.{os.getpid()}"
+
+
+def processes_with(text):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes()
+            state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if text.encode() in line and state not in "ZX" and int(pid) != os.getpid():
+            found.append(int(pid))
+    return found
+
+
+def until(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def nothing_is_left(text):
+    check(until(lambda: not processes_with(text), 10), "still runs:", text, processes_with(text))
+
+
+def line_of(stream, expected):
+    ready, _, _ = select.select([stream], [], [], LIMIT)
+    check(ready, "no output; expected", expected)
+    equal(stream.readline(), expected)
+
+
+# ---- run ----
+
+def test_run_passes_both_outputs_on_byte_for_byte(place):
+    status, out, err = place.run("--", "sh", "-c", r"printf 'a\000b\377\n\r'; printf 'wrong\n' >&2")
+    equal((status, out, err), (0, b"a\0b\xff\n\r", b"wrong\n"))
+
+
+def test_run_passes_a_large_output_on(place):
+    status, out, _ = place.run("-c", "head -c 3000000 /dev/zero | tr '\\0' x; echo end")
+    equal((status, len(out), out[-4:]), (0, 3000004, b"end\n"))
+
+
+def test_run_returns_the_status_of_the_command(place):
+    for line, expected in (("exit 0", 0), ("exit 7", 7), ("exit 255", 255), ("kill -TERM $$", 143), ("kill -KILL $$", 137)):
+        equal(place.run("--", "sh", "-c", line)[0], expected, line)
+
+
+def test_run_takes_the_command_with_or_without_dashes(place):
+    equal(place.run("echo", "-n", "--", "x")[1], b"-- x")
+    equal(place.run("--timeout", "50", "--", "printf", "%s", "--help")[1], b"--help")
+    equal(place.run("--timeout=50", "-c", "echo a | tr a b")[1], b"b\n")
+
+
+def test_run_reports_a_missing_command_and_one_that_is_no_program(place):
+    status, _, err = place.run("--", "no-such-command-at-all")
+    equal(status, 127)
+    check(b"no-such-command-at-all" in err, err)
+    equal(place.run("--", "/etc/passwd")[0], 126)
+
+
+def test_run_ends_everything_at_the_time_limit(place):
+    seconds = mark()
+    begin = time.monotonic()
+    status, out, err = place.run("--timeout", "700ms", "-c", f"echo begun; setsid sleep {seconds} & sleep {seconds}")
+    equal((status, out), (124, b"begun\n"))
+    check(b"limit" in err or b"time" in err, err)
+    check(time.monotonic() - begin < 20, "took", time.monotonic() - begin)
+    nothing_is_left(seconds)
+
+
+def test_run_passes_input_on_and_its_end(place):
+    data = os.urandom(400_000)
+    status, out, _ = place.run("cat", data=data)
+    check(status == 0 and out == data, status, len(out))
+    equal(place.run("-c", "head -c 3; exit 4", data=data)[:2], (4, data[:3]))
+
+
+def test_run_streams_in_both_directions(place):
+    running = place.start("-c", "echo ready; read word; echo got $word; cat >/dev/null; echo end >&2")
+    line_of(running.stdout, b"ready\n")
+    running.stdin.write(b"one\n")
+    running.stdin.flush()
+    line_of(running.stdout, b"got one\n")
+    _, err = running.communicate(timeout=LIMIT)
+    equal((running.returncode, err), (0, b"end\n"))
+
+
+def test_run_sets_variables_and_the_directory(place):
+    status, out, _ = place.run("--env", "A=1 2", "--env", "FROM_HERE", "--env", "A=3", "-c", "echo $A $FROM_HERE $SECRET_HERE",
+                               variables={"FROM_HERE": "here", "SECRET_HERE": "secret"})
+    equal((status, out), (0, b"3 here\n"))
+    equal(place.run("--env", "NOT_SET_ANYWHERE", "true")[0], 125)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        Path(folder, "sub").mkdir()
+        status, out, err = place.run("--input", f"{folder}/sub", "--workdir", "sub", "-c", "basename $PWD")
+        equal((status, out), (0, b"sub\n"), err)
+
+
+def test_run_copies_files_in_and_out(place):
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        (here / "a.txt").write_text("1\n2\n")
+        (here / "tree" / "deep").mkdir(parents=True)
+        (here / "tree" / "deep" / "b.sh").write_text("#!/bin/sh\necho from b\n")
+        (here / "tree" / "deep" / "b.sh").chmod(0o755)
+        status, out, err = place.run(
+            "--input", "a.txt", "--input", "a.txt:in/other.txt", "--input", "a.txt:in/", "--input", "tree",
+            "--input", "tree/**/*.sh:flat", "--output", "sum:made/total.txt", "--output", "plots", "--output", "plots/*.csv:csv",
+            "-c", "cat a.txt in/other.txt in/a.txt; tree/deep/b.sh; ls flat; wc -l <a.txt >sum; mkdir plots; echo 1,2 >plots/x.csv; "
+                  "echo y >plots/y.txt", cwd=folder)
+        equal((status, out), (0, b"1\n2\n" * 3 + b"from b\ndeep\n"), err)
+        equal((here / "made/total.txt").read_text().strip(), "2")
+        equal((here / "plots/y.txt").read_text(), "y\n")
+        equal((here / "csv/plots/x.csv").read_text(), "1,2\n")
+        equal(sorted(each.name for each in here.iterdir()), ["a.txt", "csv", "made", "plots", "tree"])
+        equal(sorted(each.name for each in (here / "made").iterdir()), ["total.txt"])
+
+
+def test_run_reports_files_that_are_missing(place):
+    status, _, err = place.run("--input", "/nowhere/at/all", "true")
+    equal(status, 125)
+    check(b"/nowhere/at/all" in err, err)
+    with tempfile.TemporaryDirectory() as folder:
+        status, _, err = place.run("--output", "absent.txt", "true", cwd=folder)
+        equal(status, 125)
+        check(b"absent.txt" in err, err)
+        status, _, err = place.run("--output", "absent.txt", "--output", "made.txt", "-c", "echo 1 >made.txt; exit 5", cwd=folder)
+        equal(status, 5)
+        check(b"absent.txt" in err, err)
+        equal(Path(folder, "made.txt").read_text(), "1\n")
+
+
+def test_run_prints_one_json_object(place):
+    status, out, err = place.run("--json", "-c", r"cat; printf '\377'; echo e >&2; exit 3", data=b"in")
+    equal((status, err, out.count(b"\n")), (3, b"", 1))
+    result = json.loads(out)
+    equal((result["status"], result["exit_code"], result["signal"], result["error"]), (3, 3, None, None))
+    equal((result["stdout"], result["stderr"], result["stdout_bytes"]), ("in\ufffd", "e\n", 3))
+    check(result["duration_ms"] >= 0 and len(result["isolation"]) == 12, result)
+    check(result["isolation"]["process_tree"] != "none", result)
+    result = json.loads(place.run("--json", "--timeout", "300ms", "sleep", mark())[1])
+    equal((result["status"], result["error"], result["exit_code"]), (124, "timeout", None))
+    status, out, _ = place.run("--json", "--input", "/nowhere/at/all", "true")
+    result = json.loads(out)
+    equal((status, result["status"], result["error"]), (125, 125, "cofferdam"))
+    check("/nowhere/at/all" in result["reason"], result)
+
+
+def test_run_keeps_a_workspace_of_yours(place):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        status, out, err = place.run("--workspace", ".", "-c", "echo kept >file; ls", cwd=folder)
+        equal((status, out), (0, b"file\n"), err)
+        equal(Path(folder, "file").read_text(), "kept\n")
+
+
+def on_jail_memory_is_limited(place):
+    code = "x = b'x' * (256 << 20); print(len(x) >> 20)"
+    equal(place.run("--", "python3", "-c", code)[:2], (0, b"256\n"))
+    status, out, _ = place.run("--memory", "96m", "--", "python3", "-c", code)
+    check(status in (1, 137) and out == b"", "MemoryError, or the end by the kernel", status, out)
+
+
+def test_run_refuses_what_is_not_allowed(place):
+    equal(place.run("--allow", "echo [a-z]+", "--allow", "true", "--", "echo", "abc")[:2], (0, b"abc\n"))
+    status, out, err = place.run("--allow", "echo [a-z]+", "--", "echo", "abc", "1")
+    equal((status, out), (126, b""), err)
+    status, out, err = place.run("--allow", "echo .*", "-c", "echo a; id")
+    equal((status, out), (126, b""), err)
+
+
+# ---- signals ----
+
+def interruptible(place, handler):
+    seconds = mark()
+    running = place.start("-c", f"trap '{handler}' INT; echo ready; sleep {seconds} & while :; do wait; done")
+    line_of(running.stdout, b"ready\n")
+    return running, seconds
+
+
+def test_one_interrupt_asks_the_command_to_end(place):
+    running, seconds = interruptible(place, "echo ended; exit 3")
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=LIMIT)
+    equal((running.returncode, out), (3, b"ended\n"), err)
+    nothing_is_left(seconds)
+
+
+def test_an_interrupt_ends_a_command_without_a_handler(place):
+    seconds = mark()
+    running = place.start("--", "sh", "-c", f"echo ready; exec sleep {seconds}")
+    line_of(running.stdout, b"ready\n")
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=LIMIT)
+    equal(running.returncode, 128 + signal.SIGINT)
+    nothing_is_left(seconds)
+
+
+def test_two_interrupts_end_everything(place):
+    running, seconds = interruptible(place, "echo ignored")
+    running.send_signal(signal.SIGINT)
+    line_of(running.stdout, b"ignored\n")
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=LIMIT)
+    equal(running.returncode, 128 + signal.SIGINT)
+    nothing_is_left(seconds)
+
+
+def test_other_signals_end_everything(place):
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        running, seconds = interruptible(place, "echo ignored")
+        running.send_signal(number)
+        running.communicate(timeout=LIMIT)
+        equal(running.returncode, 128 + number)
+        nothing_is_left(seconds)
+
+
+def test_the_death_of_the_program_ends_everything(place):
+    running, seconds = interruptible(place, "echo ignored")
+    check(until(lambda: processes_with(seconds)), "the command runs")
+    running.kill()
+    running.communicate(timeout=LIMIT)
+    nothing_is_left(seconds)
+
+
+def test_the_end_of_the_reader_ends_everything(place):
+    seconds = mark()
+    running = place.start("-c", f"sleep {seconds} & yes")
+    equal(running.stdout.readline(), b"y\n")
+    running.stdout.close()
+    equal(running.wait(LIMIT), 128 + signal.SIGPIPE)
+    running.stdin.close()
+    running.stderr.close()
+    nothing_is_left(seconds)
+
+
+# ---- terminals ----
+
+def shell_in(place, *words):
+    return Terminal(place.words("shell", *words), place.variables)
+
+
+def test_shell_is_a_terminal(place):
+    terminal = shell_in(place)
+    terminal.type(b"PS1='> '; tty >/dev/null && echo is_a_$((6*7))_terminal; echo term $TERM\n")
+    terminal.expect(rb"is_a_42_terminal")
+    terminal.expect(rb"term xterm")
+    check(terminal.is_raw(), "the terminal is raw while the shell runs")
+    terminal.type(b"stty size\n")
+    terminal.expect(rb"30 100")
+    terminal.resize(41, 123)
+    # The new size arrives a moment later.
+    for _ in range(50):
+        terminal.type(b"echo size $(stty size) .\n")
+        if terminal.expect(rb"size (\d+ \d+) \.")[1] == b"41 123":
+            break
+        time.sleep(0.05)
+    else:
+        raise Failure("the size does not follow")
+    terminal.type(b"exit 5\n")
+    equal(terminal.status(), 5)
+    check(not terminal.is_raw(), "the terminal is restored")
+    terminal.close()
+
+
+def test_shell_passes_interrupts_to_the_program_inside(place):
+    seconds = mark()
+    terminal = shell_in(place)
+    terminal.type(f"echo go_$((1+1)); sleep {seconds}; echo slept_$?\n".encode())
+    terminal.expect(rb"go_2")
+    check(until(lambda: b"sleep" in map(program_name, processes_with(seconds))), "sleep runs")
+    terminal.type(b"\x03")
+    check(until(lambda: b"sleep" not in map(program_name, processes_with(seconds)), 10), "sleep has ended")
+    terminal.type(b"\necho alive_$((2+3))\n")
+    terminal.expect(rb"alive_5")
+    terminal.type(b"\x04")
+    terminal.status()
+    check(not terminal.is_raw(), "the terminal is restored")
+    terminal.close()
+    nothing_is_left(seconds)
+
+
+def program_name(pid):
+    try:
+        return os.path.basename(Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0])
+    except OSError:
+        return b""
+
+
+def test_shell_restores_the_terminal_however_it_ends(place):
+    for number, status in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+        seconds = mark()
+        terminal = shell_in(place, "--", "sh", "-c", f"echo go; sleep {seconds}")
+        terminal.expect(rb"go")
+        check(until(terminal.is_raw), "the terminal is raw")
+        os.kill(terminal.child, number)
+        equal(terminal.status(), status)
+        check(not terminal.is_raw(), "the terminal is restored")
+        terminal.close()
+        nothing_is_left(seconds)
+    terminal = shell_in(place, "--timeout", "1", "--", "sleep", mark())
+    equal(terminal.status(), 124)
+    check(not terminal.is_raw(), "the terminal is restored")
+    terminal.close()
+    terminal = shell_in(place, "--", "no-such-command-at-all")
+    equal(terminal.status(), 127)
+    check(not terminal.is_raw(), "the terminal is restored")
+    terminal.close()
+
+
+def test_keys_of_a_terminal_interrupt_a_command(place):
+    seconds = mark()
+    terminal = Terminal(place.words("run", "--", "sh", "-c", f"echo go; exec sleep {seconds}"), place.variables)
+    terminal.expect(rb"go")
+    terminal.type(b"\x03")
+    equal(terminal.status(), 130)
+    terminal.close()
+    nothing_is_left(seconds)
+
+
+# ---- python ----
+
+def test_python_prints_output_and_the_value(place):
+    status, out, err = place.run("-", subcommand="python", data=b"import sys\nprint('hello')\nprint('e', file=sys.stderr)\n6 * 7\n")
+    equal((status, out, err), (0, b"hello\n42\n", b"e\n"))
+    equal(place.run("-", subcommand="python", data=b"x = 1\n")[:2], (0, b""))
+
+
+def test_python_returns_the_status_of_the_code(place):
+    status, _, err = place.run("-", subcommand="python", data=b"1 / 0")
+    equal(status, 1)
+    check(b"ZeroDivisionError" in err and b"Traceback" in err, err)
+    for code, expected in ((b"import sys; sys.exit(3)", 3), (b"raise SystemExit", 0), (b"def", 1),
+                           (b"import os; os.kill(os.getpid(), 9)", 137)):
+        equal(place.run("-", subcommand="python", data=code)[0], expected, code)
+    equal(place.run("--timeout", "1", "-", subcommand="python", data=b"while True: pass")[0], 124)
+
+
+def test_python_takes_a_file_its_arguments_and_files(place):
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "code.py").write_text("import sys, os\nprint(sys.argv, os.environ['WORD'])\nopen('made.txt', 'w').write(open('in.txt').read() * 2)\n")
+        Path(folder, "in.txt").write_text("ab")
+        status, out, err = place.run("--input", "in.txt", "--output", "made.txt:here.txt", "--env", "WORD=w", "code.py", "one", "--two",
+                                     subcommand="python", cwd=folder)
+        equal((status, out), (0, b"['code.py', 'one', '--two'] w\n4\n"), err)
+        equal(Path(folder, "here.txt").read_text(), "abab")
+
+
+def test_python_passes_a_large_output_on_while_the_code_runs(place):
+    running = place.start("-", subcommand="python")
+    running.stdin.write(b"import sys, time\nprint('first', flush=True)\ntime.sleep(0.3)\nprint('x' * 3_000_000)\n")
+    running.stdin.close()
+    line_of(running.stdout, b"first\n")
+    check(running.poll() is None, "still runs")
+    out = running.stdout.read()
+    equal((running.wait(LIMIT), len(out)), (0, 3_000_001))
+    running.stdout.close()
+    running.stderr.close()
+
+
+def test_python_prints_one_json_object(place):
+    status, out, err = place.run("--json", "-", subcommand="python", data=b"print('p')\n[1, 2.5, 'x']")
+    result = json.loads(out)
+    equal((status, err, result["status"], result["value"], result["value_text"], result["stdout"]),
+          (0, b"", 0, [1, 2.5, "x"], "[1, 2.5, 'x']", "p\n"))
+    result = json.loads(place.run("--json", "-", subcommand="python", data=b"\n1 / 0")[1])
+    equal((result["status"], result["exception"]["type"], result["exception"]["line"]), (1, "ZeroDivisionError", 2))
+
+
+def test_python_has_guards(place):
+    status, out, err = place.run("--guards", "syntax,imports:json", "-", subcommand="python", data=b"import os\nprint(os)")
+    equal((status, out), (126, b""))
+    check(b"os" in err, err)
+    equal(place.run("--guards", "syntax,imports:json", "-", subcommand="python", data=b"import json\njson.dumps([1])")[:2],
+          (0, b"'[1]'\n"))
+    equal(place.run("--guards", "nonsense", "-", subcommand="python")[0], 125)
+
+
+def test_an_interrupt_ends_python(place):
+    seconds = mark()
+    running = place.start("-", subcommand="python")
+    running.stdin.write(f"import subprocess\nprint('ready', flush=True)\nsubprocess.run(['sleep', '{seconds}'])".encode())
+    running.stdin.close()
+    line_of(running.stdout, b"ready\n")
+    running.send_signal(signal.SIGINT)
+    equal(running.wait(LIMIT), 130)
+    running.stdout.close()
+    running.stderr.close()
+    nothing_is_left(seconds)
+
+
+# ---- servers ----
+
+def test_mcp_runs_a_command(place):
+    server = place.start(subcommand="mcp")
+
+    def ask(number, method, parameters):
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
+        server.stdin.write(json.dumps(message).encode() + b"\n")
+        server.stdin.flush()
+        while True:
+            answer = json.loads(server.stdout.readline())
+            if answer.get("id") == number:
+                return answer["result"]
+
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    equal(ask(1, "initialize", client)["serverInfo"]["name"], "cofferdam")
+    server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+    answer = ask(2, "tools/call", {"name": "code_exec", "arguments": {"cmd": "echo $((6 * 7))"}})
+    check("42" in answer["content"][0]["text"], answer)
+    server.stdin.close()
+    equal(server.wait(LIMIT), 0)
+    server.stdout.close()
+    server.stderr.close()
+
+
+def test_serve_prints_its_variables_and_runs_a_command(place):
+    words = ["--port", "0"] + (["--allow-host-paths"] if place.name == "local" else [])
+    server = place.start(*words, subcommand="serve")
+    line = server.stdout.readline().decode()
+    variables = dict(re.findall(r"(E2B_\w+)=(\S+)", line))
+    equal((line.startswith("export "), sorted(variables)), (True, ["E2B_API_KEY", "E2B_API_URL", "E2B_SANDBOX_URL"]), line)
+    check(re.fullmatch(r"e2b_[0-9a-f]{40}", variables["E2B_API_KEY"]), line)
+
+    def post(path, body, fields):
+        request = urllib.request.Request(variables["E2B_API_URL"] + path, data=body, headers=fields)
+        return urllib.request.urlopen(request, timeout=LIMIT)
+
+    made = json.load(post("/v2/sandboxes", b'{"templateID": "base"}',
+                          {"X-API-KEY": variables["E2B_API_KEY"], "Content-Type": "application/json"}))
+    start = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", "echo $((6 * 7))"]}}).encode()
+    stream = post("/process.Process/Start", b"\0" + len(start).to_bytes(4, "big") + start, {
+        "Content-Type": "application/connect+json", "Connect-Protocol-Version": "1", "E2b-Sandbox-Id": made["sandboxID"],
+        "E2b-Sandbox-Port": "49983", "X-Access-Token": made["envdAccessToken"]})
+    pieces = re.findall(rb'"stdout":\s*"([^"]+)"', stream.read())
+    equal(b"".join(map(base64.b64decode, pieces)), b"42\n")
+    server.send_signal(signal.SIGINT)
+    equal(server.wait(LIMIT), 0)
+    server.communicate()
+
+
+def test_agent_works_on_a_file(place):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "data.csv").write_text("a\nb\nc\n")
+            status, out, err = place.run("--input", "data.csv", "--output", "made", "--base-url",
+                                         f"http://127.0.0.1:{server.server_port}/v1", "Count", "the", "lines.",
+                                         subcommand="agent", cwd=folder, variables={"OPENAI_API_KEY": "none"})
+            equal(status, 0, out, err)
+            equal(Path(folder, "made/count.txt").read_text().strip(), "3", out)
+            check(b"finished: The file has 3 lines." in out and b"2 turns" in out and b"\x1b" not in out, out)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# ---- what needs no place, or one ----
+
+def once_bad_options_are_failures_of_the_program():
+    place = Place("local", ["--provider", "local"])
+    for words in ([], ["--timeout", "soon", "true"], ["--memory", "much", "true"], ["--provider", "nowhere", "true"],
+                  ["--input", "a:", "true"], ["-c", "true", "true"], ["--network", "host", "true"]):
+        status, out, err = place.run(*words)
+        equal((status, out), (125, b""), words)
+        check(err.startswith(b"cofferdam: ") and err.count(b"\n") == 1, words, err)
+    ended = subprocess.run([PROGRAM, "nonsense"], capture_output=True, timeout=LIMIT)
+    equal(ended.returncode, 125)
+    check(b'"nonsense" is no subcommand' in ended.stderr, ended.stderr)
+    equal(place.run(subcommand="shell")[0], 125)
+
+
+def once_the_default_is_the_jail():
+    place = Place("none", [], {"PATH": "/nowhere"})
+    status, _, err = place.run("true")
+    equal(status, 125)
+    check(b"bubblewrap" in err and b"--provider docker:IMAGE" in err, err)
+
+
+def once_a_provider_that_does_not_work_is_a_failure_of_the_program():
+    status, _, err = Place("none", ["--provider", "docker:x"], {"DOCKER_HOST": "unix:///no/docker.sock"}).run("true")
+    equal(status, 125)
+    check(b"/no/docker.sock" in err, err)
+
+
+def texts(*words):
+    return subprocess.run([PROGRAM, *words], capture_output=True, timeout=LIMIT, check=True, text=True).stdout
+
+
+SUBCOMMANDS = ["run", "shell", "python", "mcp", "serve", "agent", "doctor", "completion", "man"]
+
+
+def options_of(subcommand):
+    return set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", texts(subcommand, "--help"), re.M))
+
+
+def once_the_help_lists_all_and_fits_the_screen():
+    top = texts("--help")
+    equal(re.findall(r"^  (\w+)  +\w", top, re.M), SUBCOMMANDS)
+    equal(texts(), top)
+    for subcommand in SUBCOMMANDS:
+        text = texts(subcommand, "--help")
+        for line in text.splitlines():
+            check(len(line) <= 110, subcommand, line)
+        check("--help" in text and text.startswith(f"cofferdam {subcommand}: "), text)
+    check(re.fullmatch(r"cofferdam \d+\.\d+\.\d+\S*\n", texts("--version")), texts("--version"))
+
+
+def once_an_option_has_one_spelling():
+    work = {"--provider", "--memory", "--network", "--workspace", "--input", "--output", "--timeout", "--env", "--workdir", "--quiet"}
+    for subcommand in ("run", "shell", "python"):
+        check(work <= options_of(subcommand), subcommand, work - options_of(subcommand))
+    for subcommand in ("mcp", "doctor", "agent"):
+        check({"--provider", "--memory", "--network", "--workspace"} <= options_of(subcommand), subcommand)
+
+
+def once_the_manual_has_every_option():
+    manual = texts("man")
+    for subcommand in SUBCOMMANDS:
+        check(f".SH cofferdam {subcommand}" in manual, subcommand)
+        for option in options_of(subcommand):
+            check(option.replace("-", "\\-") in manual, option)
+    if shutil.which("groff"):
+        shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-P-cbou"], input=manual.encode(), capture_output=True, timeout=LIMIT)
+        equal((shown.returncode, shown.stderr), (0, b""))
+        check(b"SYNOPSIS" in shown.stdout and b"--provider SPEC" in shown.stdout, shown.stdout[:600])
+
+
+def completions_of(line):
+    """Returns the completions that bash offers at the end of a line."""
+    script = texts("completion", "bash") + """
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+compopt() { :; }
+_cofferdam
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+    ended = subprocess.run(["bash", "-c", script, "bash", *line], capture_output=True, timeout=LIMIT, text=True)
+    equal(ended.stderr, "")
+    return ended.stdout.split()
+
+
+def once_bash_completes_subcommands_options_and_values():
+    equal(completions_of(["cofferdam", ""])[:-2], SUBCOMMANDS)
+    equal(completions_of(["cofferdam", "do"]), ["doctor"])
+    for subcommand in SUBCOMMANDS:
+        equal(set(filter(lambda word: word.startswith("--"), completions_of(["cofferdam", subcommand, "--"]))), options_of(subcommand))
+    equal(completions_of(["cofferdam", "run", "--provider", "do"]), ["docker:", "dockerfile:"])
+    check({"bash", "zsh", "fish"} <= set(completions_of(["cofferdam", "completion", ""])))
+
+
+def once_other_shells_accept_their_completions():
+    for shell in ("zsh", "fish"):
+        script = texts("completion", shell)
+        for subcommand in SUBCOMMANDS:
+            for option in options_of(subcommand):
+                check((option if shell == "zsh" else "-l " + option[2:]) in script, shell, option)
+        if shutil.which(shell):
+            ended = subprocess.run([shell, "-n", "/dev/stdin"], input=script.encode(), capture_output=True, timeout=LIMIT)
+            equal((ended.returncode, ended.stderr), (0, b""), shell)
+
+
+def transfer_in_terminal(*options, **variables):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/large.bin", "wb") as file:
+            file.truncate(600 << 20)
+        place = Place("local", ["--provider", "local", *options], variables)
+        terminal = Terminal(place.words("run", "--input", f"{folder}/large.bin", "-c", "wc -c < large.bin"), place.variables)
+        equal(terminal.status(), 0)
+        terminal.close()
+        check(b"629145600" in terminal.seen, terminal.seen)
+        return terminal.seen
+
+
+def once_a_terminal_shows_the_progress_of_a_copy():
+    seen = transfer_in_terminal()
+    check(re.search(rb"\r\x1b\[K\x1b\[36muploading .*large\.bin.*\x1b\[0m.*\[#*\.*\] \d+\.\d MB of 629\.1 MB, \S+ MB/s", seen) or
+          re.search(rb"\r\x1b\[K\x1b\[36muploading .*\x1b\[0m.* \d+\.\d MB of 629\.1 MB, \S+ [MG]B/s", seen), seen)
+    check(seen.rpartition(b"\r\x1b[K")[2].strip() == b"629145600", "the bar is removed", seen)
+
+
+def once_progress_honours_no_color_and_quiet():
+    seen = transfer_in_terminal(NO_COLOR="1")
+    check(b"uploading" in seen and b"\x1b[3" not in seen, seen)
+    check(b"uploading" not in transfer_in_terminal("--quiet"))
+
+
+def once_errors_are_coloured_on_a_terminal_only():
+    place = Place("local", ["--provider", "local"])
+    for variables, expected in (({}, b"\x1b[31mcofferdam:\x1b[0m "), ({"NO_COLOR": "1"}, b"cofferdam: ")):
+        terminal = Terminal(place.words("run", "--", "no-such-command"), dict(place.variables, **variables))
+        equal(terminal.status(), 127)
+        terminal.close()
+        check(terminal.seen.startswith(expected), terminal.seen)
+    check(b"\x1b" not in place.run("no-such-command")[2])
+
+
+def once_doctor_reports_each_provider():
+    ended = subprocess.run([PROGRAM, "doctor", "--provider", "local"], capture_output=True, timeout=LIMIT, text=True,
+                           env=dict(os.environ, DOCKER_HOST="unix:///no/docker.sock"))
+    equal(ended.returncode, 0)
+    equal(re.findall(r"^(\w+)$", ended.stdout, re.M), ["jail", "local", "docker", "pyodide", "e2b"])
+
+
+def on_jail_the_sessions_of_the_guide_are_real(place):
+    problems = sessions.differences(FOLDER)
+    check(not problems, "\n".join(problems))
+
+
+# ---- the runner ----
+
+def jail_works():
+    words = ["bwrap", "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "true"]
+    try:
+        return subprocess.run(words, capture_output=True, timeout=LIMIT).returncode == 0
+    except OSError:
+        return False
+
+
+# Docker is slower, and its commands end as those of the other places: these show that its terminals, signals, files and
+# runners are connected.
+ON_DOCKER = ["byte_for_byte", "status_of_the_command", "time_limit", "files_in_and_out", "one_interrupt_asks", "two_interrupts",
+             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "agent_works"]
+
+
+def main():
+    os.umask(0o022)
+    wanted = sys.argv[2:]
+    functions = {name: each for name, each in globals().items() if name.startswith(("test_", "once_", "on_jail_"))}
+    places = [Place("local", ["--provider", "local"])]
+    skipped = []
+    if jail_works():
+        places.append(Place("jail", []))
+    else:
+        skipped.append(("jail", "bubblewrap"))
+    if DOCKER:
+        places.append(Place("docker", ["--provider", "docker:cofferdam-test/debian"], {"DOCKER_HOST": DOCKER}))
+    else:
+        skipped.append(("docker", "docker"))
+    passed = failed = 0
+    for name, function in functions.items():
+        runs = [("", [])] if name.startswith("once_") else [(" on " + place.name, [place]) for place in places]
+        for where, arguments in runs:
+            if name.startswith("on_jail_") and arguments[0].name != "jail":
+                continue
+            if arguments and arguments[0].name == "docker" and not any(word in name for word in ON_DOCKER):
+                continue
+            if wanted and not any(word in name + where for word in wanted):
+                continue
+            begin = time.monotonic()
+            try:
+                function(*arguments)
+            except Exception as failure:  # a failed test, whatever the reason
+                failed += 1
+                print(f"[  FAILED  ] {name}{where}", flush=True)
+                if isinstance(failure, Failure):
+                    print(f"  {failure}", flush=True)
+                else:
+                    traceback.print_exc()
+                continue
+            passed += 1
+            print(f"[       OK ] {name}{where} ({(time.monotonic() - begin) * 1000:.0f} ms)", flush=True)
+    if skipped:
+        print(f"\nskipped: {len(skipped)}")
+        for place, need in skipped:
+            print(f"  the tests on {place}: {need} is not here")
+            if need in REQUIRED or "all" in REQUIRED:
+                print(f"COFFERDAM_REQUIRE names {need}")
+                failed += 1
+    print(f"{passed} passed, {failed} failed, {len(skipped)} skipped")
+    sys.exit(1 if failed else 0)
+
+
+main()
