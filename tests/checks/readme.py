@@ -25,10 +25,20 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 RUN_HERE = {"python3 packaging/cofferdam_lint.py examples"}
 # Other commands: the file that runs the same program, and a text in it that shows the place.
 RUN_BY = {
-    'build/default/examples/agent --input data.csv --output out "Summarise the data."':
-        ("tests/serve/program_end_test.cpp", "COFFERDAM_AGENT_PROGRAM"),
-    "build/default/examples/e2b_gateway jail":
-        ("tests/serve/program_end_test.cpp", 'run_script("gateway", COFFERDAM_GATEWAY_PROGRAM, "jail")'),
+    'build/default/examples/cofferdam agent --input data.csv --output out "Summarise the data."':
+        ("tests/programs/cofferdam_test.py", "def test_agent_works_on_a_file"),
+    'build/default/examples/cofferdam serve':
+        ("tests/programs/cofferdam_test.py", "def test_serve_prints_its_variables_and_runs_a_command"),
+    'cofferdam run -- uname -a':
+        ("tests/programs/cofferdam_test.py", "def test_run_takes_the_command_with_or_without_dashes"),
+    "cofferdam run --input data.csv --output 'plots/*.png' -c 'python3 plot.py'":
+        ("tests/programs/cofferdam_test.py", "def test_run_copies_files_in_and_out"),
+    'cofferdam shell --provider docker:debian:stable-slim':
+        ("tests/programs/cofferdam_test.py", "def test_shell_is_a_terminal"),
+    "echo '6 * 7' | cofferdam python -":
+        ("tests/programs/cofferdam_test.py", "def test_python_prints_output_and_the_value"),
+    'cofferdam doctor':
+        ("tests/programs/cofferdam_test.py", "def once_doctor_reports_each_provider"),
     "python3 -c 'from e2b import Sandbox; print(Sandbox.create().commands.run(\"uname\").stdout)'":
         ("tests/serve/sdk/sdk_test.py", "Sandbox.create("),
     ".ci/run": (".ci/run", "summary, after"),
@@ -144,7 +154,7 @@ BAD = [
     ("an unknown verb in a block", {"README.md": "```sh\n./dev fly\n```\n"}, "README.md:2: ./dev fly: ./dev has no verb"),
     ("an unknown option", {"README.md": "```sh\n./dev test --fly\n```\n"}, "no option --fly"),
     ("a command that no test runs", {"README.md": "```sh\nrm -rf x\n```\n"}, "README.md:2: rm -rf x: no test runs"),
-    ("a command whose test is gone", {"README.md": "```sh\nbuild/default/examples/e2b_gateway jail\n```\n"},
+    ("a command whose test is gone", {"README.md": "```sh\ncofferdam run -- uname -a\n```\n"},
      "does not run it any more"),
     ("a command that fails", {"README.md": f"```sh\n{sorted(RUN_HERE)[0]}\n```\n"}, "exit code 2"),
     ("a dead link", {"CONTRIBUTING.md": "[a](gone.md)\n"}, "gone.md"),

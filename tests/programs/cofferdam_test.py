@@ -677,6 +677,35 @@ def once_errors_are_coloured_on_a_terminal_only():
     check(b"\x1b" not in place.run("no-such-command")[2])
 
 
+def tools_of_mcp(*words):
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    messages = [{"id": 1, "method": "initialize", "params": client}, {"method": "notifications/initialized"}, {"id": 2, "method": "tools/list"}]
+    with subprocess.Popen([str(FOLDER / "cofferdam-mcp"), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        server.stdin.flush()
+        server.stdout.readline()
+        answer = json.loads(server.stdout.readline())
+        server.stdin.close()
+    return {tool["name"] for tool in answer["result"]["tools"]}
+
+
+def once_the_command_line_of_mcp_overrides_its_configuration():
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder, "config.json")
+        config.write_text(json.dumps({"provider": "local", "timeout": 60, "allow": ["git .*"], "input": folder}))
+        tools = tools_of_mcp("--config", str(config))
+        check("upload_file" in tools and "run_python" not in tools, tools)
+        check("run_python" in tools_of_mcp(f"--config={config}", "--python"))
+        config.write_text('{"python": false}')
+        check("run_python" not in tools_of_mcp("--config", str(config)))
+        check("run_python" in tools_of_mcp("--config", str(config), "--python=python3"))
+        config.write_text('{"bogus": 1}')
+        ended = subprocess.run([str(FOLDER / "cofferdam-mcp"), "--config", str(config)], capture_output=True, timeout=LIMIT)
+        equal((ended.returncode, ended.stdout), (1, b""))
+        check(b'unknown option "bogus" in the configuration; see --help' in ended.stderr, ended.stderr)
+
+
 def once_doctor_reports_each_provider():
     ended = subprocess.run([PROGRAM, "doctor", "--provider", "local"], capture_output=True, timeout=LIMIT, text=True,
                            env=dict(os.environ, DOCKER_HOST="unix:///no/docker.sock"))
