@@ -13,7 +13,7 @@ if [ "${1:-}" = --self-test ]; then self_test=yes && shift; fi
 [ $# -eq 1 ] || { echo "usage: $0 [--self-test] CONAN" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
-conan=$1
+conan=$(cd "$(dirname "$(command -v "$1")")" && pwd)/$(basename "$1")
 clean=$(mktemp -d)
 trap 'rm -rf "$clean"' EXIT
 export CONAN_HOME=$clean/home
