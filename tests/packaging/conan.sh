@@ -38,6 +38,20 @@ try() {  # try NAME COMMAND
   fi
 }
 
+# must_fail NAME EXPRESSION COMMAND: for --self-test. COMMAND must fail, with output that matches EXPRESSION.
+must_fail() {
+  local name=$1 expression=$2
+  shift 2
+  if "$@" >log.txt 2>&1; then
+    echo "self-test: $name: passes"
+    passed=$((passed + 1))
+  elif ! grep -qE "$expression" log.txt; then
+    echo "self-test: $name: fails for another reason than '$expression':"
+    tail -n 20 log.txt
+    passed=$((passed + 1))
+  fi
+}
+
 # profile NAME COMPILER EXECUTABLE: writes a profile whose dependencies are this machine's.
 profile() {
   local machine os_version
@@ -126,13 +140,13 @@ components() {
 if [ $self_test = yes ]; then
   # A recipe that installs no headers, one that accepts everything, and a test package that runs nothing.
   rm tree/include/cofferdam/local.hpp
-  try "a package without a header" with_platform gcc
+  must_fail "a package without a header" "local\.hpp: No such file" with_platform gcc
   sed -i 's/def validate(self)/def validate_nothing(self)/' tree/conanfile.py
-  try "g++ 11 is accepted" refuses old "cofferdam needs gcc 12 or newer, not 11"
+  must_fail "g++ 11 is accepted" "local\.hpp: No such file" refuses old "cofferdam needs gcc 12 or newer, not 11"
   cp "$source/include/cofferdam/local.hpp" tree/include/cofferdam/
   sed -i 's/platform_requires/no_such_part/' gcc
-  try "dependencies that are not the platform's" with_platform gcc
-  echo "self-test: 3 bad recipes, $passed pass"
+  must_fail "dependencies that are not the platform's" "no_such_part|Unrecognized|Invalid|not taken" with_platform gcc
+  echo "self-test: 3 bad recipes, $passed judged wrongly"
   [ "$passed" -eq 0 ]
   exit
 fi

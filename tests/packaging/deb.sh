@@ -44,6 +44,20 @@ try() {  # try NAME COMMAND
   fi
 }
 
+# must_fail NAME EXPRESSION COMMAND: for --self-test. COMMAND must fail, with output that matches EXPRESSION.
+must_fail() {
+  local name=$1 expression=$2
+  shift 2
+  if "$@" >"$folder/log.txt" 2>&1; then
+    echo "self-test: $name: passes"
+    passed=$((passed + 1))
+  elif ! grep -qE "$expression" "$folder/log.txt"; then
+    echo "self-test: $name: fails for another reason than '$expression':"
+    tail -n 20 "$folder/log.txt"
+    passed=$((passed + 1))
+  fi
+}
+
 # The flags are those of the preset `default`, which ccache knows.
 build() {
   local jobs=${COFFERDAM_JOBS:-$(nproc)} program programs=
@@ -123,14 +137,14 @@ if [ $self_test = yes ]; then
   rm "$folder/bad/usr/lib/libcofferdam.a"
   deb=$folder/bad.deb
   dpkg-deb --build --root-owner-group "$folder/bad" "$deb" >/dev/null
-  try "a package without libcofferdam.a" contains
+  must_fail "a package without libcofferdam.a" "lib/libcofferdam.a is missing" contains
   sed -i 's/^Depends: /Depends: no-such-package, /' "$folder/bad/DEBIAN/control"
   dpkg-deb --build --root-owner-group "$folder/bad" "$deb" >/dev/null
   clean_debian >"$folder/log.txt" 2>&1 || { cat "$folder/log.txt" && exit 1; }
-  try "a package that cannot be installed" install_package
-  try "a program without the package" with_pkg_config cofferdam-compiled local '^hello$'
+  must_fail "a package that cannot be installed" "no-such-package" install_package
+  must_fail "a program without the package" "cofferdam-compiled.*not found|No package" with_pkg_config cofferdam-compiled local '^hello$'
   rm -rf "$folder/bad" "$deb"
-  echo "self-test: 3 bad packages, $passed pass"
+  echo "self-test: 3 bad packages, $passed judged wrongly"
   [ "$passed" -eq 0 ]
   exit
 fi

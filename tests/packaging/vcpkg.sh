@@ -28,6 +28,20 @@ try() {  # try NAME COMMAND
   fi
 }
 
+# must_fail NAME EXPRESSION COMMAND: for --self-test. COMMAND must fail, with output that matches EXPRESSION.
+must_fail() {
+  local name=$1 expression=$2
+  shift 2
+  if "$@" >log.txt 2>&1; then
+    echo "self-test: $name: passes"
+    passed=$((passed + 1))
+  elif ! grep -qE "$expression" log.txt; then
+    echo "self-test: $name: fails for another reason than '$expression':"
+    tail -n 20 log.txt
+    passed=$((passed + 1))
+  fi
+}
+
 run_port() {  # run_port TREE OUTPUT FEATURES OPTION...
   local tree=$1 output=$2 features=$3
   shift 3
@@ -39,7 +53,7 @@ run_port() {  # run_port TREE OUTPUT FEATURES OPTION...
 # holds FOLDER: vcpkg's places, and nothing where vcpkg allows nothing.
 holds() {
   local folder=$1 file
-  for file in include/cofferdam/cofferdam.hpp share/cofferdam/cofferdam-config.cmake share/cofferdam/copyright \
+  for file in include/cofferdam/local.hpp share/cofferdam/cofferdam-config.cmake share/cofferdam/copyright \
     share/cofferdam/usage tools/cofferdam/cofferdam-lint lib/pkgconfig/cofferdam-core.pc; do
     test -f "$folder/$file" || { echo "$file is missing"; return 1; }
   done
@@ -105,16 +119,16 @@ if [ "${1:-}" = --self-test ]; then
   cp -r "$source"/{CMakeLists.txt,LICENSE,cmake,include,packaging} broken/
   port=broken/packaging/vcpkg/cofferdam
   sed -i 's/-DCOFFERDAM_INSTALL=ON/-DCOFFERDAM_INSTALL_ALL=ON/' $port/portfile.cmake
-  try "an option that the project does not have" run_port "$clean/broken" unknown ''
+  must_fail "an option that the project does not have" "does not use COFFERDAM_INSTALL_ALL" run_port "$clean/broken" unknown ''
   cp "$source/packaging/vcpkg/cofferdam/portfile.cmake" $port/
   sed -i '/vcpkg_install_copyright/d; /share\/licenses/d; /file(REMOVE_RECURSE/d' $port/portfile.cmake
   without_copyright() { run_port "$clean/broken" none '' && holds "$clean/none/packages"; }
-  try "a port without copyright" without_copyright
+  must_fail "a port without copyright" "share/cofferdam/copyright is missing" without_copyright
   cp "$source/packaging/vcpkg/cofferdam/portfile.cmake" $port/
   mkdir broken/moved
   mv broken/packaging broken/moved/
-  try "a port outside the source tree" run_port "$clean/broken/moved" outside ''
-  echo "self-test: 3 bad ports, $passed pass"
+  must_fail "a port outside the source tree" "the port must stay in packaging/vcpkg" run_port "$clean/broken/moved" outside ''
+  echo "self-test: 3 bad ports, $passed judged wrongly"
   [ "$passed" -eq 0 ]
   exit
 fi

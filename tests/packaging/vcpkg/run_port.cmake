@@ -9,6 +9,7 @@
 # configure and build for release with CMake, install into OUTPUT/packages, and move the files to vcpkg's places. They do
 # not do its checks after the build.
 
+cmake_minimum_required(VERSION 3.25)
 cmake_path(GET PORT_DIR FILENAME PORT)
 set(CURRENT_PACKAGES_DIR "${OUTPUT}/packages")
 set(CURRENT_BUILDTREES_DIR "${OUTPUT}/buildtrees")
@@ -66,7 +67,7 @@ function(vcpkg_cmake_config_fixup)
     file(READ ${file} text)
     string(REPLACE "\${CMAKE_CURRENT_LIST_DIR}/../../../" "\${CMAKE_CURRENT_LIST_DIR}/../../" text "${text}")
     string(REPLACE "get_filename_component(_IMPORT_PREFIX \"\${CMAKE_CURRENT_LIST_FILE}\" PATH)\n"
-           "get_filename_component(_IMPORT_PREFIX \"\${CMAKE_CURRENT_LIST_DIR}\" PATH)\n" text "${text}")
+           "set(_IMPORT_PREFIX \"\${CMAKE_CURRENT_LIST_FILE}\")\n" text "${text}")
     file(WRITE "${CURRENT_PACKAGES_DIR}/share/${PORT}/${name}" "${text}")
   endforeach()
   file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/lib/cmake")
