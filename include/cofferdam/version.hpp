@@ -5,6 +5,13 @@
 #if defined(COFFERDAM_SINGLE_HEADER) && !defined(COFFERDAM_AMALGAMATION)
 #error "cofferdam: the single header was included first in this file; include either kind of header, not both"
 #endif
+// The warden's program is freestanding and uses neither. It includes this header for the namespace.
+#if __STDC_HOSTED__ && !defined(__cpp_exceptions)
+#error "cofferdam reports errors as exceptions: compile without -fno-exceptions"
+#endif
+#if __STDC_HOSTED__ && !defined(__cpp_rtti)
+#error "cofferdam compares the types of executors with typeid: compile without -fno-rtti"
+#endif
 
 /// The version of the library as one number, for comparisons in the preprocessor: major * 10000 + minor * 100 + patch.
 #define COFFERDAM_VERSION 100

@@ -4,8 +4,9 @@
 #
 # warnings.sh [FLAG...]: checks that the library's headers cause no warnings in a program with stricter warnings than
 # the library's own build. The compilers check the syntax only. g++ uses -Wshadow -Wconversion -Wuseless-cast; clang
-# uses the first two, because it lacks the third. Both compilers get each FLAG too. Prints a line for each check and
-# finally `N passed, N failed, N skipped`. --self-test proves that each of these warnings is an error here.
+# uses the first two, because it lacks the third. Both compilers get each FLAG too. Also checks that -fno-exceptions and
+# -fno-rtti are refused by one clear sentence. Prints a line for each check and finally `N passed, N failed, N skipped`.
+# --self-test proves that each of these checks can fail.
 
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,6 +19,21 @@ flags=(-std=c++20 -fsyntax-only -x c++ -DASIO_STANDALONE -DASIO_NO_DEPRECATED -D
 # -Wno-restrict is needed because g++ 12 reports a false warning for "(" + text.
 with_gcc() { g++ "${flags[@]}" -Wuseless-cast -Wno-restrict "$@"; }
 with_clang() { clang++-16 "${flags[@]}" "$@"; }
+
+# refuses COMPILER FLAG SENTENCE: the first error of a program that is compiled with FLAG must contain SENTENCE.
+refuses() {
+  local text
+  if text=$("$1" "$2" -I"$source/include" "$here/core.cpp" 2>&1); then
+    echo "$1 compiles it with $2"
+    return 1
+  fi
+  if ! grep -m 1 'error' <<<"$text" | grep -qF "$3"; then
+    grep -m 3 'error' <<<"$text"
+    return 1
+  fi
+}
+no_exceptions='"cofferdam reports errors as exceptions: compile without -fno-exceptions"'
+no_rtti='"cofferdam compares the types of executors with typeid: compile without -fno-rtti"'
 
 if [ "${1:-}" = --self-test ]; then
   wrong=0
@@ -33,6 +49,12 @@ if [ "${1:-}" = --self-test ]; then
     echo 'int f(int a) { return a; }' | $compiler - || wrong=$((wrong + 1))
   done
   refused with_gcc 'int f(int a) { return static_cast<int>(a); }'
+  for compiler in with_gcc with_clang; do
+    if refuses $compiler -fno-rtti "$no_exceptions" >/dev/null || refuses $compiler -O0 "$no_rtti" >/dev/null; then
+      echo "self-test: $compiler: another error, or none, counts as a refusal"
+      wrong=$((wrong + 1))
+    fi
+  done
   echo "self-test: $wrong judged wrongly"
   [ "$wrong" -eq 0 ]
   exit
@@ -53,7 +75,16 @@ extra=("$@")
 } &
 check 3 "g++: a program that uses most of it" with_gcc "$source/benchmarks/compile/mcp.cpp" &
 wait
-cat "$clean"/[1-3]
-passed=$(cat "$clean"/[1-3] | grep -c '^ok ' || true)
-echo "$passed passed, $((3 - passed)) failed, 0 skipped"
-[ "$passed" -eq 3 ]
+check_refusal() {  # check_refusal FILE NAME COMPILER FLAG SENTENCE
+  if refuses "$3" "$4" "$5" >"$clean/$1.log"; then echo "ok      $2" >"$clean/$1"; else
+    { echo "FAILED  $2" && cat "$clean/$1.log"; } >"$clean/$1"
+  fi
+}
+check_refusal 4 "g++ -fno-exceptions: refused in one sentence" with_gcc -fno-exceptions "$no_exceptions"
+check_refusal 5 "clang -fno-exceptions: refused in one sentence" with_clang -fno-exceptions "$no_exceptions"
+check_refusal 6 "g++ -fno-rtti: refused in one sentence" with_gcc -fno-rtti "$no_rtti"
+check_refusal 7 "clang -fno-rtti: refused in one sentence" with_clang -fno-rtti "$no_rtti"
+cat "$clean"/[1-7]
+passed=$(cat "$clean"/[1-7] | grep -c '^ok ' || true)
+echo "$passed passed, $((7 - passed)) failed, 0 skipped"
+[ "$passed" -eq 7 ]
