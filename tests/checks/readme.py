@@ -8,6 +8,7 @@ run by a test.
 - Any other ```cpp block must appear, line by line, in a file of examples/, include/ or tests/.
 - Each line of a ```sh block is a command of ./dev with existing options, or one of RUN_HERE, or one of RUN_BY. The
   changelog is left out: its commands belong to older states of the tree.
+- A ```text block that begins with `$ ` is a session of tests/programs/sessions.
 - A ./dev command in a text must be one that ./dev has. A relative link must name a file.
 """
 import re
@@ -109,6 +110,7 @@ def problems(root):
     dev = (root / "dev").read_text(encoding="utf-8")
     verbs = set(re.findall(r"^  ([a-z]+)\)", dev, re.M)) | {"help"}
     known, programs = sources(root), []
+    recorded = [path.read_text(encoding="utf-8") for path in (root / "tests" / "programs" / "sessions").glob("*.txt")]
     for path in pages(root):
         text = path.read_text(encoding="utf-8")
         name = path.relative_to(root).as_posix()
@@ -119,6 +121,8 @@ def problems(root):
                 programs.append((name, line, block))
             elif language == "cpp" and not any("\n" + "\n".join(lines_of(block)) + "\n" in each for each in known):
                 found.append(f"{name}:{line}: stands in no source file, and has no main")
+            elif language == "text" and block.startswith("$ ") and not any(block == each for each in recorded):
+                found.append(f"{name}:{line}: is no session of tests/programs/sessions, which a test runs")
             elif language in ("sh", "bash", "console") and path.name != "CHANGELOG.md":
                 for number, command in enumerate(block.splitlines(), line + 1):
                     problem = command_problem(root, command, dev, verbs) if command.strip() else None
@@ -157,6 +161,8 @@ BAD = [
     ("a command whose test is gone", {"README.md": "```sh\ncofferdam run -- uname -a\n```\n"},
      "does not run it any more"),
     ("a command that fails", {"README.md": f"```sh\n{sorted(RUN_HERE)[0]}\n```\n"}, "exit code 2"),
+    ("a session that no test runs", {"packaging/docs/page.md": "```text\n$ cofferdam run -- true\n```\n"},
+     "is no session of tests/programs/sessions"),
     ("a dead link", {"CONTRIBUTING.md": "[a](gone.md)\n"}, "gone.md"),
     ("a dead link of a page", {"packaging/docs/page.md": "[a](../gone.md)\n"}, "packaging/docs/page.md: links to ../gone.md"),
     ("no README", {"README.md": None}, "not there"),
