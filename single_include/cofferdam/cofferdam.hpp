@@ -18681,8 +18681,12 @@ class basic_jail {
   /// Shows a file or folder of this machine at the same path; commands may change it.
   /// \param path  absolute. At `open()` it must exist, and be writable for the jail's user.
   basic_jail& mount_writable(std::filesystem::path path);
-  /// Covers a visible file or folder of this machine with an empty one.
-  /// \param path  absolute. Nothing is done if it does not exist.
+  /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
+  /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
+  ///              not exist, nothing is done.
+  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, removes
+  ///              it, or moves it. The same holds for protected names. Hide the folder in which such a file is, or do
+  ///              not change it while the jail is open.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);
@@ -18709,7 +18713,8 @@ class basic_jail {
   /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command that it
   /// has ended has `error_kind::file_too_large`.
   basic_jail& file_size(std::uint64_t most);
-  /// Limits the number of open files of each process. At least 16. Default: the limit of this program, at most 1024.
+  /// Limits the number of open files of each process. At least 16. Default: 1024, which a process may
+  /// raise to 4096.
   basic_jail& open_files(std::uint32_t most);
   /// Limits the workspace, in bytes. It is then kept in memory, and exists only inside the jail. At least 64 KiB.
   /// Default: no limit; the workspace is a folder of this machine. The result of a command that failed when the
@@ -58878,6 +58883,8 @@ class jail_limits {
   static constexpr std::uint32_t default_processes = 1024;
   std::optional<std::uint64_t> file_size;  ///< bytes
   std::optional<std::uint32_t> open_files;
+  static constexpr std::uint32_t usual_open_files = 1024;
+  static constexpr std::uint32_t default_open_files = 4096;
   std::optional<std::size_t> workspace_size;  ///< bytes
   std::optional<std::size_t> temporary_size;  ///< bytes
 
@@ -58909,7 +58916,9 @@ class jail_limits {
     const std::uint32_t room = group != nullptr && group->limits_processes() ? 8 : 0;
     set(RLIMIT_NPROC, max_processes() + room, max_processes() + room);
     if (file_size) set(RLIMIT_FSIZE, *file_size, *file_size);
-    if (open_files) set(RLIMIT_NOFILE, *open_files, *open_files);
+    // Descriptors that wait in Unix sockets count for the user, and a process may add some while they are fewer than
+    // its own limit. So the limit of commands is lower than the warden's, which passes descriptors too.
+    set(RLIMIT_NOFILE, open_files.value_or(usual_open_files), open_files.value_or(default_open_files));
     return limits;
   }
 };
@@ -59319,6 +59328,7 @@ class jail_settings {
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -59408,10 +59418,9 @@ class jail_plan {
     for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"})
       writable_.emplace_back(device);
     for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
-    for (const jail_mount& each : settings.mounts) add_mount(each, user);
-    add_workspace(settings, workspace, user);
+    add_mounts(settings, workspace, user);
     for (const protected_path& each : protections) add_protection(settings, workspace, each);
-    for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
+    for (const std::filesystem::path& each : settings.hidden) add_hidden(settings, workspace, each);
     if (group != nullptr) add_memory_events(*group);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
     own_.emplace_back(warden_path);
@@ -59435,7 +59444,7 @@ class jail_plan {
   const std::vector<std::string>& files() const noexcept { return files_; }
   /// Mount points that may be writable, with all that is beneath them.
   const std::vector<std::string>& writable() const noexcept { return writable_; }
-  /// Mount points beneath the writable ones that must be read-only.
+  /// Paths at which the last mount must be read-only.
   const std::vector<std::string>& read_only() const noexcept { return read_only_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
@@ -59568,6 +59577,25 @@ class jail_plan {
     show(folder.string());
   }
 
+  /// Mounts the paths that the user has named, and the workspace. A later mount covers earlier ones at the same path
+  /// and beneath it, so a folder comes before everything inside it.
+  void add_mounts(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user) {
+    std::vector<jail_mount> mounts = settings.mounts;
+    std::stable_sort(mounts.begin(), mounts.end(),
+                     [](const jail_mount& a, const jail_mount& b) { return a.path < b.path; });
+    const std::filesystem::path inside = settings.workspace_path;
+    const auto below =
+        std::find_if(mounts.begin(), mounts.end(), [&](const jail_mount& each) { return inside < each.path; });
+    for (auto each = mounts.begin(); each != below; ++each) add_mount(*each, user);
+    add_workspace(settings, workspace, user);
+    for (auto each = below; each != mounts.end(); ++each) add_mount(*each, user);
+    for (auto each = mounts.begin(); each != mounts.end(); ++each) {
+      const bool is_last =
+          std::none_of(each + 1, mounts.end(), [&](const jail_mount& later) { return later.path == each->path; });
+      if (!each->is_writable && is_last && each->path != inside) read_only_.push_back(each->path.string());
+    }
+  }
+
   void add_mount(const jail_mount& each, const jail_user& user) {
     const std::string path = each.path.string();
     const char* const option = each.is_writable ? "mount_writable" : "mount_read_only";
@@ -59623,17 +59651,53 @@ class jail_plan {
     if (each.kind != protection_kind::parent) read_only_.push_back(inside);
   }
 
-  void add_hidden(const std::filesystem::path& path) {
+  /// Covers a path of the host at each place at which the jail shows it. A path inside the workspace may also be named
+  /// as the jail names it.
+  void add_hidden(const jail_settings& settings, const std::filesystem::path& workspace,
+                  const std::filesystem::path& path) {
+    const std::filesystem::path inside = settings.workspace_path;
     std::error_code failure;
+    if (const auto rest = rest_beneath(path, inside); rest && std::filesystem::exists(workspace / *rest, failure))
+      cover(path, std::filesystem::is_directory(workspace / *rest, failure));
     const std::filesystem::path real = std::filesystem::canonical(path, failure);
     if (failure) return;
-    const std::string where = real.string();
-    if (std::filesystem::is_directory(real, failure)) {
+    std::vector<std::filesystem::path> places{real};
+    const auto add_place = [&](const std::filesystem::path& source, const std::filesystem::path& shown_at) {
+      std::error_code unreadable;
+      const std::filesystem::path real_source = std::filesystem::canonical(source, unreadable);
+      if (unreadable) return;
+      const std::optional<std::filesystem::path> rest = rest_beneath(real, real_source);
+      if (!rest) return;
+      std::filesystem::path place = rest->empty() ? shown_at : shown_at / *rest;
+      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(std::move(place));
+    };
+    for (const jail_mount& each : settings.mounts) add_place(each.path, each.path);
+    add_place(workspace, inside);
+    const bool is_folder = std::filesystem::is_directory(real, failure);
+    for (const std::filesystem::path& place : places) cover(place, is_folder);
+  }
+
+  void cover(const std::filesystem::path& place, bool is_folder) {
+    const std::string where = place.string();
+    if (std::find(covered_.begin(), covered_.end(), where) != covered_.end()) return;
+    covered_.push_back(where);
+    if (is_folder) {
       add("--perms", "0555", "--size", "4096", "--tmpfs", where, "--remount-ro", where);
     } else {
       add("--ro-bind", "/dev/null", where);
     }
     own_.push_back(where);
+    read_only_.push_back(where);
+  }
+
+  /// Returns the part of `path` beneath `folder`; empty if they are the same, no value if `path` lies elsewhere.
+  static std::optional<std::filesystem::path> rest_beneath(const std::filesystem::path& path,
+                                                           const std::filesystem::path& folder) {
+    const auto [in_folder, in_path] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+    if (in_folder != folder.end()) return std::nullopt;
+    std::filesystem::path rest;
+    for (auto each = in_path; each != path.end(); ++each) rest /= *each;
+    return rest;
   }
 
   std::vector<std::string> arguments_;
@@ -59641,6 +59705,7 @@ class jail_plan {
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
   std::vector<std::string> read_only_;
+  std::vector<std::string> covered_;  // the places at which hidden paths are covered
   std::vector<std::size_t> private_;  // the arguments that name a private folder or control group
 };
 
@@ -59688,7 +59753,7 @@ class wanted_walls {
   std::string group_id;                ///< the same
   std::vector<std::string> visible;    ///< paths, with all that is beneath them
   std::vector<std::string> writable;   ///< the same
-  std::vector<std::string> read_only;  ///< mount points beneath those
+  std::vector<std::string> read_only;  ///< paths at which the last mount must be read-only
 };
 
 /// A wall that does not stand.
@@ -59834,10 +59899,14 @@ class seen_walls {
       if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
         return missing_wall{"read-only root", one_line(one.point) + " is writable"};
     }
-    for (const std::string& path : wanted.read_only)
-      if (std::none_of(mounts_.begin(), mounts_.end(),
-                       [&](const mount& one) { return one.point == path && one.is_read_only; }))
-        return missing_wall{"protected name", one_line(path) + " is writable"};
+    for (const std::string& path : wanted.read_only) {
+      // The last mount at the path or above it is the one that commands see.
+      const auto seen = std::find_if(mounts_.rbegin(), mounts_.rend(), [&](const mount& one) {
+        return one.point == "/" || is_beneath_any(path, {one.point});
+      });
+      if (seen == mounts_.rend() || !seen->is_read_only)
+        return missing_wall{"read-only path", one_line(path) + " is writable"};
+    }
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }
@@ -59876,7 +59945,8 @@ inline std::string bubblewrap_advice(std::string_view complaint) {
                "flags=(unconfined) { userns, }' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r "
                "/etc/apparmor.d/bwrap");
   if (says("namespace"))
-    return "this system seems to refuse user namespaces; allow them (in a container: allow the call unshare):" +
+    return "this system seems to refuse user namespaces; allow them (in a container: allow the call unshare; in a "
+           "chroot they are never allowed):" +
            copied_line("sudo sysctl -e kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000");
   if (says("Can't find source path") || says("Can't bind mount") || says("Can't get type of source"))
     return "the jail's user cannot reach this path: change the modes of its folders, or name another path";

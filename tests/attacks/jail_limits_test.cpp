@@ -4,8 +4,10 @@
 // Rows RS of the catalogue of attacks: a guest in the jail that takes all memory, disk space, processor time or
 // processes of the machine. The judge is the host. Each attack has a control without the limit.
 #include <cofferdam/backends/jail.hpp>
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/process.hpp>
 #include <cofferdam/core/with.hpp>
 
 #include "support/census.hpp"
@@ -24,8 +26,10 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace jail_limit_attacks {
@@ -153,6 +157,57 @@ TEST_F(JailLimits, RS_05_limits_of_a_process_hold_and_cannot_be_raised) {
   if (::geteuid() == 0) {
     EXPECT_EQ(std::system("chrt -f 1 true"), 0);  // the control
   }
+}
+
+// The kernel counts descriptors that wait in Unix sockets for all processes of a user, and all jails of a root host
+// have one user. A process may add some while they are fewer than its own limit of open files.
+TEST_F(JailLimits, RS_05_descriptors_in_flight_of_one_jail_do_not_stop_another) {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  COFFERDAM_NEEDS("open_files", files.rlim_max >= 8192, "a limit of open files that the control can use up");
+  const std::string hold = R"(
+import array, resource, socket, time
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+files, pairs = array.array("i", [0] * 253), []
+try:
+    for _ in range(900):
+        a, b = socket.socketpair()
+        a.setblocking(False)
+        pairs.append((a, b))
+        try:
+            while True:
+                a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
+        except BlockingIOError:
+            pass
+except OSError:
+    pass
+print("held", flush=True)
+time.sleep(50)
+)";
+  const auto other_works = [&](const jail& attacker) {
+    return run([&]() -> awaitable<bool> {
+      bool works = false;
+      auto body = [&](jail_environment& holder, jail_environment& other) -> awaitable<void> {
+        process held = co_await holder.start(argv("python3", "-c", hold));
+        while (auto chunk = co_await held.read())
+          if (as_text(chunk.data()).find("held") != std::string_view::npos) break;
+        try {
+          works = (co_await other.run_command("true")).ok();
+        } catch (const error& failure) {
+          EXPECT_NE(std::string(failure.what()).find("in transit"), std::string::npos) << failure.what();
+        }
+      };
+      auto first = [&](jail_environment& holder) -> awaitable<void> {
+        auto second = [&](jail_environment& other) -> awaitable<void> { co_await body(holder, other); };
+        co_await with(recipe(), std::ref(second));
+      };
+      co_await with(attacker, std::ref(first));
+      co_return works;
+    });
+  };
+  EXPECT_TRUE(other_works(recipe()));
+  EXPECT_FALSE(other_works(recipe().open_files(static_cast<std::uint32_t>(files.rlim_max))));  // the control
 }
 
 TEST_F(JailLimits, RS_09_a_time_limit_of_zero_or_less_is_refused_and_never_means_for_ever) {

@@ -202,6 +202,37 @@ TEST_F(JailAttack, FS_18_read_only_folders_stay_read_only) {
   EXPECT_TRUE(base_.has("shared/made")) << control.err().text();
 }
 
+// A mount covers earlier mounts beneath it, so their order decides.
+TEST_F(JailAttack, FS_18_a_read_only_folder_inside_a_writable_one_stays_read_only) {
+  const std::filesystem::path outer = base_.make_shared_folder("outer");
+  const std::filesystem::path data = base_.make_shared_folder("outer/data");
+  const std::string change = "echo " + std::string(canary) + " > " + data.string() + "/file";
+  const auto changed = [&] { return base_.has("outer/data/file"); };
+  result_of(in_jail().workspace(outer).workspace_path(outer.string()).mount_read_only(data), change);
+  EXPECT_FALSE(changed());
+  result_of(in_jail().mount_read_only(data).mount_writable(outer), change);
+  EXPECT_FALSE(changed());
+  result_of(in_jail().mount_writable(outer), change);
+  EXPECT_TRUE(changed());
+}
+
+TEST_F(JailAttack, FS_19_a_hidden_file_is_hidden_wherever_it_is_shown) {
+  const std::filesystem::path real = base_.make_shared_folder("real");
+  base_.write("real/secret", std::string(canary));
+  std::filesystem::create_directory_symlink(real, base_ / "link");
+  const std::string look =
+      "cat /workspace/secret " + (base_ / "link/secret").string() + " " + (real / "secret").string();
+  const auto visible = [&](const jail& recipe) {
+    return result_of(recipe, look).out().text().find(canary) != std::string::npos;
+  };
+  EXPECT_FALSE(visible(in_jail().mount_read_only(base_ / "link").hide(base_ / "link/secret")));
+  EXPECT_FALSE(visible(in_jail().mount_read_only(base_ / "link").mount_read_only(real).hide(real / "secret")));
+  EXPECT_FALSE(visible(in_jail().workspace(real).hide(real / "secret")));
+  EXPECT_FALSE(visible(in_jail().workspace(real).hide("/workspace/secret")));
+  EXPECT_TRUE(visible(in_jail().mount_read_only(base_ / "link")));
+  EXPECT_TRUE(visible(in_jail().workspace(real)));
+}
+
 TEST_F(JailAttack, FS_20_a_file_handle_of_the_host_opens_nothing) {
   COFFERDAM_NEEDS("root", is_root(), "a control in which handles may be opened");
   const std::string secret = base_.write("secret", canary).string();

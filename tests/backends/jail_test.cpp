@@ -460,7 +460,7 @@ TEST_F(Jail, a_protected_name_that_is_not_mounted_is_a_missing_wall) {
                              " ]; then a=(\"${a[@]:0:i-2}\" \"${a[@]:i+1}\"); break; fi; done";
   const std::string failure =
       failure_of(recipe().workspace(shared).protect(".envrc").bubblewrap(changed_bubblewrap(change)));
-  EXPECT_NE(failure.find("a wall is missing: protected name (" + inside + " is writable)"), std::string::npos)
+  EXPECT_NE(failure.find("a wall is missing: read-only path (" + inside + " is writable)"), std::string::npos)
       << failure;
 }
 

@@ -80,8 +80,12 @@ class basic_jail {
   /// Shows a file or folder of this machine at the same path; commands may change it.
   /// \param path  absolute. At `open()` it must exist, and be writable for the jail's user.
   basic_jail& mount_writable(std::filesystem::path path);
-  /// Covers a visible file or folder of this machine with an empty one.
-  /// \param path  absolute. Nothing is done if it does not exist.
+  /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
+  /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
+  ///              not exist, nothing is done.
+  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, removes
+  ///              it, or moves it. The same holds for protected names. Hide the folder in which such a file is, or do
+  ///              not change it while the jail is open.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);
@@ -108,7 +112,8 @@ class basic_jail {
   /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command that it
   /// has ended has `error_kind::file_too_large`.
   basic_jail& file_size(std::uint64_t most);
-  /// Limits the number of open files of each process. At least 16. Default: the limit of this program, at most 1024.
+  /// Limits the number of open files of each process. At least 16. Default: 1024, which a process may
+  /// raise to 4096.
   basic_jail& open_files(std::uint32_t most);
   /// Limits the workspace, in bytes. It is then kept in memory, and exists only inside the jail. At least 64 KiB.
   /// Default: no limit; the workspace is a folder of this machine. The result of a command that failed when the

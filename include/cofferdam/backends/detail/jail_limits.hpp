@@ -38,6 +38,8 @@ class jail_limits {
   static constexpr std::uint32_t default_processes = 1024;
   std::optional<std::uint64_t> file_size;  ///< bytes
   std::optional<std::uint32_t> open_files;
+  static constexpr std::uint32_t usual_open_files = 1024;
+  static constexpr std::uint32_t default_open_files = 4096;
   std::optional<std::size_t> workspace_size;  ///< bytes
   std::optional<std::size_t> temporary_size;  ///< bytes
 
@@ -69,7 +71,9 @@ class jail_limits {
     const std::uint32_t room = group != nullptr && group->limits_processes() ? 8 : 0;
     set(RLIMIT_NPROC, max_processes() + room, max_processes() + room);
     if (file_size) set(RLIMIT_FSIZE, *file_size, *file_size);
-    if (open_files) set(RLIMIT_NOFILE, *open_files, *open_files);
+    // Descriptors that wait in Unix sockets count for the user, and a process may add some while they are fewer than
+    // its own limit. So the limit of commands is lower than the warden's, which passes descriptors too.
+    set(RLIMIT_NOFILE, open_files.value_or(usual_open_files), open_files.value_or(default_open_files));
     return limits;
   }
 };

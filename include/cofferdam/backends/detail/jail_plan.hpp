@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -104,10 +105,9 @@ class jail_plan {
     for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"})
       writable_.emplace_back(device);
     for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
-    for (const jail_mount& each : settings.mounts) add_mount(each, user);
-    add_workspace(settings, workspace, user);
+    add_mounts(settings, workspace, user);
     for (const protected_path& each : protections) add_protection(settings, workspace, each);
-    for (const std::filesystem::path& each : settings.hidden) add_hidden(each);
+    for (const std::filesystem::path& each : settings.hidden) add_hidden(settings, workspace, each);
     if (group != nullptr) add_memory_events(*group);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
     own_.emplace_back(warden_path);
@@ -131,7 +131,7 @@ class jail_plan {
   const std::vector<std::string>& files() const noexcept { return files_; }
   /// Mount points that may be writable, with all that is beneath them.
   const std::vector<std::string>& writable() const noexcept { return writable_; }
-  /// Mount points beneath the writable ones that must be read-only.
+  /// Paths at which the last mount must be read-only.
   const std::vector<std::string>& read_only() const noexcept { return read_only_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
@@ -264,6 +264,25 @@ class jail_plan {
     show(folder.string());
   }
 
+  /// Mounts the paths that the user has named, and the workspace. A later mount covers earlier ones at the same path
+  /// and beneath it, so a folder comes before everything inside it.
+  void add_mounts(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user) {
+    std::vector<jail_mount> mounts = settings.mounts;
+    std::stable_sort(mounts.begin(), mounts.end(),
+                     [](const jail_mount& a, const jail_mount& b) { return a.path < b.path; });
+    const std::filesystem::path inside = settings.workspace_path;
+    const auto below =
+        std::find_if(mounts.begin(), mounts.end(), [&](const jail_mount& each) { return inside < each.path; });
+    for (auto each = mounts.begin(); each != below; ++each) add_mount(*each, user);
+    add_workspace(settings, workspace, user);
+    for (auto each = below; each != mounts.end(); ++each) add_mount(*each, user);
+    for (auto each = mounts.begin(); each != mounts.end(); ++each) {
+      const bool is_last =
+          std::none_of(each + 1, mounts.end(), [&](const jail_mount& later) { return later.path == each->path; });
+      if (!each->is_writable && is_last && each->path != inside) read_only_.push_back(each->path.string());
+    }
+  }
+
   void add_mount(const jail_mount& each, const jail_user& user) {
     const std::string path = each.path.string();
     const char* const option = each.is_writable ? "mount_writable" : "mount_read_only";
@@ -319,17 +338,53 @@ class jail_plan {
     if (each.kind != protection_kind::parent) read_only_.push_back(inside);
   }
 
-  void add_hidden(const std::filesystem::path& path) {
+  /// Covers a path of the host at each place at which the jail shows it. A path inside the workspace may also be named
+  /// as the jail names it.
+  void add_hidden(const jail_settings& settings, const std::filesystem::path& workspace,
+                  const std::filesystem::path& path) {
+    const std::filesystem::path inside = settings.workspace_path;
     std::error_code failure;
+    if (const auto rest = rest_beneath(path, inside); rest && std::filesystem::exists(workspace / *rest, failure))
+      cover(path, std::filesystem::is_directory(workspace / *rest, failure));
     const std::filesystem::path real = std::filesystem::canonical(path, failure);
     if (failure) return;
-    const std::string where = real.string();
-    if (std::filesystem::is_directory(real, failure)) {
+    std::vector<std::filesystem::path> places{real};
+    const auto add_place = [&](const std::filesystem::path& source, const std::filesystem::path& shown_at) {
+      std::error_code unreadable;
+      const std::filesystem::path real_source = std::filesystem::canonical(source, unreadable);
+      if (unreadable) return;
+      const std::optional<std::filesystem::path> rest = rest_beneath(real, real_source);
+      if (!rest) return;
+      std::filesystem::path place = rest->empty() ? shown_at : shown_at / *rest;
+      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(std::move(place));
+    };
+    for (const jail_mount& each : settings.mounts) add_place(each.path, each.path);
+    add_place(workspace, inside);
+    const bool is_folder = std::filesystem::is_directory(real, failure);
+    for (const std::filesystem::path& place : places) cover(place, is_folder);
+  }
+
+  void cover(const std::filesystem::path& place, bool is_folder) {
+    const std::string where = place.string();
+    if (std::find(covered_.begin(), covered_.end(), where) != covered_.end()) return;
+    covered_.push_back(where);
+    if (is_folder) {
       add("--perms", "0555", "--size", "4096", "--tmpfs", where, "--remount-ro", where);
     } else {
       add("--ro-bind", "/dev/null", where);
     }
     own_.push_back(where);
+    read_only_.push_back(where);
+  }
+
+  /// Returns the part of `path` beneath `folder`; empty if they are the same, no value if `path` lies elsewhere.
+  static std::optional<std::filesystem::path> rest_beneath(const std::filesystem::path& path,
+                                                           const std::filesystem::path& folder) {
+    const auto [in_folder, in_path] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+    if (in_folder != folder.end()) return std::nullopt;
+    std::filesystem::path rest;
+    for (auto each = in_path; each != path.end(); ++each) rest /= *each;
+    return rest;
   }
 
   std::vector<std::string> arguments_;
@@ -337,6 +392,7 @@ class jail_plan {
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
   std::vector<std::string> read_only_;
+  std::vector<std::string> covered_;  // the places at which hidden paths are covered
   std::vector<std::size_t> private_;  // the arguments that name a private folder or control group
 };
 

@@ -44,7 +44,7 @@ class wanted_walls {
   std::string group_id;                ///< the same
   std::vector<std::string> visible;    ///< paths, with all that is beneath them
   std::vector<std::string> writable;   ///< the same
-  std::vector<std::string> read_only;  ///< mount points beneath those
+  std::vector<std::string> read_only;  ///< paths at which the last mount must be read-only
 };
 
 /// A wall that does not stand.
@@ -190,10 +190,14 @@ class seen_walls {
       if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
         return missing_wall{"read-only root", one_line(one.point) + " is writable"};
     }
-    for (const std::string& path : wanted.read_only)
-      if (std::none_of(mounts_.begin(), mounts_.end(),
-                       [&](const mount& one) { return one.point == path && one.is_read_only; }))
-        return missing_wall{"protected name", one_line(path) + " is writable"};
+    for (const std::string& path : wanted.read_only) {
+      // The last mount at the path or above it is the one that commands see.
+      const auto seen = std::find_if(mounts_.rbegin(), mounts_.rend(), [&](const mount& one) {
+        return one.point == "/" || is_beneath_any(path, {one.point});
+      });
+      if (seen == mounts_.rend() || !seen->is_read_only)
+        return missing_wall{"read-only path", one_line(path) + " is writable"};
+    }
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }
@@ -232,7 +236,8 @@ inline std::string bubblewrap_advice(std::string_view complaint) {
                "flags=(unconfined) { userns, }' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r "
                "/etc/apparmor.d/bwrap");
   if (says("namespace"))
-    return "this system seems to refuse user namespaces; allow them (in a container: allow the call unshare):" +
+    return "this system seems to refuse user namespaces; allow them (in a container: allow the call unshare; in a "
+           "chroot they are never allowed):" +
            copied_line("sudo sysctl -e kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000");
   if (says("Can't find source path") || says("Can't bind mount") || says("Can't get type of source"))
     return "the jail's user cannot reach this path: change the modes of its folders, or name another path";
