@@ -18684,8 +18684,8 @@ class basic_jail {
   /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
   /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
   ///              not exist, nothing is done.
-  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, removes
-  ///              it, or moves it. The same holds for protected names. Hide the folder in which such a file is, or do
+  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, moves
+  ///              it, or removes it. The same holds for protected names. Hide the folder in which such a file is, or do
   ///              not change it while the jail is open.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.
@@ -57493,11 +57493,15 @@ class basic_host_folders {
   int workspace_fd() const noexcept { return workspace_fd_.get(); }
   workspace_files& files() noexcept { return *files_; }
 
-  /// Gives a workspace in the private folder to another user, who can then reach it by its path. Only root can do this.
+  /// Gives a workspace in the private folder to another user, who can then reach it by its path. Other users cannot.
+  /// Only root can do this.
   void give_workspace_to(std::uint32_t uid, std::uint32_t gid) {
     if (!is_within_folder_) return;
     constexpr mode_t only_passage_for_others = 0711;
-    if (::lchown(workspace_.c_str(), uid, gid) == 0 && ::chmod(folder_.c_str(), only_passage_for_others) == 0) return;
+    constexpr mode_t only_owner = 0700;
+    if (::chmod(workspace_.c_str(), only_owner) == 0 && ::lchown(workspace_.c_str(), uid, gid) == 0 &&
+        ::chmod(folder_.c_str(), only_passage_for_others) == 0)
+      return;
     const std::error_code cause(errno, std::system_category());
     throw error(exec_errc::provider_failed,
                 backend_ + ": the workspace cannot be given to uid " + std::to_string(uid) + ": " + cause.message(),
@@ -59046,6 +59050,7 @@ class jail_limit_watch {
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -59070,7 +59075,8 @@ class protected_path {
 };
 
 /// The protected names of one workspace. Names that do not exist get a mount point on the host, which is removed with
-/// this object.
+/// this object, unless another jail uses it: a removed mount point would end the protection in that jail. Each jail
+/// therefore keeps a shared lock on a mount point that may be such a stand-in.
 class workspace_protection {
  public:
   /// \param workspace  the host's folder; empty: the workspace is in memory.
@@ -59098,16 +59104,19 @@ class workspace_protection {
       struct stat now {};
       if (::fstatat(each.folder.get(), each.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (now.st_dev != each.device || now.st_ino != each.inode) continue;
+      if (each.lock && ::flock(each.lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
       if (S_ISDIR(now.st_mode)) ::unlinkat(each.folder.get(), each.name.c_str(), AT_REMOVEDIR);
       if (S_ISREG(now.st_mode) && now.st_size == 0) ::unlinkat(each.folder.get(), each.name.c_str(), 0);
     }
     stubs_.clear();
+    held_.clear();
   }
 
  private:
   class stub {
    public:
     unique_fd folder;
+    unique_fd lock;
     std::string name;
     dev_t device = 0;
     ino_t inode = 0;
@@ -59142,7 +59151,7 @@ class workspace_protection {
         if (kind_of(path) != protection_kind::parent) return;
       } else if (!is_there) {
         const auto kind = !is_last || is_folder ? protection_kind::empty_folder : protection_kind::empty_file;
-        if (folder) make_stub(name, folder, part, kind);
+        if (folder && !make_stub(name, folder, part, kind)) return add(workspace, name);
         paths_.push_back({path, kind, 0, 0});
         return;
       } else if (S_ISLNK(status.st_mode)) {
@@ -59151,31 +59160,45 @@ class workspace_protection {
         const bool is_parent = !is_last && S_ISDIR(status.st_mode);
         paths_.push_back(
             {path, is_parent ? protection_kind::parent : protection_kind::existing, status.st_dev, status.st_ino});
-        if (!is_parent) return;
+        if (!is_parent) {
+          if (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && status.st_size == 0)) hold(folder, part);
+          return;
+        }
       }
       folder.reset(::openat(folder.get(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!folder) fail(name, "'" + one_line(path) + "' cannot be opened", errno);
     }
   }
 
-  void make_stub(const std::string& name, const unique_fd& folder, const std::string& part, protection_kind kind) {
+  /// Keeps a shared lock on what may be a stand-in of another jail.
+  void hold(const unique_fd& folder, const std::string& part) {
+    unique_fd found(::openat(folder.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (found && ::flock(found.get(), LOCK_SH | LOCK_NB) == 0) held_.push_back(std::move(found));
+  }
+
+  /// Returns false if another jail has made the stand-in meanwhile.
+  bool make_stub(const std::string& name, const unique_fd& folder, const std::string& part, protection_kind kind) {
     stub made;
     made.folder.reset(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3));
     made.name = part;
     int failed = 0;
     if (kind == protection_kind::empty_folder) {
       failed = ::mkdirat(folder.get(), part.c_str(), 0755);
+      if (failed == 0)
+        made.lock.reset(::openat(folder.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     } else {
-      const unique_fd file(
-          ::openat(folder.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-      failed = file ? 0 : -1;
+      made.lock.reset(::openat(folder.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+      failed = made.lock ? 0 : -1;
     }
+    if (failed != 0 && errno == EEXIST) return false;
+    if (made.lock) ::flock(made.lock.get(), LOCK_SH | LOCK_NB);
     struct stat status {};
     if (failed == 0) failed = ::fstatat(folder.get(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW);
     if (failed != 0 || !made.folder) fail(name, "an empty stand-in cannot be made in the workspace", errno);
     made.device = status.st_dev;
     made.inode = status.st_ino;
     stubs_.push_back(std::move(made));
+    return true;
   }
 
   std::vector<protected_path>::const_iterator find(const std::string& path) const {
@@ -59186,6 +59209,7 @@ class workspace_protection {
 
   std::vector<protected_path> paths_;
   std::vector<stub> stubs_;
+  std::vector<unique_fd> held_;  // possible stand-ins of other jails, locked
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -403,6 +403,45 @@ TEST_F(Jail, protected_names_stay_as_they_are) {
   EXPECT_TRUE(base_.has("open/.vscode/tasks.json"));
 }
 
+// Removing the mount point of a mount on the host removes the mount in every namespace.
+TEST_F(Jail, a_jail_that_closes_does_not_end_the_protection_of_another) {
+  const std::filesystem::path shared = base_.make_shared_folder("shared");
+  const jail guarded = recipe().workspace(shared).protect(".mcp.json").protect("hooks/");
+  run([&]() -> awaitable<void> {
+    auto first = [&](jail_environment& early) -> awaitable<void> {
+      auto second = [&](jail_environment& late) -> awaitable<void> {
+        co_await early.close();
+        const command_result attack = co_await late.run_command("echo evil > .mcp.json; echo evil > hooks/run");
+        EXPECT_FALSE(attack.ok());
+      };
+      co_await with(guarded, std::ref(second));
+    };
+    co_await with(guarded, std::ref(first));
+  });
+  EXPECT_FALSE(base_.has("shared/hooks/run"));
+  EXPECT_TRUE(!base_.has("shared/.mcp.json") || base_.read("shared/.mcp.json").empty());
+}
+
+TEST_F(Jail, other_users_of_the_machine_cannot_enter_a_private_workspace) {
+  run([&]() -> awaitable<void> {
+    auto body = [&](jail_environment& env) -> awaitable<void> {
+      co_await env.run_command("echo text > file");
+      std::size_t found = 0;
+      for (const auto& each : std::filesystem::directory_iterator(base_.path())) {
+        if (!std::filesystem::exists(each.path() / "workspace/file")) continue;
+        ++found;
+        struct stat folder {
+        }, workspace{};
+        ::stat(each.path().c_str(), &folder);
+        ::stat((each.path() / "workspace").c_str(), &workspace);
+        EXPECT_TRUE((folder.st_mode & 0077) == 0 || (workspace.st_mode & 0077) == 0) << std::oct << workspace.st_mode;
+      }
+      EXPECT_EQ(found, 1U);
+    };
+    co_await with(recipe(), std::ref(body));
+  });
+}
+
 TEST_F(Jail, protected_names_that_do_not_exist_cannot_be_made_and_leave_nothing_behind) {
   const std::filesystem::path safe = base_.make_shared_folder("safe");
   const command_result result = result_of(recipe().workspace(safe).protect_project_files(),

@@ -83,8 +83,8 @@ class basic_jail {
   /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
   /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
   ///              not exist, nothing is done.
-  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, removes
-  ///              it, or moves it. The same holds for protected names. Hide the folder in which such a file is, or do
+  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, moves
+  ///              it, or removes it. The same holds for protected names. Hide the folder in which such a file is, or do
   ///              not change it while the jail is open.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.

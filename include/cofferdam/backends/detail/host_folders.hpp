@@ -79,11 +79,15 @@ class basic_host_folders {
   int workspace_fd() const noexcept { return workspace_fd_.get(); }
   workspace_files& files() noexcept { return *files_; }
 
-  /// Gives a workspace in the private folder to another user, who can then reach it by its path. Only root can do this.
+  /// Gives a workspace in the private folder to another user, who can then reach it by its path. Other users cannot.
+  /// Only root can do this.
   void give_workspace_to(std::uint32_t uid, std::uint32_t gid) {
     if (!is_within_folder_) return;
     constexpr mode_t only_passage_for_others = 0711;
-    if (::lchown(workspace_.c_str(), uid, gid) == 0 && ::chmod(folder_.c_str(), only_passage_for_others) == 0) return;
+    constexpr mode_t only_owner = 0700;
+    if (::chmod(workspace_.c_str(), only_owner) == 0 && ::lchown(workspace_.c_str(), uid, gid) == 0 &&
+        ::chmod(folder_.c_str(), only_passage_for_others) == 0)
+      return;
     const std::error_code cause(errno, std::system_category());
     throw error(exec_errc::provider_failed,
                 backend_ + ": the workspace cannot be given to uid " + std::to_string(uid) + ": " + cause.message(),

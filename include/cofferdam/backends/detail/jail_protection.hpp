@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -40,7 +41,8 @@ class protected_path {
 };
 
 /// The protected names of one workspace. Names that do not exist get a mount point on the host, which is removed with
-/// this object.
+/// this object, unless another jail uses it: a removed mount point would end the protection in that jail. Each jail
+/// therefore keeps a shared lock on a mount point that may be such a stand-in.
 class workspace_protection {
  public:
   /// \param workspace  the host's folder; empty: the workspace is in memory.
@@ -68,16 +70,19 @@ class workspace_protection {
       struct stat now {};
       if (::fstatat(each.folder.get(), each.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (now.st_dev != each.device || now.st_ino != each.inode) continue;
+      if (each.lock && ::flock(each.lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
       if (S_ISDIR(now.st_mode)) ::unlinkat(each.folder.get(), each.name.c_str(), AT_REMOVEDIR);
       if (S_ISREG(now.st_mode) && now.st_size == 0) ::unlinkat(each.folder.get(), each.name.c_str(), 0);
     }
     stubs_.clear();
+    held_.clear();
   }
 
  private:
   class stub {
    public:
     unique_fd folder;
+    unique_fd lock;
     std::string name;
     dev_t device = 0;
     ino_t inode = 0;
@@ -112,7 +117,7 @@ class workspace_protection {
         if (kind_of(path) != protection_kind::parent) return;
       } else if (!is_there) {
         const auto kind = !is_last || is_folder ? protection_kind::empty_folder : protection_kind::empty_file;
-        if (folder) make_stub(name, folder, part, kind);
+        if (folder && !make_stub(name, folder, part, kind)) return add(workspace, name);
         paths_.push_back({path, kind, 0, 0});
         return;
       } else if (S_ISLNK(status.st_mode)) {
@@ -121,31 +126,45 @@ class workspace_protection {
         const bool is_parent = !is_last && S_ISDIR(status.st_mode);
         paths_.push_back(
             {path, is_parent ? protection_kind::parent : protection_kind::existing, status.st_dev, status.st_ino});
-        if (!is_parent) return;
+        if (!is_parent) {
+          if (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && status.st_size == 0)) hold(folder, part);
+          return;
+        }
       }
       folder.reset(::openat(folder.get(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!folder) fail(name, "'" + one_line(path) + "' cannot be opened", errno);
     }
   }
 
-  void make_stub(const std::string& name, const unique_fd& folder, const std::string& part, protection_kind kind) {
+  /// Keeps a shared lock on what may be a stand-in of another jail.
+  void hold(const unique_fd& folder, const std::string& part) {
+    unique_fd found(::openat(folder.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (found && ::flock(found.get(), LOCK_SH | LOCK_NB) == 0) held_.push_back(std::move(found));
+  }
+
+  /// Returns false if another jail has made the stand-in meanwhile.
+  bool make_stub(const std::string& name, const unique_fd& folder, const std::string& part, protection_kind kind) {
     stub made;
     made.folder.reset(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3));
     made.name = part;
     int failed = 0;
     if (kind == protection_kind::empty_folder) {
       failed = ::mkdirat(folder.get(), part.c_str(), 0755);
+      if (failed == 0)
+        made.lock.reset(::openat(folder.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     } else {
-      const unique_fd file(
-          ::openat(folder.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-      failed = file ? 0 : -1;
+      made.lock.reset(::openat(folder.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+      failed = made.lock ? 0 : -1;
     }
+    if (failed != 0 && errno == EEXIST) return false;
+    if (made.lock) ::flock(made.lock.get(), LOCK_SH | LOCK_NB);
     struct stat status {};
     if (failed == 0) failed = ::fstatat(folder.get(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW);
     if (failed != 0 || !made.folder) fail(name, "an empty stand-in cannot be made in the workspace", errno);
     made.device = status.st_dev;
     made.inode = status.st_ino;
     stubs_.push_back(std::move(made));
+    return true;
   }
 
   std::vector<protected_path>::const_iterator find(const std::string& path) const {
@@ -156,6 +175,7 @@ class workspace_protection {
 
   std::vector<protected_path> paths_;
   std::vector<stub> stubs_;
+  std::vector<unique_fd> held_;  // possible stand-ins of other jails, locked
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
