@@ -18666,9 +18666,16 @@ using jail = basic_jail<>;
 /// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
 ///
 /// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
-/// the wall and the remedy; it never continues with less. Not covered: flaws of the kernel, timing channels, locks and
-/// leases on files that several jails read, and supplementary groups of this program's user, which count for files that
-/// are mounted.
+/// the wall and the remedy; it never continues with less. Not covered:
+///
+/// * flaws of the kernel, timing channels, and locks and leases on files that several jails read;
+/// * limits of the kernel that all jails of one user share, such as the number of inotify instances;
+/// * supplementary groups of this program's user, which count for files that are mounted;
+/// * pipes (FIFOs) and Unix sockets in a folder that is mounted: a command can write to them and connect to them, also
+///   where the mount is read-only;
+/// * file systems that this machine mounts beneath a mounted folder while the jail is open: they appear in the jail;
+/// * a `workspace()` or a mounted path inside a folder that another guest can write to, because that guest can replace
+///   parts of the path by links.
 ///
 /// Commands end as those of `local` do, and the variables are the same, with HOME and TMPDIR inside the jail. When the
 /// environment closes or this program dies, the kernel ends every process in the jail.
@@ -18735,6 +18742,9 @@ class basic_jail {
   basic_jail& protect(std::string name);
   /// Protects the usual files of a project that Git, shells, editors and agents obey: .git/hooks, .git/config,
   /// .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and .mcp.json. Without a folder .git, none can be made.
+  /// \par Limits  Git outside the jail can still run a command of the guest: through a repository in a subfolder, a file
+  ///              `.git/commondir`, or a bare repository (HEAD, objects, refs, config) in the workspace itself. Look at
+  ///              such a workspace with another user, or in a jail.
   basic_jail& protect_project_files();
   /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
   basic_jail& workspace(std::filesystem::path folder);
