@@ -18742,9 +18742,9 @@ class basic_jail {
   basic_jail& protect(std::string name);
   /// Protects the usual files of a project that Git, shells, editors and agents obey: .git/hooks, .git/config,
   /// .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and .mcp.json. Without a folder .git, none can be made.
-  /// \par Limits  Git outside the jail can still run a command of the guest: through a repository in a subfolder, a file
-  ///              `.git/commondir`, or a bare repository (HEAD, objects, refs, config) in the workspace itself. Look at
-  ///              such a workspace with another user, or in a jail.
+  /// \par Limits  Git outside the jail can still run a command of the guest: through a repository in a subfolder, a
+  ///              file `.git/commondir`, or a bare repository (HEAD, objects, refs, config) in the workspace itself.
+  ///              Look at such a workspace with another user, or in a jail.
   basic_jail& protect_project_files();
   /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
   basic_jail& workspace(std::filesystem::path folder);
@@ -18766,7 +18766,7 @@ class basic_jail {
   /// user, one on each line. Default: none.
   basic_jail& alternatives(std::string lines);
 
-  /// \throws error{errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
+  /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
   ///     mounted path does not exist, or if there is no shell.
   awaitable<jail_environment> open() const;
 
@@ -58938,8 +58938,8 @@ class jail_limits {
 };
 
 /// Makes the control group of a jail, if memory or processes are limited and this machine allows it; otherwise null.
-/// \throws error{errc::provider_failed} if a total memory limit is required and cannot be set;
-///     error{errc::invalid_argument} for options that contradict each other.
+/// \throws error{exec_errc::provider_failed} if a total memory limit is required and cannot be set;
+///     error{exec_errc::invalid_argument} for options that contradict each other.
 inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
   if (limits.requires_total_memory && !limits.memory)
     throw error(exec_errc::invalid_argument, "jail: require_total_memory() needs a limit: memory(BYTES)");
@@ -59090,7 +59090,7 @@ class protected_path {
 class workspace_protection {
  public:
   /// \param workspace  the host's folder; empty: the workspace is in memory.
-  /// \throws error{errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is mounted.
+  /// \throws error{exec_errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is mounted.
   workspace_protection(const std::filesystem::path& workspace, const std::vector<std::string>& names) {
     try {
       for (const std::string& name : names) add(workspace, name);
@@ -59427,7 +59427,7 @@ class jail_plan {
 
   /// \param workspace  the host's folder; empty if the workspace is kept in memory.
   /// \param group      the control group of the jail, or null.
-  /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
+  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
             const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
     add("bwrap");
@@ -60332,7 +60332,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Returns the path of bubblewrap on this machine.
 /// \param wanted  the path of `bubblewrap()`; empty: the first on this program's PATH.
-/// \throws error{errc::provider_failed} if there is none.
+/// \throws error{exec_errc::provider_failed} if there is none.
 inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted) {
   if (!wanted.empty()) {
     if (::access(wanted.c_str(), X_OK) == 0) return wanted;
@@ -60380,7 +60380,7 @@ class basic_jail_start {
   }
 
   /// Starts bubblewrap, and lets the warden begin.
-  /// \throws error{errc::provider_failed}; error{errc::cancelled}. Nothing is left running then.
+  /// \throws error{exec_errc::provider_failed}; error{exec_errc::cancelled}. Nothing is left running then.
   awaitable<started_warden> begin() {
     started_warden started;
     int ends[2] = {-1, -1};
@@ -60600,7 +60600,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// Returns the path of the shell for lines.
 /// \param backend  its name, for errors.
 /// \param wanted   an absolute path; empty: bash, else /bin/sh.
-/// \throws         error{errc::provider_failed} if no such program can be executed.
+/// \throws         error{exec_errc::provider_failed} if no such program can be executed.
 inline std::string find_shell(const std::string& backend, const std::string& wanted) {
   std::vector<std::string> choices{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh"};
   if (!wanted.empty()) choices = {wanted};
@@ -60907,7 +60907,7 @@ class basic_jail_place {
 
   /// Proves the walls: from inside if this process has not yet done so for the same requested walls, and in any case by
   /// what the kernel shows of process 1, from which all others descend.
-  /// \throws error{errc::provider_failed} with the name of the wall that is missing.
+  /// \throws error{exec_errc::provider_failed} with the name of the wall that is missing.
   static awaitable<void> prove(std::shared_ptr<state> self, const jail_start& start) {
     wanted_walls wanted;
     wanted.host_namespaces = host_namespaces();

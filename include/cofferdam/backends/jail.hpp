@@ -141,9 +141,9 @@ class basic_jail {
   basic_jail& protect(std::string name);
   /// Protects the usual files of a project that Git, shells, editors and agents obey: .git/hooks, .git/config,
   /// .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and .mcp.json. Without a folder .git, none can be made.
-  /// \par Limits  Git outside the jail can still run a command of the guest: through a repository in a subfolder, a file
-  ///              `.git/commondir`, or a bare repository (HEAD, objects, refs, config) in the workspace itself. Look at
-  ///              such a workspace with another user, or in a jail.
+  /// \par Limits  Git outside the jail can still run a command of the guest: through a repository in a subfolder, a
+  ///              file `.git/commondir`, or a bare repository (HEAD, objects, refs, config) in the workspace itself.
+  ///              Look at such a workspace with another user, or in a jail.
   basic_jail& protect_project_files();
   /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
   basic_jail& workspace(std::filesystem::path folder);
@@ -165,7 +165,7 @@ class basic_jail {
   /// user, one on each line. Default: none.
   basic_jail& alternatives(std::string lines);
 
-  /// \throws error{errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
+  /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
   ///     mounted path does not exist, or if there is no shell.
   awaitable<jail_environment> open() const;
 

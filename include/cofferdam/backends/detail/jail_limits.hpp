@@ -79,8 +79,8 @@ class jail_limits {
 };
 
 /// Makes the control group of a jail, if memory or processes are limited and this machine allows it; otherwise null.
-/// \throws error{errc::provider_failed} if a total memory limit is required and cannot be set;
-///     error{errc::invalid_argument} for options that contradict each other.
+/// \throws error{exec_errc::provider_failed} if a total memory limit is required and cannot be set;
+///     error{exec_errc::invalid_argument} for options that contradict each other.
 inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
   if (limits.requires_total_memory && !limits.memory)
     throw error(exec_errc::invalid_argument, "jail: require_total_memory() needs a limit: memory(BYTES)");

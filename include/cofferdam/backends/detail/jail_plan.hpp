@@ -80,7 +80,7 @@ class jail_plan {
 
   /// \param workspace  the host's folder; empty if the workspace is kept in memory.
   /// \param group      the control group of the jail, or null.
-  /// \throws error{errc::provider_failed} for a path that does not exist or cannot be mounted.
+  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
             const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
     add("bwrap");

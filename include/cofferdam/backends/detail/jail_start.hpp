@@ -53,7 +53,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Returns the path of bubblewrap on this machine.
 /// \param wanted  the path of `bubblewrap()`; empty: the first on this program's PATH.
-/// \throws error{errc::provider_failed} if there is none.
+/// \throws error{exec_errc::provider_failed} if there is none.
 inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted) {
   if (!wanted.empty()) {
     if (::access(wanted.c_str(), X_OK) == 0) return wanted;
@@ -101,7 +101,7 @@ class basic_jail_start {
   }
 
   /// Starts bubblewrap, and lets the warden begin.
-  /// \throws error{errc::provider_failed}; error{errc::cancelled}. Nothing is left running then.
+  /// \throws error{exec_errc::provider_failed}; error{exec_errc::cancelled}. Nothing is left running then.
   awaitable<started_warden> begin() {
     started_warden started;
     int ends[2] = {-1, -1};

@@ -316,7 +316,7 @@ class basic_jail_place {
 
   /// Proves the walls: from inside if this process has not yet done so for the same requested walls, and in any case by
   /// what the kernel shows of process 1, from which all others descend.
-  /// \throws error{errc::provider_failed} with the name of the wall that is missing.
+  /// \throws error{exec_errc::provider_failed} with the name of the wall that is missing.
   static awaitable<void> prove(std::shared_ptr<state> self, const jail_start& start) {
     wanted_walls wanted;
     wanted.host_namespaces = host_namespaces();

@@ -15,7 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// Returns the path of the shell for lines.
 /// \param backend  its name, for errors.
 /// \param wanted   an absolute path; empty: bash, else /bin/sh.
-/// \throws         error{errc::provider_failed} if no such program can be executed.
+/// \throws         error{exec_errc::provider_failed} if no such program can be executed.
 inline std::string find_shell(const std::string& backend, const std::string& wanted) {
   std::vector<std::string> choices{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh"};
   if (!wanted.empty()) choices = {wanted};
