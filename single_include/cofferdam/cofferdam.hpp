@@ -18766,8 +18766,8 @@ class basic_jail {
   /// user, one on each line. Default: none.
   basic_jail& alternatives(std::string lines);
 
-  /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
-  ///     mounted path does not exist, or if there is no shell.
+  /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
+  ///     a mounted path does not exist, or if there is no shell.
   awaitable<jail_environment> open() const;
 
  private:
@@ -59090,7 +59090,8 @@ class protected_path {
 class workspace_protection {
  public:
   /// \param workspace  the host's folder; empty: the workspace is in memory.
-  /// \throws error{exec_errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is mounted.
+  /// \throws error{exec_errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is
+  ///     mounted.
   workspace_protection(const std::filesystem::path& workspace, const std::vector<std::string>& names) {
     try {
       for (const std::string& name : names) add(workspace, name);

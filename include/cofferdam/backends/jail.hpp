@@ -165,8 +165,8 @@ class basic_jail {
   /// user, one on each line. Default: none.
   basic_jail& alternatives(std::string lines);
 
-  /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if a
-  ///     mounted path does not exist, or if there is no shell.
+  /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
+  ///     a mounted path does not exist, or if there is no shell.
   awaitable<jail_environment> open() const;
 
  private:

@@ -46,7 +46,8 @@ class protected_path {
 class workspace_protection {
  public:
   /// \param workspace  the host's folder; empty: the workspace is in memory.
-  /// \throws error{exec_errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is mounted.
+  /// \throws error{exec_errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is
+  ///     mounted.
   workspace_protection(const std::filesystem::path& workspace, const std::vector<std::string>& names) {
     try {
       for (const std::string& name : names) add(workspace, name);
