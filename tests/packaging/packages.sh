@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# packages.sh FOLDER: runs the checks of the package managers: conan.sh, vcpkg.sh and deb.sh, each preceded by its
-# --self-test. COFFERDAM_CONAN names Conan's program; FOLDER keeps the build of the Debian package. Prints what they print,
+# packages.sh FOLDER: runs the checks of the package managers and of users' programs: conan.sh, run.sh, vcpkg.sh and
+# deb.sh, each with its --self-test. COFFERDAM_CONAN names Conan's program; FOLDER keeps the build of the Debian package. Prints what they print,
 # and finally `N passed, N failed, N skipped`.
 
 set -euo pipefail
@@ -38,6 +38,8 @@ else
   echo "skipped Conan: COFFERDAM_CONAN is not set"
   add 0 0 1
 fi
+part "programs of users, that the check can fail" "$here/run.sh" --self-test
+part "programs of users" "$here/run.sh"
 part "vcpkg, that the checks can fail" "$here/vcpkg.sh" --self-test
 part "vcpkg" "$here/vcpkg.sh"
 if [ "$(id -u)" -eq 0 ] && command -v debootstrap >/dev/null; then
