@@ -57624,6 +57624,7 @@ class table_entry {
  public:
   pid_t pid = 0;
   pid_t parent = 0;
+  pid_t session = 0;
   std::uint64_t start_time = 0;  // distinguishes the process from a later one with the same number
   std::string name;
 };
@@ -57652,8 +57653,9 @@ inline bool parse_stat(std::string_view text, table_entry& into) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
   into.name = std::string(text.substr(open + 1, close - open - 1));
   std::string_view rest = text.substr(close + 1);
-  // The positions of three fields of the file. The state is field 0.
+  // The positions of four fields of the file. The state is field 0.
   constexpr std::size_t parent_at = 1;
+  constexpr std::size_t session_at = 3;
   constexpr std::size_t threads_at = 17;
   constexpr std::size_t start_time_at = 19;
   bool is_zombie = false;
@@ -57665,6 +57667,7 @@ inline bool parse_stat(std::string_view text, table_entry& into) {
     if (field == 0 && word == "X") return false;
     if (field == 0) is_zombie = word == "Z";
     if (field == parent_at) std::from_chars(word.data(), word.data() + word.size(), into.parent);
+    if (field == session_at) std::from_chars(word.data(), word.data() + word.size(), into.session);
     if (field == threads_at && is_zombie) {
       unsigned threads = 0;
       std::from_chars(word.data(), word.data() + word.size(), threads);
@@ -60314,6 +60317,7 @@ inline bytes filter_bytes(std::span<const filter_instruction> program) {
 #include <csignal>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60476,9 +60480,19 @@ class basic_jail_start {
     ender& operator=(const ender&) = delete;
     ~ender() {
       if (started_ == nullptr) return;
-      // Without its parent, a child that waits for it would wait for ever.
-      for (const table_entry& one : living_below(started_->pid)) kill_entry(one);
       signal_process(started_->pidfd.get(), SIGKILL);
+      // Without bubblewrap, a child that waits for its message would wait for ever. The child is in bubblewrap's
+      // session, also if bubblewrap has ended before and process 1 is its parent now. Bubblewrap's number is not given
+      // to another process before the reaper has collected bubblewrap.
+      try {
+        for (const table_entry& each : process_table()) {
+          if (each.session != started_->pid || each.pid == started_->pid) continue;
+          kill_entry(each);
+          const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, each.pid, 0)));
+          if (!pidfd && errno == ENOSYS) ::kill(each.pid, SIGKILL);
+        }
+      } catch (const std::bad_alloc&) {  // without memory, the child is not found
+      }
       reaper::instance().adopt(std::move(started_->pidfd));
     }
     void dismiss() noexcept { started_ = nullptr; }

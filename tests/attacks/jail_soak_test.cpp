@@ -251,4 +251,16 @@ TEST(JailSoak, PR_08_a_host_that_is_killed_while_bubblewrap_starts_leaves_no_pro
   EXPECT_TRUE(eventually([&] { return living() == 0; }, 10s)) << living() << " processes are left";
 }
 
+// Bubblewrap may fail between its fork and that message, for example for want of descriptors.
+TEST(JailSoak, PR_08_a_bubblewrap_that_fails_leaves_no_process) {
+  COFFERDAM_NEEDS("bubblewrap", has_jail(), "that a failed open() leaves nothing");
+  const open_folder base;
+  const std::string marker = cofferdam_test::new_marker();
+  const std::filesystem::path script = base / "failing_bwrap";
+  std::ofstream(script) << "#!/bin/sh\nsleep " << marker << " 6>&- &\nexit 1\n";
+  ::chmod(script.c_str(), 0755);
+  EXPECT_THROW(result_of(jail().temporary_base(base.path()).bubblewrap(script), "true"), error);
+  EXPECT_TRUE(eventually([&] { return cofferdam_test::marked(marker).empty(); }, 5s));
+}
+
 }  // namespace jail_soak

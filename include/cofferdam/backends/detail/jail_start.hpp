@@ -34,6 +34,7 @@
 #include <csignal>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -196,9 +197,19 @@ class basic_jail_start {
     ender& operator=(const ender&) = delete;
     ~ender() {
       if (started_ == nullptr) return;
-      // Without its parent, a child that waits for it would wait for ever.
-      for (const table_entry& one : living_below(started_->pid)) kill_entry(one);
       signal_process(started_->pidfd.get(), SIGKILL);
+      // Without bubblewrap, a child that waits for its message would wait for ever. The child is in bubblewrap's
+      // session, also if bubblewrap has ended before and process 1 is its parent now. Bubblewrap's number is not given
+      // to another process before the reaper has collected bubblewrap.
+      try {
+        for (const table_entry& each : process_table()) {
+          if (each.session != started_->pid || each.pid == started_->pid) continue;
+          kill_entry(each);
+          const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, each.pid, 0)));
+          if (!pidfd && errno == ENOSYS) ::kill(each.pid, SIGKILL);
+        }
+      } catch (const std::bad_alloc&) {  // without memory, the child is not found
+      }
       reaper::instance().adopt(std::move(started_->pidfd));
     }
     void dismiss() noexcept { started_ = nullptr; }

@@ -33,6 +33,7 @@ class table_entry {
  public:
   pid_t pid = 0;
   pid_t parent = 0;
+  pid_t session = 0;
   std::uint64_t start_time = 0;  // distinguishes the process from a later one with the same number
   std::string name;
 };
@@ -61,8 +62,9 @@ inline bool parse_stat(std::string_view text, table_entry& into) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
   into.name = std::string(text.substr(open + 1, close - open - 1));
   std::string_view rest = text.substr(close + 1);
-  // The positions of three fields of the file. The state is field 0.
+  // The positions of four fields of the file. The state is field 0.
   constexpr std::size_t parent_at = 1;
+  constexpr std::size_t session_at = 3;
   constexpr std::size_t threads_at = 17;
   constexpr std::size_t start_time_at = 19;
   bool is_zombie = false;
@@ -74,6 +76,7 @@ inline bool parse_stat(std::string_view text, table_entry& into) {
     if (field == 0 && word == "X") return false;
     if (field == 0) is_zombie = word == "Z";
     if (field == parent_at) std::from_chars(word.data(), word.data() + word.size(), into.parent);
+    if (field == session_at) std::from_chars(word.data(), word.data() + word.size(), into.session);
     if (field == threads_at && is_zombie) {
       unsigned threads = 0;
       std::from_chars(word.data(), word.data() + word.size(), threads);
