@@ -59699,20 +59699,17 @@ class jail_plan {
       cover(path, std::filesystem::is_directory(workspace / *rest, failure));
     const std::filesystem::path real = std::filesystem::canonical(path, failure);
     if (failure) return;
-    std::vector<std::filesystem::path> places{real};
-    const auto add_place = [&](const std::filesystem::path& source, const std::filesystem::path& shown_at) {
+    const bool is_folder = std::filesystem::is_directory(real, failure);
+    cover(real, is_folder);
+    const auto cover_in = [&](const std::filesystem::path& source, const std::filesystem::path& shown_at) {
       std::error_code unreadable;
       const std::filesystem::path real_source = std::filesystem::canonical(source, unreadable);
       if (unreadable) return;
-      const std::optional<std::filesystem::path> rest = rest_beneath(real, real_source);
-      if (!rest) return;
-      std::filesystem::path place = rest->empty() ? shown_at : shown_at / *rest;
-      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(std::move(place));
+      if (const auto rest = rest_beneath(real, real_source))
+        cover(rest->empty() ? shown_at : shown_at / *rest, is_folder);
     };
-    for (const jail_mount& each : settings.mounts) add_place(each.path, each.path);
-    add_place(workspace, inside);
-    const bool is_folder = std::filesystem::is_directory(real, failure);
-    for (const std::filesystem::path& place : places) cover(place, is_folder);
+    for (const jail_mount& each : settings.mounts) cover_in(each.path, each.path);
+    cover_in(workspace, inside);
   }
 
   void cover(const std::filesystem::path& place, bool is_folder) {
