@@ -42,7 +42,7 @@ struct copy_option {
   std::string to;  ///< empty: not given
 };
 
-/// What `run`, `shell` and `python` have in common.
+/// The options that `run`, `shell` and `python` share.
 struct work_options {
   place_options place;
   std::vector<copy_option> inputs;

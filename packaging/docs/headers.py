@@ -18,7 +18,7 @@ Everything else without a comment stays as it is, and Doxygen reports it.
 import re
 from collections import namedtuple
 
-# What the concepts require, described once: the name, a pattern of the parameters, and the sentence. RETURNS has the
+# The functions that concepts require, described once: the name, a pattern of the parameters, and the sentence. RETURNS has the
 # return types of names that other functions have too.
 REQUIRED = [
     ("run_command", "command", "Runs a command to its end and returns the result, as `code_exec_environment` describes."),

@@ -169,7 +169,7 @@ consumers() {
   try 20 "the two modes do not mix" modes_do_not_mix
 }
 
-# What does not depend on the compiler.
+# Runs the checks that do not depend on the compiler.
 shared() {
   version=$(sed -n 's/.*string_view version = "\(.*\)".*/\1/p' "$source/include/cofferdam/version.hpp")
   tar -C "$source" -czf "$clean/cofferdam.tar.gz" CMakeLists.txt LICENSE cmake include packaging

@@ -14,33 +14,7 @@ source=$(cd "$here/../.." && pwd)
 clean=$(mktemp -d)
 trap 'rm -rf "$clean"' EXIT
 cd "$clean"
-passed=0 failed=0
-try() {  # try NAME COMMAND
-  local name=$1 begin=$SECONDS
-  shift
-  if "$@" >log.txt 2>&1; then
-    echo "ok      $name ($((SECONDS - begin)) s)"
-    passed=$((passed + 1))
-  else
-    echo "FAILED  $name"
-    tail -n 40 log.txt
-    failed=$((failed + 1))
-  fi
-}
-
-# must_fail NAME EXPRESSION COMMAND: for --self-test. COMMAND must fail, with output that matches EXPRESSION.
-must_fail() {
-  local name=$1 expression=$2
-  shift 2
-  if "$@" >log.txt 2>&1; then
-    echo "self-test: $name: passes"
-    passed=$((passed + 1))
-  elif ! grep -qE "$expression" log.txt; then
-    echo "self-test: $name: fails for another reason than '$expression':"
-    tail -n 20 log.txt
-    passed=$((passed + 1))
-  fi
-}
+. "$here/counted.sh"
 
 run_port() {  # run_port TREE OUTPUT FEATURES OPTION...
   local tree=$1 output=$2 features=$3

@@ -30,7 +30,7 @@ FILES = {
                "print(len(rows), 'rows')\nstatistics.mean(float(row['metres']) for row in rows)\n",
 }
 LIMIT = 60
-# What may differ from run to run.
+# The texts that may differ between runs, and their replacements.
 VARIABLE = [(re.compile(pattern), text) for pattern, text in (
     (r"e2b_[0-9a-f]{40}", "e2b_0123456789abcdef0123456789abcdef01234567"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:3000"),
