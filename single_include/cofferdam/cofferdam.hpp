@@ -25270,6 +25270,11 @@ class runner_options {
     host_ = std::move(recipe);
     return *this;
   }
+  /// Sets the recipe of the environment for `make_runner("jail")` and `make_runner("sandbox")`. Default: `jail()`.
+  runner_options& jail(cofferdam::jail recipe) {
+    jail_ = std::move(recipe);
+    return *this;
+  }
   /// Sets the recipe of the environment for `make_runner("docker")`. Default: `docker::from_image("python:3.12")`.
   runner_options& docker(cofferdam::docker::provider recipe) {
     docker_.emplace(std::move(recipe));
@@ -25288,6 +25293,7 @@ class runner_options {
 
   const cofferdam::python& python() const noexcept { return python_; }
   const local& host() const noexcept { return host_; }
+  const cofferdam::jail& jail() const noexcept { return jail_; }
   const cofferdam::pyodide& pyodide() const noexcept { return pyodide_; }
   cofferdam::docker::provider docker() const {
     return docker_ ? *docker_ : cofferdam::docker::from_image("python:3.12");
@@ -25297,6 +25303,9 @@ class runner_options {
  private:
   cofferdam::python python_;
   local host_;
+  cofferdam::jail jail_ = cofferdam::jail().alternatives(
+      "Or choose another runner: docker, e2b, pyodide, or host, which isolates nothing and is for code that you "
+      "trust.");
   cofferdam::pyodide pyodide_;
   std::optional<cofferdam::docker::provider> docker_;
   std::optional<cofferdam::e2b::provider> e2b_;
@@ -25315,6 +25324,7 @@ any_runner_provider runner_by_name(std::string_view runner_name, runner_options 
 ///
 /// | name | where the code runs |
 /// |---|---|
+/// | "sandbox", "jail" | this machine, isolated by Linux namespaces and seccomp; bubblewrap must be installed |
 /// | "host", "local" | this machine, without isolation |
 /// | "docker" | a container |
 /// | "e2b" | a virtual machine of E2B |
@@ -63051,13 +63061,15 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL any_runner_provider runner_by_name(std::string_view runner_name, runner_options options) {
   // All of these environments get the type `any_environment`, so that the Python runner is compiled only once.
+  if (runner_name == "sandbox" || runner_name == "jail")
+    return any_runner_provider(any_provider(options.jail()) | options.python());
   if (runner_name == "host" || runner_name == "local")
     return any_runner_provider(any_provider(options.host()) | options.python());
   if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
   if (runner_name == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
   if (runner_name == "pyodide") return any_runner_provider(options.pyodide());
   throw error(exec_errc::invalid_argument, "make_runner: unknown runner \"" + one_line(runner_name, 60) +
-                                               "\"; use host (or local), docker, e2b or pyodide");
+                                               "\"; use sandbox (or jail), host (or local), docker, e2b or pyodide");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

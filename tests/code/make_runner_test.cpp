@@ -37,7 +37,7 @@ TEST(MakeRunner, an_unknown_name_is_an_error_that_lists_the_known_ones) {
   for (const char* const name : {"", "Host", "podman", "host "}) {
     EXPECT_EQ(cofferdam_test::code_of([&] { make_runner(name); }), exec_errc::invalid_argument);
     const std::string sentence = cofferdam_test::sentence_of([&] { make_runner(name); });
-    for (const char* const known : {"host", "local", "docker", "e2b", "pyodide"})
+    for (const char* const known : {"sandbox", "jail", "host", "local", "docker", "e2b", "pyodide"})
       EXPECT_NE(sentence.find(known), std::string::npos) << sentence;
   }
 }
@@ -45,7 +45,8 @@ TEST(MakeRunner, an_unknown_name_is_an_error_that_lists_the_known_ones) {
 TEST(MakeRunner, a_name_opens_nothing_and_options_of_others_do_not_matter) {
   const runner_options options =
       quiet_host().docker(docker::from_image("no-such-image")).python(python().timeout(std::chrono::seconds(20)));
-  for (const std::string name : {"host", "local", "docker", "e2b", "pyodide"}) make_runner(name, options);
+  for (const std::string name : {"sandbox", "jail", "host", "local", "docker", "e2b", "pyodide"})
+    make_runner(name, options);
 }
 
 // The result must contain all that CodeRunResult of the Python library kodeagent contains: stdout, stderr,
@@ -79,6 +80,22 @@ TEST(MakeRunner, the_host_runs_tools_and_code_and_hands_over_what_they_have_made
     EXPECT_TRUE(moved.ok());
     std::ifstream file(folder.path() / name / "a/b.txt");
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "text");
+  }
+}
+
+TEST(MakeRunner, a_jail_by_name_runs_code_inside_walls) {
+  for (const std::string name : {"sandbox", "jail"}) {
+    code_result result;
+    run([&]() -> awaitable<void> {
+      co_await with(make_runner(name, runner_options().jail(jail().hide("/usr/share/doc"))),
+                    [&](auto& runner) -> awaitable<void> {
+                      code_request request("import os\nlen(os.listdir('/usr/share/doc'))");
+                      result = co_await runner.run_code(std::move(request));
+                    });
+    });
+    EXPECT_EQ(result.value_text(), "0") << result.reason();
+    EXPECT_NE(result.isolation().of(isolation_kind::network), "none") << name;
+    EXPECT_NE(result.isolation().of(isolation_kind::files), "none") << name;
   }
 }
 

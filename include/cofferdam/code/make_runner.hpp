@@ -7,6 +7,7 @@
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>
@@ -36,6 +37,11 @@ class runner_options {
     host_ = std::move(recipe);
     return *this;
   }
+  /// Sets the recipe of the environment for `make_runner("jail")` and `make_runner("sandbox")`. Default: `jail()`.
+  runner_options& jail(cofferdam::jail recipe) {
+    jail_ = std::move(recipe);
+    return *this;
+  }
   /// Sets the recipe of the environment for `make_runner("docker")`. Default: `docker::from_image("python:3.12")`.
   runner_options& docker(cofferdam::docker::provider recipe) {
     docker_.emplace(std::move(recipe));
@@ -54,6 +60,7 @@ class runner_options {
 
   const cofferdam::python& python() const noexcept { return python_; }
   const local& host() const noexcept { return host_; }
+  const cofferdam::jail& jail() const noexcept { return jail_; }
   const cofferdam::pyodide& pyodide() const noexcept { return pyodide_; }
   cofferdam::docker::provider docker() const {
     return docker_ ? *docker_ : cofferdam::docker::from_image("python:3.12");
@@ -63,6 +70,9 @@ class runner_options {
  private:
   cofferdam::python python_;
   local host_;
+  cofferdam::jail jail_ = cofferdam::jail().alternatives(
+      "Or choose another runner: docker, e2b, pyodide, or host, which isolates nothing and is for code that you "
+      "trust.");
   cofferdam::pyodide pyodide_;
   std::optional<cofferdam::docker::provider> docker_;
   std::optional<cofferdam::e2b::provider> e2b_;
@@ -81,6 +91,7 @@ any_runner_provider runner_by_name(std::string_view runner_name, runner_options 
 ///
 /// | name | where the code runs |
 /// |---|---|
+/// | "sandbox", "jail" | this machine, isolated by Linux namespaces and seccomp; bubblewrap must be installed |
 /// | "host", "local" | this machine, without isolation |
 /// | "docker" | a container |
 /// | "e2b" | a virtual machine of E2B |

@@ -15,13 +15,15 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 COFFERDAM_DECL any_runner_provider runner_by_name(std::string_view runner_name, runner_options options) {
   // All of these environments get the type `any_environment`, so that the Python runner is compiled only once.
+  if (runner_name == "sandbox" || runner_name == "jail")
+    return any_runner_provider(any_provider(options.jail()) | options.python());
   if (runner_name == "host" || runner_name == "local")
     return any_runner_provider(any_provider(options.host()) | options.python());
   if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
   if (runner_name == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
   if (runner_name == "pyodide") return any_runner_provider(options.pyodide());
   throw error(exec_errc::invalid_argument, "make_runner: unknown runner \"" + one_line(runner_name, 60) +
-                                               "\"; use host (or local), docker, e2b or pyodide");
+                                               "\"; use sandbox (or jail), host (or local), docker, e2b or pyodide");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -227,8 +227,9 @@ TYPED_TEST_P(command_conformance, the_host_program_s_variables_do_not_leak) {
 
 TYPED_TEST_P(command_conformance, path_home_and_tmpdir_are_usable) {
   this->with([](auto& env) -> awaitable<void> {
-    command_result result = co_await env.run_command(
-        shell("test -n \"$PATH\" && cd \"$HOME\" && touch in-home && cd \"${TMPDIR:-/tmp}\" && touch in-tmp"));
+    command_result result =
+        co_await env.run_command(shell("test -n \"$PATH\" && cd \"$HOME\" && touch in-home && cd \"${TMPDIR:-/tmp}\" "
+                                       "&& touch in-tmp.$$ && rm in-tmp.$$"));
     EXPECT_TRUE(result.ok()) << result.err().text();
   });
 }
