@@ -557,6 +557,7 @@ def once_the_default_is_the_jail():
     status, _, err = place.run("true")
     equal(status, 125)
     check(b"bubblewrap" in err and b"--provider docker:IMAGE" in err, err)
+    check(b"docker::" not in err and b"local()" not in err, "the program's users write no C++", err)
 
 
 def once_a_provider_that_does_not_work_is_a_failure_of_the_program():
