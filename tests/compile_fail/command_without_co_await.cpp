@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Without co_await, the command never runs. Compilers warn, because asio::awaitable is a [[nodiscard]] class; the warning
-// needs no option.
+// Without co_await, the command never runs. Compilers warn, because asio::awaitable is a [[nodiscard]] class; the
+// warning needs no option.
 // expect: ignoring return.*nodiscard
 
 #include "minimal_provider.hpp"

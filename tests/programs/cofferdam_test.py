@@ -719,6 +719,17 @@ def on_jail_the_sessions_of_the_guide_are_real(place):
     check(not problems, "\n".join(problems))
 
 
+def test_doctor_prints_the_walls_of_a_place_that_works(place):
+    status, out, err = place.run(subcommand="doctor")
+    equal(status, 0, err)
+    sections = re.split(rb"^(\w+)$", out, flags=re.M)  # a name alone on its line, and the indented lines below it
+    walls = dict(zip(sections[1::2], sections[2::2]))[place.name.encode()].decode()
+    check("does not work here" not in walls, walls)
+    wall_of = dict(re.findall(r"^    (\w+): (.+)$", walls, re.M))
+    equal(set(wall_of) >= {"process_tree", "files", "network", "memory"}, True, walls)
+    equal(wall_of["network"] == "none", place.name == "local", walls)
+
+
 # ---- the runner ----
 
 def jail_works():
@@ -732,7 +743,8 @@ def jail_works():
 # Docker is slower, and its commands end as those of the other places: these show that its terminals, signals, files and
 # runners are connected.
 ON_DOCKER = ["byte_for_byte", "status_of_the_command", "time_limit", "files_in_and_out", "one_interrupt_asks", "two_interrupts",
-             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "agent_works"]
+             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "agent_works",
+             "doctor_prints_the_walls"]
 
 
 def main():
