@@ -27,7 +27,7 @@ inline jail sandbox() {
   recipe.alternatives(
       "Or choose, in C++:\n"
       "    sandbox().bubblewrap(path)     another bubblewrap program on this machine\n"
-      "    docker::from_image(\"IMAGE\")   a container; needs a Docker daemon, and #include <cofferdam/docker.hpp>\n"
+      "    docker::from_image(\"IMAGE\")    a container; needs a Docker daemon, and #include <cofferdam/docker.hpp>\n"
       "    local()                        no wall: commands have all rights of your user. For code that you trust; "
       "needs "
       "#include <cofferdam/local.hpp>");
