@@ -470,6 +470,22 @@ def test_an_interrupt_ends_python(place):
     nothing_is_left(seconds)
 
 
+def test_a_signal_ends_the_copying_of_a_file_that_python_made(place):
+    with tempfile.TemporaryDirectory() as folder:
+        running = subprocess.Popen(place.words("python", "--output", "large", "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=folder, env=place.variables)
+        running.stdin.write(b"file = open('large', 'wb')\nfile.truncate(6 << 30)\nfile.close()\n")
+        running.stdin.close()
+        io = Path(f"/proc/{running.pid}/io")
+        check(until(lambda: int(re.search(r"^wchar: (\d+)$", io.read_text(), re.M)[1]) > 1 << 23), "nothing is copied")
+        running.send_signal(signal.SIGTERM)
+        equal(running.wait(LIMIT), 143)
+        equal(running.stderr.read(), b"")  # 9 s after the signal, the program would give up with a message
+        running.stderr.close()
+        running.stdout.close()
+        equal(list(Path(folder).iterdir()), [])
+
+
 # ---- servers ----
 
 def test_mcp_runs_a_command(place):
