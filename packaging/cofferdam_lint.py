@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Finds C++ coroutine code that g++ 12 miscompiles, and coroutines that are started and never awaited.
+"""Finds C++ coroutine code that g++ 12 miscompiles, and coroutines that are never awaited.
 
 One rule avoids all miscompiled code. A statement has at most one co_await. Its operands are names, literals, results of
 functions, or temporaries of types with a constructor. Its result is stored in one named variable, or is not used.
@@ -29,6 +29,10 @@ BEFORE_BLOCK = {")", "else", "try", "do", "const", "noexcept", "override", "muta
                 "requires"}
 DEFINITIONS = {"namespace", "class", "struct", "union", "enum", "extern"}
 HEADS = {"while", "for", "if", "switch"}
+# Functions of cofferdam that return an awaitable. The first ones are members; the others are called by their plain name.
+AWAITABLE_MEMBERS = {"run_command", "run_code", "read_file", "write_file", "write_input"}
+AWAITABLE_FUNCTIONS = {"read_file", "write_file", "read_text", "write_text", "list_directory", "upload", "download",
+                       "copy_files", "stream_output", "with"}
 
 
 class Group:
@@ -182,6 +186,83 @@ def judge(statement, found):
         found.append((where, "a lambda that captures by value in a co_await operand; name the lambda in a statement before"))
 
 
+def without_head(items):
+    """Returns the items of a statement without what stands before it: labels, `else`, and heads such as `if (...)`."""
+    while items:
+        text = word(items[0])
+        if text in ("else", "do"):
+            items = items[1:]
+        elif text in HEADS:
+            group = next((i for i, item in enumerate(items) if isinstance(item, Group) and item.opener == "("), None)
+            if group is None:
+                return items
+            items = items[group + 1:]
+        elif text in ("case", "default") and any(word(item) == ":" for item in items):
+            items = items[next(i for i, item in enumerate(items) if word(item) == ":") + 1:]
+        else:
+            return items
+    return items
+
+
+def awaitable_call(items):
+    """Returns the name of the function if the items are one call of a function of cofferdam that returns an awaitable,
+    such as `env.run_command(...)` or `cofferdam::upload(...)`. Otherwise returns None."""
+    if len(items) < 2 or not isinstance(items[-1], Group) or items[-1].opener != "(" or isinstance(items[-2], Group):
+        return None
+    name, before = word(items[-2]), items[:-2]
+    if not before:
+        return name if name in AWAITABLE_FUNCTIONS else None
+    joint = word(before[-1])
+    if joint == "::":
+        plain = [word(item) for item in before if word(item) != "::"]
+        return name if name in AWAITABLE_FUNCTIONS and plain == ["cofferdam"] else None
+    if joint not in (".", "->") or name not in AWAITABLE_MEMBERS:
+        return None
+    # The object is a chain of names, calls and subscripts. Anything else, such as `x = env` or `return env`, is none.
+    is_name = True
+    for item in reversed(before[:-1]):
+        if isinstance(item, Group):
+            if item.is_block or item.opener == "{" or not is_name:  # `(void)env` is a cast
+                return None
+        elif item[0] in (".", "->", "::"):
+            is_name = True
+        elif re.fullmatch(r"\w+", item[0]) and is_name and item[0] not in ("return", "co_return", "co_await", "throw"):
+            is_name = False
+        else:
+            return None
+    return name
+
+
+def all_words(items):
+    """Yields the text of all tokens, including those in blocks."""
+    for item in items:
+        if isinstance(item, Group):
+            yield from all_words(item.items)
+        else:
+            yield item[0]
+
+
+def judge_forgotten(block, found):
+    """Adds a pair (line, message) for each awaitable in a block that is dropped, or stored and not used."""
+    all_statements = list(statements(block))
+    for index, statement in enumerate(all_statements):
+        items = without_head(statement)
+        name = awaitable_call(items)
+        if name is not None:
+            found.append((line_of(items[0]), f"{name}(...) without co_await does nothing; write co_await before it"))
+        texts = [word(item) for item in items]
+        if "=" not in texts or "auto" not in texts[:2]:
+            continue
+        at = texts.index("=")
+        name = awaitable_call(items[at + 1:])
+        if name is None or not re.fullmatch(r"\w+", texts[at - 1]):
+            continue
+        rest = [item for later in all_statements[index + 1:] for item in later]
+        if texts[at - 1] not in all_words(rest):
+            found.append((line_of(items[0]), f"the result of {name}(...) is never awaited, so it does nothing; write "
+                                             "co_await after the ="))
+
+
 def declares_what_it_awaits(texts):
     """Returns True for `while (chunk piece = co_await process.read())`, which g++ 12 compiles correctly."""
     if "=" not in texts or any(text in ("&&", "||", "?", ";") for text in texts):
@@ -190,13 +271,21 @@ def declares_what_it_awaits(texts):
     return at >= 2 and texts[at + 1:at + 2] == ["co_await"] and all(re.fullmatch(r"\w+|::|&", text) for text in texts[:at])
 
 
-def walk(group, found):
+def is_coroutine(block):
+    """Returns True if the statements of a block, without the blocks inside it, contain a keyword of coroutines."""
+    return any(text in ("co_await", "co_return", "co_yield") for text, _ in flatten(block.items))
+
+
+def walk(group, found, in_coroutine=False):
     if group.is_block:
         for statement in statements(group):
             judge(statement, found)
+        in_coroutine = in_coroutine or is_coroutine(group)
+        if in_coroutine:
+            judge_forgotten(group, found)
     for index, item in enumerate(group.items):
         if isinstance(item, Group):
-            walk(item, found)
+            walk(item, found, in_coroutine)
             before = word(group.items[index - 1]) if index else ""
             if item.opener == "(" and item.items:
                 if before == "upload_files" and word(item.items[0]) == "}":

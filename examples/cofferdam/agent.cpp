@@ -93,8 +93,9 @@ awaitable<int> work(agent_options chosen) {
     session.tool(tools::function("today", "Returns today's date in UTC, as YYYY-MM-DD.", today));
     agent_result result = co_await session.run(chosen.task);
     std::cout << "\n"
-              << (result.finished() ? "finished: " : "not finished: ") << printable_text(result.reason) << "\n"
-              << result.turns << " turns, " << result.usage.input << " tokens in, " << result.usage.output << " out\n";
+              << (result.finished() ? "finished: " : "not finished: ") << printable_text(result.reason()) << "\n"
+              << result.turns() << " turns, " << result.usage().input << " tokens in, " << result.usage().output
+              << " out\n";
     co_return result.finished() ? 0 : 1;
   });
   co_return status;

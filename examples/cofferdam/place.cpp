@@ -7,7 +7,6 @@
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
-#include <cofferdam/sandbox.hpp>
 
 #include "options.hpp"
 #include "progress.hpp"
@@ -30,7 +29,11 @@ std::string absolute(const std::string& folder) {
 }
 
 any_provider make_jail(const place_options& options) {
-  jail recipe = sandbox();
+  jail recipe;
+  recipe.alternatives(
+      "Or choose another place for the commands:\n"
+      "    --provider docker:IMAGE   a container; needs a Docker daemon\n"
+      "    --provider local          no wall: commands have all rights of your user. For code that you trust");
   if (options.memory) recipe.memory(*options.memory);
   const std::string network = options.network.empty() ? "none" : options.network.back();
   if (network != "none" && network != "host") refuse("jail: --network is none or host");

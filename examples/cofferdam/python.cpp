@@ -26,7 +26,6 @@
 #include "transfer.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -170,21 +169,15 @@ awaitable<std::optional<code_result>> run_streamed(any_runner& runner, code_requ
   helpers beside(executor);
   beside.start(queue.write_all());
   std::optional<code_result> result;
-  std::exception_ptr failure;
-  try {
+  auto work = [&]() -> awaitable<void> {
     code_result ended = co_await runner.run_code(std::move(request));
     queue.push_rest(output_stream::out, ended.out());
     queue.push_rest(output_stream::err, ended.err());
     result.emplace(std::move(ended));
     queue.finish();
     co_await beside.join();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await asio::this_coro::throw_if_cancelled(false);
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  co_await beside.stop();
-  if (failure) std::rethrow_exception(failure);
+  };
+  co_await beside.run_beside(work());
   if (queue.reader_gone()) result.reset();
   co_return result;
 }
@@ -281,9 +274,8 @@ awaitable<int> run_inside(const python_options& options, const std::string& sour
   helpers beside(executor);
   if (!options.packages.empty() && shown.is_shown()) beside.start(show_installation(shown, options.packages));
   int status = status_own_failure;
-  std::exception_ptr failure;
   const auto copies = [&]() -> awaitable<saved_files> { return copy_out(inside, options.work.outputs, shown); };
-  try {
+  auto work = [&]() -> awaitable<void> {
     any_runner_provider recipe = make_python(inside, options);
     status = co_await with(std::move(recipe), [&](any_runner& runner) -> awaitable<int> {
       co_await beside.stop();
@@ -291,13 +283,8 @@ awaitable<int> run_inside(const python_options& options, const std::string& sour
       const int ended = co_await run_in(runner, options, source, copies);
       co_return ended;
     });
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await asio::this_coro::throw_if_cancelled(false);
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  co_await beside.stop();
-  if (failure) std::rethrow_exception(failure);
+  };
+  co_await beside.run_beside(work());
   co_return status;
 }
 

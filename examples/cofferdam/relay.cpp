@@ -13,13 +13,11 @@
 #include "terminal.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
 #include <csignal>
-#include <exception>
 #include <optional>
 #include <utility>
 
@@ -83,21 +81,13 @@ awaitable<relayed> relay(session& used, process& running, relay_kind kind) {
   beside.start(pass_interrupt(used, running));
   if (kind == relay_kind::terminal) beside.start(follow_size(size_changes, running));
   relayed end;
-  std::exception_ptr failure;
-  try {
+  auto work = [&]() -> awaitable<void> {
     const bool is_read = co_await pass_output(running, kind);
     end.reader_gone = !is_read;
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await asio::this_coro::throw_if_cancelled(false);
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  co_await beside.stop();
-  if (failure) std::rethrow_exception(failure);
+  };
+  co_await beside.run_beside(work());
   if (end.reader_gone) co_return end;
-  // The command has closed its output. It may still run, so a signal must be able to end it.
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
-  co_await asio::this_coro::throw_if_cancelled(true);
+  // The command has closed its output. It may still run; a signal ends it.
   end.result = co_await std::move(running).wait();
   co_return end;
 }

@@ -10,10 +10,12 @@
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_state.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
 #include <chrono>
@@ -64,6 +66,21 @@ void helpers::start(awaitable<void> work) {
     ended_.cancel();
   };
   asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(signal.slot(), std::move(done)));
+}
+
+awaitable<void> helpers::run_beside(awaitable<void> work) {
+  std::exception_ptr failure;
+  try {
+    co_await std::move(work);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await stop();
+  if (failure) std::rethrow_exception(failure);
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(true);
 }
 
 awaitable<void> helpers::join() {

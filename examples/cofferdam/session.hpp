@@ -17,13 +17,17 @@
 
 namespace program {
 
-/// Coroutines that run beside another one. `stop()` must be awaited before the object is destroyed.
+/// Coroutines that run beside another one. `run_beside()` or `stop()` must be awaited before the object is destroyed.
 class helpers {
  public:
   explicit helpers(const asio::any_io_executor& executor);
 
   /// Starts a coroutine.
   void start(cofferdam::awaitable<void> work);
+  /// Runs `work`, and then stops all of them. Afterwards the caller can be cancelled as before.
+  /// \throws the exception of `work`.
+  /// \par Cancellation  terminal: ends `work`.
+  cofferdam::awaitable<void> run_beside(cofferdam::awaitable<void> work);
   /// Waits until all of them have ended.
   /// \par Cancellation  terminal: ends the wait.
   cofferdam::awaitable<void> join();

@@ -20,15 +20,17 @@ namespace cofferdam::inline COFFERDAM_ABI {
 ///     co_await with(sandbox(), [](auto& env) -> awaitable<void> { ... });
 ///
 /// If the walls cannot be built here, `open()` throws error{exec_errc::provider_failed}. Its text names the missing
-/// wall, the command that adds it, and the other choices: `docker`, or `local()` for code that is trusted. Nothing
-/// weaker is ever chosen instead.
+/// wall, the command that adds it, and the other choices: `docker`, or `local()` for code that is trusted. A program
+/// with its own spelling of these choices sets them with `jail::alternatives`. Nothing weaker is ever chosen instead.
 inline jail sandbox() {
   jail recipe;
   recipe.alternatives(
-      "Or choose another place for the commands:\n"
-      "    --provider docker:IMAGE   a container; needs a Docker daemon. In C++: docker::from_image(\"IMAGE\")\n"
-      "    --provider local          no wall: commands have all rights of your user. For code that you trust. In C++: "
-      "local()");
+      "Or choose, in C++:\n"
+      "    sandbox().bubblewrap(path)     another bubblewrap program on this machine\n"
+      "    docker::from_image(\"IMAGE\")    a container; needs a Docker daemon, and #include <cofferdam/docker.hpp>\n"
+      "    local()                        no wall: commands have all rights of your user. For code that you trust; "
+      "needs "
+      "#include <cofferdam/local.hpp>");
   return recipe;
 }
 

@@ -629,29 +629,6 @@ command argv(Words&&... words) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/detail/core/large_block.hpp ----
-
-
-#include <cstddef>
-#include <cstdint>
-
-#include <sys/mman.h>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Advises the kernel to use large pages for a new memory block that is going to be filled from its start. This avoids
-/// thousands of page faults. A block of less than 8 MiB stays unchanged.
-inline void fill_soon(const void* begin, std::size_t size) noexcept {
-  constexpr std::size_t worth_it = std::size_t{8} << 20U;
-  constexpr std::uintptr_t page = 4096;
-  if (size < worth_it) return;
-  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
-  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
-  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-}
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/detail/core/utf8.hpp ----
 
 
@@ -810,509 +787,6 @@ inline std::string_view without_cut_start(std::string_view raw) noexcept {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/core/command_result.hpp ----
-
-
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-/// The kept part of one output stream: its first bytes, its last bytes and its exact length. Bytes in the middle may be
-/// missing.
-class captured_output {
- public:
-  captured_output() = default;
-
-  /// Makes the kept part of a stream. If no byte is missing between `head` and `tail`, `tail` is appended to `head`.
-  /// \param head   the first bytes of the stream.
-  /// \param tail   the last bytes of the stream; they do not overlap `head`.
-  /// \param total  the length of the stream in bytes. A value below `head.size() + tail.size()` is raised to that sum.
-  captured_output(bytes head, bytes tail, std::uint64_t total)
-      : head_(std::move(head)),
-        tail_(std::move(tail)),
-        total_(std::max<std::uint64_t>(total, head_.size() + tail_.size())) {
-    if (cut() == 0 && !tail_.empty()) {
-      head_.insert(head_.end(), tail_.begin(), tail_.end());
-      tail_ = bytes();
-    }
-  }
-
-  /// Returns the first bytes of the stream, unchanged. If `cut()` is 0, these are all bytes of the stream.
-  const bytes& head() const& noexcept { return head_; }
-  bytes head() && { return std::move(head_); }
-  /// Returns the last bytes of the stream, unchanged; empty if `cut()` is 0.
-  const bytes& tail() const& noexcept { return tail_; }
-  bytes tail() && { return std::move(tail_); }
-  /// Returns the number of bytes in the whole stream, including the bytes that were not kept.
-  std::uint64_t total() const noexcept { return total_; }
-  /// Returns the number of bytes that are missing between `head()` and `tail()`.
-  std::uint64_t cut() const noexcept { return total_ - head_.size() - tail_.size(); }
-
-  /// Returns the stream as valid UTF-8: the head, then, if bytes are missing, a marker and the tail. Each invalid
-  /// sequence becomes one U+FFFD, as in the WHATWG decoder. A character that was split by the missing part is left out.
-  std::string text() const {
-    std::string result;
-    const std::size_t expected = head_.size() + tail_.size();
-    result.reserve(expected);
-    detail::fill_soon(result.data(), expected);
-    append_text(result);
-    return result;
-  }
-
-  /// Returns the part of `text()` before the marker; the whole text if no byte is missing.
-  std::string head_text() const {
-    std::string result;
-    append_head_text(result);
-    return result;
-  }
-
-  /// Returns the part of `text()` after the marker; empty if no byte is missing.
-  std::string tail_text() const {
-    std::string result;
-    append_tail_text(result);
-    return result;
-  }
-
-  /// Returns the number of invalid UTF-8 sequences that `text()` replaces.
-  std::size_t repairs() const {
-    std::string scratch;
-    return append_text(scratch);
-  }
-
-  /// Returns the marker that `text()` puts between head and tail. A command can print the same text, so test `cut()`
-  /// and do not search the text for the marker. `format_result` shows missing text in a form that no output can
-  /// imitate.
-  static std::string cut_marker(std::uint64_t cut, std::uint64_t total) {
-    return "\n[... " + std::to_string(cut) + " of " + std::to_string(total) + " bytes left out ...]\n";
-  }
-
- private:
-  std::size_t append_head_text(std::string& out) const {
-    return detail::append_repaired_utf8(out, cut() == 0 ? as_text(head_) : detail::without_cut_end(as_text(head_)));
-  }
-
-  std::size_t append_tail_text(std::string& out) const {
-    return detail::append_repaired_utf8(out, detail::without_cut_start(as_text(tail_)));
-  }
-
-  std::size_t append_text(std::string& out) const {
-    std::size_t repairs = append_head_text(out);
-    if (cut() == 0) return repairs;
-    out += cut_marker(cut(), total_);
-    repairs += append_tail_text(out);
-    return repairs;
-  }
-
-  bytes head_;
-  bytes tail_;
-  std::uint64_t total_ = 0;
-};
-
-/// The aspects of a command's isolation that an `isolation_report` describes. "Guest" means the processes of the
-/// command, "host" the machine and program that started it.
-enum class isolation_kind {
-  process_tree,    ///< the processes that are certain to end with the command
-  host_death,      ///< the processes that end if the host program is killed
-  files,           ///< the files of the host that the guest can access
-  network,         ///< the network addresses that the guest can connect to
-  signals,         ///< the processes that the guest can send signals to
-  system_calls,    ///< the system calls that the guest may make
-  memory,          ///< the memory that the guest may use
-  process_count,   ///< the number of processes that the guest may start
-  secrets,         ///< the guest's access to the memory, environment variables and descriptors of the host
-  processor_time,  ///< the processor time that the guest may use
-  disk,            ///< the disk space that the guest may use
-  open_files,      ///< the number of files that the guest may have open
-};
-
-/// Returns the name of an aspect of isolation, as reports show it.
-inline std::string_view to_string(isolation_kind which) noexcept {
-  switch (which) {
-    case isolation_kind::process_tree: return "process_tree";
-    case isolation_kind::host_death: return "host_death";
-    case isolation_kind::files: return "files";
-    case isolation_kind::network: return "network";
-    case isolation_kind::signals: return "signals";
-    case isolation_kind::system_calls: return "system_calls";
-    case isolation_kind::memory: return "memory";
-    case isolation_kind::process_count: return "process_count";
-    case isolation_kind::secrets: return "secrets";
-    case isolation_kind::processor_time: return "processor_time";
-    case isolation_kind::disk: return "disk";
-    case isolation_kind::open_files: return "open_files";
-  }
-  return "unknown";
-}
-
-/// The isolation of a command: a short description of each aspect. "none" means that the backend does not enforce this
-/// aspect itself.
-class isolation_report {
- public:
-  /// The number of aspects in `isolation_kind`.
-  static constexpr std::size_t count = 12;
-
-  /// Returns the backend's description of one aspect; "none" if the backend set no description.
-  std::string_view of(isolation_kind which) const noexcept {
-    const std::string& words = states_[static_cast<std::size_t>(which)];
-    return words.empty() ? std::string_view("none") : std::string_view(words);
-  }
-
-  /// Sets the description of one aspect.
-  isolation_report& set(isolation_kind which, std::string words) {
-    states_[static_cast<std::size_t>(which)] = std::move(words);
-    return *this;
-  }
-
- private:
-  std::array<std::string, count> states_;
-};
-
-/// The reason why a command was refused, not started or ended early. The kind is `none` for a command that exited,
-/// whatever its exit status was. It is also `none` for a command that a signal ended, unless the signal enforced a
-/// limit.
-enum class error_kind {
-  none,
-  timeout,                 ///< the command was ended at its time limit
-  command_not_allowed,     ///< an allowlist refused the command before it started
-  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace, such as
-                           ///< `/etc`, `..` or `~name`; Stirrup's name, which models and prompts may know
-  invalid_argument,        ///< the command is invalid: it is empty or contains a NUL byte
-  execution_error,         ///< the command could not be started; `cause()` returns the system's error code
-  out_of_memory,           ///< a memory limit ended the command
-  process_limit,           ///< a limit on the number of processes ended or prevented the command
-  disk_full,               ///< a limit on disk space ended or prevented the command
-  file_too_large,          ///< a limit on the size of a file ended the command
-  processor_time_limit,    ///< a limit on processor time ended the command
-  security_violation,      ///< a guard (a check of Python code) refused the code before it ran
-};
-
-/// Returns the name of an error kind, as a model sees it.
-inline std::string_view to_string(error_kind kind) noexcept {
-  switch (kind) {
-    case error_kind::none: return "none";
-    case error_kind::timeout: return "timeout";
-    case error_kind::command_not_allowed: return "command_not_allowed";
-    case error_kind::absolute_path_detected: return "absolute_path_detected";
-    case error_kind::invalid_argument: return "invalid_argument";
-    case error_kind::execution_error: return "execution_error";
-    case error_kind::out_of_memory: return "out_of_memory";
-    case error_kind::process_limit: return "process_limit";
-    case error_kind::disk_full: return "disk_full";
-    case error_kind::file_too_large: return "file_too_large";
-    case error_kind::processor_time_limit: return "processor_time_limit";
-    case error_kind::security_violation: return "security_violation";
-  }
-  return "unknown";
-}
-
-/// The outcome of a command, or the reason why it was not run. A value type. The setters are for backends and layers.
-/// On a temporary result, `out()` and similar accessors return values instead of references, so `captured_output out =
-/// make().out();` is safe.
-///
-/// A command that exits with status 137 has `exit_code() == 137`. A command that signal 9 ended has `term_signal() ==
-/// 9`. For a command that a memory limit or a time limit ended, `kind()` names the limit, `error_kind::out_of_memory`
-/// or `error_kind::timeout`.
-class command_result {
- public:
-  /// Makes the result of a command that has not run: `exit_code()` is -1 and `ok()` is false.
-  command_result() = default;
-
-  /// Makes the result of a command that exited.
-  /// \param code  the exit status, 0 to 255.
-  static command_result exited(int code) {
-    command_result result;
-    result.exit_code_ = code;
-    return result;
-  }
-
-  /// Makes the result of a command that was refused and not run.
-  /// \param kind    the kind of the refusal; not `error_kind::none`.
-  /// \param reason  one sentence that explains what happened.
-  /// \param advice  one sentence that explains what to do instead; may be empty.
-  static command_result refused(error_kind kind, std::string reason, std::string advice = {}) {
-    command_result result;
-    result.kind_ = kind;
-    result.reason_ = std::move(reason);
-    result.advice_ = std::move(advice);
-    return result;
-  }
-
-  /// Returns true if the command ran to its end and exited with status 0.
-  bool ok() const noexcept { return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0; }
-
-  /// Returns the exit status, 0 to 255; -1 if the command did not exit, because it was refused, could not be started or
-  /// was ended by a signal.
-  int exit_code() const noexcept { return exit_code_; }
-  command_result& exit_code(int code) {
-    exit_code_ = code;
-    return *this;
-  }
-
-  /// Returns the number of the signal that ended the command; 0 if no signal did.
-  int term_signal() const noexcept { return term_signal_; }
-  command_result& term_signal(int number) {
-    term_signal_ = number;
-    return *this;
-  }
-
-  /// Returns the kind of the failure; `error_kind::none` if the command ran to its end.
-  error_kind kind() const noexcept { return kind_; }
-  command_result& kind(error_kind kind) {
-    kind_ = kind;
-    return *this;
-  }
-
-  /// Returns one sentence that explains `kind()`; empty for `error_kind::none`.
-  const std::string& reason() const& noexcept { return reason_; }
-  std::string reason() && { return std::move(reason_); }
-  command_result& reason(std::string sentence) {
-    reason_ = std::move(sentence);
-    return *this;
-  }
-
-  /// Returns advice for a model; often empty. The result of a command that ran may have advice too.
-  const std::string& advice() const& noexcept { return advice_; }
-  std::string advice() && { return std::move(advice_); }
-  command_result& advice(std::string sentence) {
-    advice_ = std::move(sentence);
-    return *this;
-  }
-
-  /// Returns the system's error code if `kind()` is `error_kind::execution_error`; otherwise an empty code.
-  std::error_code cause() const noexcept { return cause_; }
-  command_result& cause(std::error_code code) {
-    cause_ = code;
-    return *this;
-  }
-
-  /// Returns the kept part of standard output.
-  const captured_output& out() const& noexcept { return out_; }
-  captured_output out() && { return std::move(out_); }
-  command_result& out(captured_output stream) {
-    out_ = std::move(stream);
-    return *this;
-  }
-
-  /// Returns standard output as UTF-8 text, with a marker in place of missing bytes.
-  std::string out_text() const { return out_.text(); }
-
-  /// Returns the kept part of standard error.
-  const captured_output& err() const& noexcept { return err_; }
-  captured_output err() && { return std::move(err_); }
-  command_result& err(captured_output stream) {
-    err_ = std::move(stream);
-    return *this;
-  }
-
-  /// Returns standard error as UTF-8 text, with a marker in place of missing bytes.
-  std::string err_text() const { return err_.text(); }
-
-  /// Returns the time from the start of the command to its end, measured by a steady clock.
-  std::chrono::nanoseconds duration() const noexcept { return duration_; }
-  command_result& duration(std::chrono::nanoseconds elapsed) {
-    duration_ = elapsed;
-    return *this;
-  }
-
-  /// Returns true if processes that the command started still run. This is possible only with
-  /// `background_policy::keep`.
-  bool left_running() const noexcept { return left_running_; }
-  command_result& left_running(bool left) {
-    left_running_ = left;
-    return *this;
-  }
-
-  /// Returns the processor time (user and system) of the command and of the children that it waited for; no value if
-  /// the backend cannot measure it.
-  std::optional<std::chrono::microseconds> cpu_time() const noexcept { return cpu_time_; }
-  command_result& cpu_time(std::chrono::microseconds used) {
-    cpu_time_ = used;
-    return *this;
-  }
-
-  /// Returns the peak resident memory in bytes of the command or of one child that it waited for, whichever is larger;
-  /// no value if the backend cannot measure it.
-  std::optional<std::uint64_t> peak_memory() const noexcept { return peak_memory_; }
-  command_result& peak_memory(std::uint64_t size) {
-    peak_memory_ = size;
-    return *this;
-  }
-
-  /// Returns the isolation of the command. All aspects are "none" if the command did not run.
-  const isolation_report& isolation() const& noexcept {
-    static const isolation_report nothing;
-    return isolation_ ? *isolation_ : nothing;
-  }
-  isolation_report isolation() && { return isolation_ ? *isolation_ : isolation_report(); }
-  command_result& isolation(std::shared_ptr<const isolation_report> standing) {
-    isolation_ = std::move(standing);
-    return *this;
-  }
-
- private:
-  int exit_code_ = -1;
-  int term_signal_ = 0;
-  bool left_running_ = false;
-  error_kind kind_ = error_kind::none;
-  std::string reason_;
-  std::string advice_;
-  std::error_code cause_;
-  captured_output out_;
-  captured_output err_;
-  std::chrono::nanoseconds duration_{};
-  std::optional<std::chrono::microseconds> cpu_time_;
-  std::optional<std::uint64_t> peak_memory_;
-  std::shared_ptr<const isolation_report> isolation_;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/core/code_exec_provider.hpp ----
-
-
-#include <concepts>
-#include <cstddef>
-#include <string>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-namespace detail {
-
-template <class A>
-struct awaited;
-template <class T>
-struct awaited<awaitable<T>> {
-  using type = T;
-};
-
-}  // namespace detail
-
-/// A type that is `awaitable<T>`.
-template <class A, class T>
-concept awaitable_of = std::same_as<A, awaitable<T>>;
-
-/// An object that runs commands and holds files. The files are in a directory of the environment, the workspace. A
-/// backend provides four members:
-///
-/// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception.
-/// * `read_file(path, max_bytes)` returns the whole file. It throws `exec_errc::too_large` if the file has more than
-///   `max_bytes` bytes.
-/// * `write_file(path, content)` writes the whole file or nothing, and creates missing directories. The caller keeps
-///   `content` alive until the awaitable completes. The environments of this library also accept temporary `bytes`,
-///   which the awaitable then owns. `write_text` and `write_bytes` own the content with any environment.
-/// * `close()` ends all running commands and releases all resources. A second call does nothing.
-///
-/// Paths are relative to the workspace and separated by `/`. They may contain any bytes except NUL, and are usually
-/// UTF-8. An environment may run many commands at the same time. It may be moved only while no operation runs. The
-/// environments of this library may be used from several threads; other environments document their own rules. Generic
-/// code must use an environment on one strand only.
-template <class E>
-concept code_exec_environment = requires(E& e, command c, std::string path, bytes_view content, std::size_t max_bytes) {
-  { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
-  { e.read_file(std::move(path), max_bytes) } -> awaitable_of<bytes>;
-  { e.write_file(std::move(path), content) } -> awaitable_of<void>;
-  { e.close() } -> awaitable_of<void>;
-};
-
-/// The type of the environment that `open()` of a provider returns.
-template <class P>
-using environment_of = typename detail::awaited<decltype(std::declval<const P&>().open())>::type;
-
-/// A recipe that opens environments and can be copied. Each call of `open()` returns a new environment, or throws and
-/// leaves nothing behind. A provider owns no process, socket or open file.
-template <class P>
-concept code_exec_provider = std::copy_constructible<P> && code_exec_environment<environment_of<P>>;
-
-namespace detail {
-
-template <class E>
-concept has_run_command = requires(E& e, command c) {
-  { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
-};
-template <class E>
-concept has_read_file = requires(E& e, std::string path, std::size_t max_bytes) {
-  { e.read_file(std::move(path), max_bytes) } -> awaitable_of<bytes>;
-};
-template <class E>
-concept has_write_file = requires(E& e, std::string path, bytes_view content) {
-  { e.write_file(std::move(path), content) } -> awaitable_of<void>;
-};
-template <class E>
-concept has_close = requires(E& e) {
-  { e.close() } -> awaitable_of<void>;
-};
-
-// An argument that converts to any type, for tests of members whose parameter type is unknown.
-struct any_argument {
-  template <class T>
-  operator T() const;
-};
-
-/// A recipe for a runner of code: `open()` returns an object with a member `run_code`.
-template <class P>
-concept opens_runner = requires(environment_of<P>& runner) { runner.run_code(any_argument()); };
-
-/// A type that looks like a provider of environments: `open()` returns an object with at least one of the members
-/// `run_command`, `read_file` and `write_file`.
-template <class P>
-concept opens_part_of_environment =
-    has_run_command<environment_of<P>> || has_read_file<environment_of<P>> || has_write_file<environment_of<P>>;
-
-/// Stops the compilation, with one error message for each member that `E` lacks.
-template <class E>
-constexpr void explain_environment() noexcept {
-  static_assert(has_run_command<E>,
-                "cofferdam: the environment has no usable member run_command; write "
-                "awaitable<command_result> run_command(command c)");
-  static_assert(has_read_file<E>,
-                "cofferdam: the environment has no usable member read_file; write "
-                "awaitable<bytes> read_file(std::string path, std::size_t most)");
-  static_assert(has_write_file<E>,
-                "cofferdam: the environment has no usable member write_file; write "
-                "awaitable<void> write_file(std::string path, bytes_view content)");
-  static_assert(has_close<E>, "cofferdam: the environment has no usable member close; write awaitable<void> close()");
-}
-
-/// Stops the compilation, with an error message that explains why `P` is not a provider.
-template <class P>
-constexpr void explain_provider() noexcept {
-  if constexpr (opens_runner<P>) {
-    static_assert(!opens_runner<P>,
-                  "cofferdam: this is a provider of code runners, such as local() | python(), not a provider of "
-                  "environments; hold it as any_runner_provider, not as any_provider");
-  } else if constexpr (requires { typename environment_of<P>; }) {
-    static_assert(std::copy_constructible<P>,
-                  "cofferdam: a provider must be copyable, and this type is not; hold non-copyable members in a "
-                  "std::shared_ptr, or create them in open()");
-    explain_environment<environment_of<P>>();
-  } else if constexpr (code_exec_environment<P>) {
-    static_assert(
-        !code_exec_environment<P>,
-        "cofferdam: this environment is already open, and with() opens an environment itself: call the members of this "
-        "environment (run_command, read_file, write_file), or pass its provider, such as local()");
-  } else {
-    static_assert(
-        requires { typename environment_of<P>; },
-        "cofferdam: this is not a provider, because it has no usable member open; write "
-        "awaitable<your_environment> open() const");
-  }
-}
-
-}  // namespace detail
-
-}  // namespace cofferdam::inline COFFERDAM_ABI
 
 // ---- cofferdam/core/printable_text.hpp ----
 
@@ -1697,6 +1171,598 @@ inline std::string one_line(std::string_view text, std::size_t max_characters = 
   }
   return result;
 }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/core/large_block.hpp ----
+
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/mman.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Advises the kernel to use large pages for a new memory block that is going to be filled from its start. This avoids
+/// thousands of page faults. A block of less than 8 MiB stays unchanged.
+inline void fill_soon(const void* begin, std::size_t size) noexcept {
+  constexpr std::size_t worth_it = std::size_t{8} << 20U;
+  constexpr std::uintptr_t page = 4096;
+  if (size < worth_it) return;
+  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
+  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
+  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/signal_name.hpp ----
+
+
+#include <string>
+
+#include <signal.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns the name of a signal, such as `SIGKILL` for 9. For a signal without a name, such as a real-time signal,
+/// returns the number.
+inline std::string signal_name(int number) {
+  switch (number) {
+    case SIGHUP: return "SIGHUP";
+    case SIGINT: return "SIGINT";
+    case SIGQUIT: return "SIGQUIT";
+    case SIGILL: return "SIGILL";
+    case SIGTRAP: return "SIGTRAP";
+    case SIGABRT: return "SIGABRT";
+    case SIGBUS: return "SIGBUS";
+    case SIGFPE: return "SIGFPE";
+    case SIGKILL: return "SIGKILL";
+    case SIGUSR1: return "SIGUSR1";
+    case SIGSEGV: return "SIGSEGV";
+    case SIGUSR2: return "SIGUSR2";
+    case SIGPIPE: return "SIGPIPE";
+    case SIGALRM: return "SIGALRM";
+    case SIGTERM: return "SIGTERM";
+    case SIGCHLD: return "SIGCHLD";
+    case SIGCONT: return "SIGCONT";
+    case SIGSTOP: return "SIGSTOP";
+    case SIGTSTP: return "SIGTSTP";
+    case SIGTTIN: return "SIGTTIN";
+    case SIGTTOU: return "SIGTTOU";
+    case SIGURG: return "SIGURG";
+    case SIGXCPU: return "SIGXCPU";
+    case SIGXFSZ: return "SIGXFSZ";
+    case SIGVTALRM: return "SIGVTALRM";
+    case SIGPROF: return "SIGPROF";
+    case SIGSYS: return "SIGSYS";
+    default: return std::to_string(number);
+  }
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/core/command_result.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The kept part of one output stream: its first bytes, its last bytes and its exact length. Bytes in the middle may be
+/// missing.
+class captured_output {
+ public:
+  captured_output() = default;
+
+  /// Makes the kept part of a stream. If no byte is missing between `head` and `tail`, `tail` is appended to `head`.
+  /// \param head   the first bytes of the stream.
+  /// \param tail   the last bytes of the stream; they do not overlap `head`.
+  /// \param total  the length of the stream in bytes. A value below `head.size() + tail.size()` is raised to that sum.
+  captured_output(bytes head, bytes tail, std::uint64_t total)
+      : head_(std::move(head)),
+        tail_(std::move(tail)),
+        total_(std::max<std::uint64_t>(total, head_.size() + tail_.size())) {
+    if (cut() == 0 && !tail_.empty()) {
+      head_.insert(head_.end(), tail_.begin(), tail_.end());
+      tail_ = bytes();
+    }
+  }
+
+  /// Returns the first bytes of the stream, unchanged. If `cut()` is 0, these are all bytes of the stream.
+  const bytes& head() const& noexcept { return head_; }
+  bytes head() && { return std::move(head_); }
+  /// Returns the last bytes of the stream, unchanged; empty if `cut()` is 0.
+  const bytes& tail() const& noexcept { return tail_; }
+  bytes tail() && { return std::move(tail_); }
+  /// Returns the number of bytes in the whole stream, including the bytes that were not kept.
+  std::uint64_t total() const noexcept { return total_; }
+  /// Returns the number of bytes that are missing between `head()` and `tail()`.
+  std::uint64_t cut() const noexcept { return total_ - head_.size() - tail_.size(); }
+
+  /// Returns the stream as valid UTF-8: the head, then, if bytes are missing, a marker and the tail. Each invalid
+  /// sequence becomes one U+FFFD, as in the WHATWG decoder. A character that was split by the missing part is left out.
+  std::string text() const {
+    std::string result;
+    const std::size_t expected = head_.size() + tail_.size();
+    result.reserve(expected);
+    detail::fill_soon(result.data(), expected);
+    append_text(result);
+    return result;
+  }
+
+  /// Returns the part of `text()` before the marker; the whole text if no byte is missing.
+  std::string head_text() const {
+    std::string result;
+    append_head_text(result);
+    return result;
+  }
+
+  /// Returns the part of `text()` after the marker; empty if no byte is missing.
+  std::string tail_text() const {
+    std::string result;
+    append_tail_text(result);
+    return result;
+  }
+
+  /// Returns the number of invalid UTF-8 sequences that `text()` replaces.
+  std::size_t repairs() const {
+    std::string scratch;
+    return append_text(scratch);
+  }
+
+  /// Returns the marker that `text()` puts between head and tail. A command can print the same text, so test `cut()`
+  /// and do not search the text for the marker. `format_result` shows missing text in a form that no output can
+  /// imitate.
+  static std::string cut_marker(std::uint64_t cut, std::uint64_t total) {
+    return "\n[... " + std::to_string(cut) + " of " + std::to_string(total) + " bytes left out ...]\n";
+  }
+
+ private:
+  std::size_t append_head_text(std::string& out) const {
+    return detail::append_repaired_utf8(out, cut() == 0 ? as_text(head_) : detail::without_cut_end(as_text(head_)));
+  }
+
+  std::size_t append_tail_text(std::string& out) const {
+    return detail::append_repaired_utf8(out, detail::without_cut_start(as_text(tail_)));
+  }
+
+  std::size_t append_text(std::string& out) const {
+    std::size_t repairs = append_head_text(out);
+    if (cut() == 0) return repairs;
+    out += cut_marker(cut(), total_);
+    repairs += append_tail_text(out);
+    return repairs;
+  }
+
+  bytes head_;
+  bytes tail_;
+  std::uint64_t total_ = 0;
+};
+
+/// The aspects of a command's isolation that an `isolation_report` describes. "Guest" means the processes of the
+/// command, "host" the machine and program that started it.
+enum class isolation_kind {
+  process_tree,    ///< the processes that are certain to end with the command
+  host_death,      ///< the processes that end if the host program is killed
+  files,           ///< the files of the host that the guest can access
+  network,         ///< the network addresses that the guest can connect to
+  signals,         ///< the processes that the guest can send signals to
+  system_calls,    ///< the system calls that the guest may make
+  memory,          ///< the memory that the guest may use
+  process_count,   ///< the number of processes that the guest may start
+  secrets,         ///< the guest's access to the memory, environment variables and descriptors of the host
+  processor_time,  ///< the processor time that the guest may use
+  disk,            ///< the disk space that the guest may use
+  open_files,      ///< the number of files that the guest may have open
+};
+
+/// Returns the name of an aspect of isolation, as reports show it.
+inline std::string_view to_string(isolation_kind which) noexcept {
+  switch (which) {
+    case isolation_kind::process_tree: return "process_tree";
+    case isolation_kind::host_death: return "host_death";
+    case isolation_kind::files: return "files";
+    case isolation_kind::network: return "network";
+    case isolation_kind::signals: return "signals";
+    case isolation_kind::system_calls: return "system_calls";
+    case isolation_kind::memory: return "memory";
+    case isolation_kind::process_count: return "process_count";
+    case isolation_kind::secrets: return "secrets";
+    case isolation_kind::processor_time: return "processor_time";
+    case isolation_kind::disk: return "disk";
+    case isolation_kind::open_files: return "open_files";
+  }
+  return "unknown";
+}
+
+/// The isolation of a command: a short description of each aspect. "none" means that the backend does not enforce this
+/// aspect itself.
+class isolation_report {
+ public:
+  /// The number of aspects in `isolation_kind`.
+  static constexpr std::size_t count = 12;
+
+  /// Returns the backend's description of one aspect; "none" if the backend set no description.
+  std::string_view of(isolation_kind which) const noexcept {
+    const std::string& words = states_[static_cast<std::size_t>(which)];
+    return words.empty() ? std::string_view("none") : std::string_view(words);
+  }
+
+  /// Sets the description of one aspect.
+  isolation_report& set(isolation_kind which, std::string words) {
+    states_[static_cast<std::size_t>(which)] = std::move(words);
+    return *this;
+  }
+
+ private:
+  std::array<std::string, count> states_;
+};
+
+/// The reason why a command was refused, not started or ended early. The kind is `none` for a command that exited,
+/// whatever its exit status was. It is also `none` for a command that a signal ended, unless the signal enforced a
+/// limit.
+enum class error_kind {
+  none,
+  timeout,                 ///< the command was ended at its time limit
+  command_not_allowed,     ///< an allowlist refused the command before it started
+  absolute_path_detected,  ///< refused before the start: the command seems to use a path outside the workspace, such as
+                           ///< `/etc`, `..` or `~name`; Stirrup's name, which models and prompts may know
+  invalid_argument,        ///< the command is invalid: it is empty or contains a NUL byte
+  execution_error,         ///< the command could not be started; `cause()` returns the system's error code
+  out_of_memory,           ///< a memory limit ended the command
+  process_limit,           ///< a limit on the number of processes ended or prevented the command
+  disk_full,               ///< a limit on disk space ended or prevented the command
+  file_too_large,          ///< a limit on the size of a file ended the command
+  processor_time_limit,    ///< a limit on processor time ended the command
+  security_violation,      ///< a guard (a check of Python code) refused the code before it ran
+};
+
+/// Returns the name of an error kind, as a model sees it.
+inline std::string_view to_string(error_kind kind) noexcept {
+  switch (kind) {
+    case error_kind::none: return "none";
+    case error_kind::timeout: return "timeout";
+    case error_kind::command_not_allowed: return "command_not_allowed";
+    case error_kind::absolute_path_detected: return "absolute_path_detected";
+    case error_kind::invalid_argument: return "invalid_argument";
+    case error_kind::execution_error: return "execution_error";
+    case error_kind::out_of_memory: return "out_of_memory";
+    case error_kind::process_limit: return "process_limit";
+    case error_kind::disk_full: return "disk_full";
+    case error_kind::file_too_large: return "file_too_large";
+    case error_kind::processor_time_limit: return "processor_time_limit";
+    case error_kind::security_violation: return "security_violation";
+  }
+  return "unknown";
+}
+
+/// The outcome of a command, or the reason why it was not run. A value type. The setters are for backends and layers.
+/// On a temporary result, `out()` and similar accessors return values instead of references, so `captured_output out =
+/// make().out();` is safe.
+///
+/// A command that exits with status 137 has `exit_code() == 137`. A command that signal 9 ended has `term_signal() ==
+/// 9`. For a command that a memory limit or a time limit ended, `kind()` names the limit, `error_kind::out_of_memory`
+/// or `error_kind::timeout`.
+class command_result {
+ public:
+  /// Makes the result of a command that has not run: `exit_code()` is -1 and `ok()` is false.
+  command_result() = default;
+
+  /// Makes the result of a command that exited.
+  /// \param code  the exit status, 0 to 255.
+  static command_result exited(int code) {
+    command_result result;
+    result.exit_code_ = code;
+    return result;
+  }
+
+  /// Makes the result of a command that was refused and not run.
+  /// \param kind    the kind of the refusal; not `error_kind::none`.
+  /// \param reason  one sentence that explains what happened.
+  /// \param advice  one sentence that explains what to do instead; may be empty.
+  static command_result refused(error_kind kind, std::string reason, std::string advice = {}) {
+    command_result result;
+    result.kind_ = kind;
+    result.reason_ = std::move(reason);
+    result.advice_ = std::move(advice);
+    return result;
+  }
+
+  /// Returns true if the command ran to its end and exited with status 0.
+  bool ok() const noexcept { return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0; }
+
+  /// Returns the exit status, 0 to 255; -1 if the command did not exit, because it was refused, could not be started or
+  /// was ended by a signal.
+  int exit_code() const noexcept { return exit_code_; }
+  command_result& exit_code(int code) {
+    exit_code_ = code;
+    return *this;
+  }
+
+  /// Returns the number of the signal that ended the command; 0 if no signal did.
+  int term_signal() const noexcept { return term_signal_; }
+  command_result& term_signal(int number) {
+    term_signal_ = number;
+    return *this;
+  }
+
+  /// Returns the kind of the failure; `error_kind::none` if the command ran to its end.
+  error_kind kind() const noexcept { return kind_; }
+  command_result& kind(error_kind kind) {
+    kind_ = kind;
+    return *this;
+  }
+
+  /// Returns one sentence that explains `kind()`; empty for `error_kind::none`.
+  const std::string& reason() const& noexcept { return reason_; }
+  std::string reason() && { return std::move(reason_); }
+  command_result& reason(std::string sentence) {
+    reason_ = std::move(sentence);
+    return *this;
+  }
+
+  /// Returns one line that explains how the command ended: "exit status 3", "killed by signal 9 (SIGKILL)", `reason()`
+  /// such as "Command timed out after 2 seconds", or "not run". It is for people; decide by `kind()`, `exit_code()` and
+  /// `term_signal()`. `format_result` also shows the output.
+  /// \return  printable UTF-8 without line breaks; never empty.
+  std::string summary() const {
+    if (kind_ != error_kind::none) {
+      std::string line = reason_.empty() ? std::string(to_string(kind_)) : printable_text(reason_);
+      std::replace_if(
+          line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+      return line;
+    }
+    if (term_signal_ != 0) {
+      const std::string name = detail::signal_name(term_signal_);
+      const std::string number = std::to_string(term_signal_);
+      return "killed by signal " + number + (name == number ? std::string() : " (" + name + ")");
+    }
+    if (exit_code_ >= 0) return "exit status " + std::to_string(exit_code_);
+    return "not run";
+  }
+
+  /// Returns advice for a model; often empty. The result of a command that ran may have advice too.
+  const std::string& advice() const& noexcept { return advice_; }
+  std::string advice() && { return std::move(advice_); }
+  command_result& advice(std::string sentence) {
+    advice_ = std::move(sentence);
+    return *this;
+  }
+
+  /// Returns the system's error code if `kind()` is `error_kind::execution_error`; otherwise an empty code.
+  std::error_code cause() const noexcept { return cause_; }
+  command_result& cause(std::error_code code) {
+    cause_ = code;
+    return *this;
+  }
+
+  /// Returns the kept part of standard output.
+  const captured_output& out() const& noexcept { return out_; }
+  captured_output out() && { return std::move(out_); }
+  command_result& out(captured_output stream) {
+    out_ = std::move(stream);
+    return *this;
+  }
+
+  /// Returns standard output as UTF-8 text, with a marker in place of missing bytes.
+  std::string out_text() const { return out_.text(); }
+
+  /// Returns the kept part of standard error.
+  const captured_output& err() const& noexcept { return err_; }
+  captured_output err() && { return std::move(err_); }
+  command_result& err(captured_output stream) {
+    err_ = std::move(stream);
+    return *this;
+  }
+
+  /// Returns standard error as UTF-8 text, with a marker in place of missing bytes.
+  std::string err_text() const { return err_.text(); }
+
+  /// Returns the time from the start of the command to its end, measured by a steady clock.
+  std::chrono::nanoseconds duration() const noexcept { return duration_; }
+  command_result& duration(std::chrono::nanoseconds elapsed) {
+    duration_ = elapsed;
+    return *this;
+  }
+
+  /// Returns true if processes that the command started still run. This is possible only with
+  /// `background_policy::keep`.
+  bool left_running() const noexcept { return left_running_; }
+  command_result& left_running(bool left) {
+    left_running_ = left;
+    return *this;
+  }
+
+  /// Returns the processor time (user and system) of the command and of the children that it waited for; no value if
+  /// the backend cannot measure it.
+  std::optional<std::chrono::microseconds> cpu_time() const noexcept { return cpu_time_; }
+  command_result& cpu_time(std::chrono::microseconds used) {
+    cpu_time_ = used;
+    return *this;
+  }
+
+  /// Returns the peak resident memory in bytes of the command or of one child that it waited for, whichever is larger;
+  /// no value if the backend cannot measure it.
+  std::optional<std::uint64_t> peak_memory() const noexcept { return peak_memory_; }
+  command_result& peak_memory(std::uint64_t size) {
+    peak_memory_ = size;
+    return *this;
+  }
+
+  /// Returns the isolation of the command. All aspects are "none" if the command did not run.
+  const isolation_report& isolation() const& noexcept {
+    static const isolation_report nothing;
+    return isolation_ ? *isolation_ : nothing;
+  }
+  isolation_report isolation() && { return isolation_ ? *isolation_ : isolation_report(); }
+  command_result& isolation(std::shared_ptr<const isolation_report> standing) {
+    isolation_ = std::move(standing);
+    return *this;
+  }
+
+ private:
+  int exit_code_ = -1;
+  int term_signal_ = 0;
+  bool left_running_ = false;
+  error_kind kind_ = error_kind::none;
+  std::string reason_;
+  std::string advice_;
+  std::error_code cause_;
+  captured_output out_;
+  captured_output err_;
+  std::chrono::nanoseconds duration_{};
+  std::optional<std::chrono::microseconds> cpu_time_;
+  std::optional<std::uint64_t> peak_memory_;
+  std::shared_ptr<const isolation_report> isolation_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/core/code_exec_provider.hpp ----
+
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+template <class A>
+struct awaited;
+template <class T>
+struct awaited<awaitable<T>> {
+  using type = T;
+};
+
+}  // namespace detail
+
+/// A type that is `awaitable<T>`.
+template <class A, class T>
+concept awaitable_of = std::same_as<A, awaitable<T>>;
+
+/// An object that runs commands and holds files. The files are in a directory of the environment, the workspace. A
+/// backend provides four members:
+///
+/// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception.
+/// * `read_file(path, max_bytes)` returns the whole file. It throws `exec_errc::too_large` if the file has more than
+///   `max_bytes` bytes.
+/// * `write_file(path, content)` writes the whole file or nothing, and creates missing directories. The caller keeps
+///   `content` alive until the awaitable completes. The environments of this library also accept temporary `bytes`,
+///   which the awaitable then owns. `write_text` and `write_bytes` own the content with any environment.
+/// * `close()` ends all running commands and releases all resources. A second call does nothing.
+///
+/// Paths are relative to the workspace and separated by `/`. They may contain any bytes except NUL, and are usually
+/// UTF-8. An environment may run many commands at the same time. It may be moved only while no operation runs. The
+/// environments of this library may be used from several threads; other environments document their own rules. Generic
+/// code must use an environment on one strand only.
+template <class E>
+concept code_exec_environment = requires(E& e, command c, std::string path, bytes_view content, std::size_t max_bytes) {
+  { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
+  { e.read_file(std::move(path), max_bytes) } -> awaitable_of<bytes>;
+  { e.write_file(std::move(path), content) } -> awaitable_of<void>;
+  { e.close() } -> awaitable_of<void>;
+};
+
+/// The type of the environment that `open()` of a provider returns.
+template <class P>
+using environment_of = typename detail::awaited<decltype(std::declval<const P&>().open())>::type;
+
+/// A recipe that opens environments and can be copied. Each call of `open()` returns a new environment, or throws and
+/// leaves nothing behind. A provider owns no process, socket or open file.
+template <class P>
+concept code_exec_provider = std::copy_constructible<P> && code_exec_environment<environment_of<P>>;
+
+namespace detail {
+
+template <class E>
+concept has_run_command = requires(E& e, command c) {
+  { e.run_command(std::move(c)) } -> awaitable_of<command_result>;
+};
+template <class E>
+concept has_read_file = requires(E& e, std::string path, std::size_t max_bytes) {
+  { e.read_file(std::move(path), max_bytes) } -> awaitable_of<bytes>;
+};
+template <class E>
+concept has_write_file = requires(E& e, std::string path, bytes_view content) {
+  { e.write_file(std::move(path), content) } -> awaitable_of<void>;
+};
+template <class E>
+concept has_close = requires(E& e) {
+  { e.close() } -> awaitable_of<void>;
+};
+
+// An argument that converts to any type, for tests of members whose parameter type is unknown.
+struct any_argument {
+  template <class T>
+  operator T() const;
+};
+
+/// A recipe for a runner of code: `open()` returns an object with a member `run_code`.
+template <class P>
+concept opens_runner = requires(environment_of<P>& runner) { runner.run_code(any_argument()); };
+
+/// A type that looks like a provider of environments: `open()` returns an object with at least one of the members
+/// `run_command`, `read_file` and `write_file`.
+template <class P>
+concept opens_part_of_environment =
+    has_run_command<environment_of<P>> || has_read_file<environment_of<P>> || has_write_file<environment_of<P>>;
+
+/// Stops the compilation, with one error message for each member that `E` lacks.
+template <class E>
+constexpr void explain_environment() noexcept {
+  static_assert(has_run_command<E>,
+                "cofferdam: the environment has no usable member run_command; write "
+                "awaitable<command_result> run_command(command c)");
+  static_assert(has_read_file<E>,
+                "cofferdam: the environment has no usable member read_file; write "
+                "awaitable<bytes> read_file(std::string path, std::size_t most)");
+  static_assert(has_write_file<E>,
+                "cofferdam: the environment has no usable member write_file; write "
+                "awaitable<void> write_file(std::string path, bytes_view content)");
+  static_assert(has_close<E>, "cofferdam: the environment has no usable member close; write awaitable<void> close()");
+}
+
+/// Stops the compilation, with an error message that explains why `P` is not a provider.
+template <class P>
+constexpr void explain_provider() noexcept {
+  if constexpr (opens_runner<P>) {
+    static_assert(!opens_runner<P>,
+                  "cofferdam: this is a provider of code runners, such as local() | python(), not a provider of "
+                  "environments; hold it as any_runner_provider, not as any_provider");
+  } else if constexpr (requires { typename environment_of<P>; }) {
+    static_assert(std::copy_constructible<P>,
+                  "cofferdam: a provider must be copyable, and this type is not; hold non-copyable members in a "
+                  "std::shared_ptr, or create them in open()");
+    explain_environment<environment_of<P>>();
+  } else if constexpr (code_exec_environment<P>) {
+    static_assert(
+        !code_exec_environment<P>,
+        "cofferdam: this environment is already open, and with() opens an environment itself: call the members of this "
+        "environment (run_command, read_file, write_file), or pass its provider, such as local()");
+  } else {
+    static_assert(
+        requires { typename environment_of<P>; },
+        "cofferdam: this is not a provider, because it has no usable member open; write "
+        "awaitable<your_environment> open() const");
+  }
+}
+
+}  // namespace detail
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
@@ -4459,32 +4525,88 @@ class tool_account {
   std::chrono::nanoseconds time{};
 };
 
-/// The result of a run of an agent. A value type.
+/// The result of a run of an agent. A value type. The setters are for the session, and for tests. On a temporary
+/// result, `reason()` and similar accessors return values instead of references.
 class agent_result {
  public:
   agent_result() = default;
 
-  /// The reason why the run has ended.
-  agent_end end = agent_end::max_turns;
-  /// The model's explanation of the result: the argument `reason` of the call that ended the work, or the text of its
-  /// last answer. Untrusted.
-  std::string reason;
-  /// The arguments of the call that ended the work; empty if no call has ended it.
-  boost::json::object arguments;
-  /// The files that were copied to the output directory, and the files that could not be copied. See
-  /// `agent_session::save_unfinished`.
-  transfer_result saved;
-  /// The number of requests to the model.
-  std::size_t turns = 0;
-  /// The tokens of all answers together.
-  chat_usage usage;
-  /// The time for which the run has waited for the model.
-  std::chrono::nanoseconds model_time{};
-  /// The statistics of each tool, by its name.
-  std::map<std::string, tool_account> tools;
-
   /// Returns true if the model has ended the work.
-  bool finished() const noexcept { return end == agent_end::finished; }
+  bool finished() const noexcept { return end_ == agent_end::finished; }
+
+  /// Returns the reason why the run has ended.
+  agent_end end() const noexcept { return end_; }
+  agent_result& end(agent_end why) {
+    end_ = why;
+    return *this;
+  }
+
+  /// Returns the model's explanation of the result: the argument `reason` of the call that ended the work, or the text
+  /// of its last answer. Untrusted.
+  const std::string& reason() const& noexcept { return reason_; }
+  std::string reason() && { return std::move(reason_); }
+  agent_result& reason(std::string text) {
+    reason_ = std::move(text);
+    return *this;
+  }
+
+  /// Returns the arguments of the call that ended the work; empty if no call has ended it.
+  const boost::json::object& arguments() const& noexcept { return arguments_; }
+  boost::json::object arguments() && { return std::move(arguments_); }
+  agent_result& arguments(boost::json::object members) {
+    arguments_ = std::move(members);
+    return *this;
+  }
+
+  /// Returns the files that were copied to the output directory, and the files that could not be copied. See
+  /// `agent_session::save_unfinished`.
+  const transfer_result& saved() const& noexcept { return saved_; }
+  transfer_result saved() && { return std::move(saved_); }
+  agent_result& saved(transfer_result files) {
+    saved_ = std::move(files);
+    return *this;
+  }
+
+  /// Returns the number of requests to the model.
+  std::size_t turns() const noexcept { return turns_; }
+  agent_result& turns(std::size_t number) {
+    turns_ = number;
+    return *this;
+  }
+
+  /// Returns the tokens of all answers together.
+  const chat_usage& usage() const& noexcept { return usage_; }
+  chat_usage usage() && { return usage_; }
+  /// Returns the time for which the run has waited for the model.
+  std::chrono::nanoseconds model_time() const noexcept { return model_time_; }
+  /// Adds the tokens of an answer to `usage()`, and the time until the answer to `model_time()`.
+  agent_result& add_answer(const chat_usage& tokens, std::chrono::nanoseconds time) {
+    usage_ += tokens;
+    model_time_ += time;
+    return *this;
+  }
+
+  /// Returns the statistics of each tool, by its name.
+  const std::map<std::string, tool_account>& tools() const& noexcept { return tools_; }
+  std::map<std::string, tool_account> tools() && { return std::move(tools_); }
+  /// Adds a call of a tool to `tools()`.
+  agent_result& add_call(const std::string& tool, bool success, std::chrono::nanoseconds time) {
+    tool_account& account = tools_[tool];
+    ++account.calls;
+    if (!success) ++account.failures;
+    account.time += time;
+    return *this;
+  }
+
+ private:
+  agent_end end_ = agent_end::max_turns;
+  std::string reason_;
+  boost::json::object arguments_;
+  transfer_result saved_;
+  std::size_t turns_ = 0;
+  chat_usage usage_;
+  std::chrono::nanoseconds model_time_{};
+  std::map<std::string, tool_account> tools_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
@@ -7743,8 +7865,6 @@ class llm_review : public pipeable {
 #include <string_view>
 #include <utility>
 
-#include <signal.h>
-
 namespace cofferdam::inline COFFERDAM_ABI {
 
 /// The options of `format_result`.
@@ -7769,41 +7889,6 @@ class format_options {
 };
 
 namespace detail {
-
-/// Returns the name of a signal, such as `SIGKILL` for 9. For a signal without a name, such as a real-time signal,
-/// returns the number.
-inline std::string signal_name(int number) {
-  switch (number) {
-    case SIGHUP: return "SIGHUP";
-    case SIGINT: return "SIGINT";
-    case SIGQUIT: return "SIGQUIT";
-    case SIGILL: return "SIGILL";
-    case SIGTRAP: return "SIGTRAP";
-    case SIGABRT: return "SIGABRT";
-    case SIGBUS: return "SIGBUS";
-    case SIGFPE: return "SIGFPE";
-    case SIGKILL: return "SIGKILL";
-    case SIGUSR1: return "SIGUSR1";
-    case SIGSEGV: return "SIGSEGV";
-    case SIGUSR2: return "SIGUSR2";
-    case SIGPIPE: return "SIGPIPE";
-    case SIGALRM: return "SIGALRM";
-    case SIGTERM: return "SIGTERM";
-    case SIGCHLD: return "SIGCHLD";
-    case SIGCONT: return "SIGCONT";
-    case SIGSTOP: return "SIGSTOP";
-    case SIGTSTP: return "SIGTSTP";
-    case SIGTTIN: return "SIGTTIN";
-    case SIGTTOU: return "SIGTTOU";
-    case SIGURG: return "SIGURG";
-    case SIGXCPU: return "SIGXCPU";
-    case SIGXFSZ: return "SIGXFSZ";
-    case SIGVTALRM: return "SIGVTALRM";
-    case SIGPROF: return "SIGPROF";
-    case SIGSYS: return "SIGSYS";
-    default: return std::to_string(number);
-  }
-}
 
 /// Returns the number of code points in a text.
 /// \param utf8  valid UTF-8.
@@ -9361,7 +9446,7 @@ class command_policy {
       shown += pattern_text;
     }
     if (!patterns_.empty()) advice += " Allowed are commands that one of these regular expressions matches: " + shown;
-    if (canonical.find('\n') == std::string_view::npos) return advice;
+    if (canonical.find('\n') == std::string_view::npos) return advice + longer_command_advice(canonical);
     advice += " An argument contains a line break, which most patterns do not admit: put such text into a file.";
     for (const command_pattern& each : patterns_) {
       std::size_t steps = max_steps;
@@ -9371,6 +9456,30 @@ class command_policy {
       break;
     }
     return advice;
+  }
+
+  // If a pattern matches only the start of the command, up to a blank, returns advice that shows a pattern for the
+  // whole command. Otherwise returns an empty text.
+  std::string longer_command_advice(std::string_view canonical) const {
+    for (const command_pattern& each : patterns_) {
+      const std::optional<command_pattern> longer = with_arguments(each.source());
+      std::size_t steps = max_steps;
+      if (!longer || longer->match(canonical, as_prefix_, steps) != match_state::complete) continue;
+      return " (For the author of the allowlist: a pattern must match the whole command. \"" + one_line(each.source()) +
+             "\" matches only its start; \"" + one_line(longer->source()) + "\" also allows arguments.)";
+    }
+    return {};
+  }
+
+  // Returns the pattern that also admits arguments after what `source` matches. Returns no value if there is no such
+  // pattern: a comment, which `(?x)` allows, may reach to the end of `source`.
+  static std::optional<command_pattern> with_arguments(const std::string& source) {
+    const bool needs_group = source.find('|') != std::string::npos || source.find("(?") != std::string::npos;
+    try {
+      return command_pattern((needs_group ? "(?:" + source + ")" : source) + "( .*)?");
+    } catch (const error&) {
+      return std::nullopt;
+    }
   }
 
   // ---- lint ----
@@ -32869,15 +32978,17 @@ namespace cofferdam::inline COFFERDAM_ABI {
 ///     co_await with(sandbox(), [](auto& env) -> awaitable<void> { ... });
 ///
 /// If the walls cannot be built here, `open()` throws error{exec_errc::provider_failed}. Its text names the missing
-/// wall, the command that adds it, and the other choices: `docker`, or `local()` for code that is trusted. Nothing
-/// weaker is ever chosen instead.
+/// wall, the command that adds it, and the other choices: `docker`, or `local()` for code that is trusted. A program
+/// with its own spelling of these choices sets them with `jail::alternatives`. Nothing weaker is ever chosen instead.
 inline jail sandbox() {
   jail recipe;
   recipe.alternatives(
-      "Or choose another place for the commands:\n"
-      "    --provider docker:IMAGE   a container; needs a Docker daemon. In C++: docker::from_image(\"IMAGE\")\n"
-      "    --provider local          no wall: commands have all rights of your user. For code that you trust. In C++: "
-      "local()");
+      "Or choose, in C++:\n"
+      "    sandbox().bubblewrap(path)     another bubblewrap program on this machine\n"
+      "    docker::from_image(\"IMAGE\")    a container; needs a Docker daemon, and #include <cofferdam/docker.hpp>\n"
+      "    local()                        no wall: commands have all rights of your user. For code that you trust; "
+      "needs "
+      "#include <cofferdam/local.hpp>");
   return recipe;
 }
 
@@ -38213,8 +38324,7 @@ class basic_compacting_model {
     const auto start = std::chrono::steady_clock::now();
     any_chat_model model = state_.who.model();
     chat_reply reply = co_await model.chat(std::move(next));
-    result_.model_time += std::chrono::steady_clock::now() - start;
-    result_.usage += reply.usage();
+    result_.add_answer(reply.usage(), std::chrono::steady_clock::now() - start);
     state_.usage += reply.usage();
     co_return reply;
   }
@@ -38557,11 +38667,7 @@ class tool_round {
 
   /// Reports a call that was not executed: as events, and as a failure in the statistics of its tool.
   void tell_refused(const round_call& tool_call) {
-    if (tool_call.tool != nullptr) {
-      tool_account& account = result_.tools[tool_call.name];
-      ++account.calls;
-      ++account.failures;
-    }
+    if (tool_call.tool != nullptr) result_.add_call(tool_call.name, false, std::chrono::nanoseconds::zero());
     tell_begun(tool_call);
     agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
     ended.name(tool_call.name).call_id(tool_call.id);
@@ -38601,10 +38707,7 @@ class tool_round {
     }
     const auto time = std::chrono::steady_clock::now() - start;
     if (is_complaint(*tool_call.answer)) tool_call.invalid = true;
-    tool_account& account = result_.tools[tool_call.name];
-    ++account.calls;
-    if (!tool_call.answer->success()) ++account.failures;
-    account.time += time;
+    result_.add_call(tool_call.name, tool_call.answer->success(), time);
     agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
     ended.name(tool_call.name).call_id(tool_call.id).success(tool_call.answer->success()).duration(time);
     tell(ended);
@@ -38733,9 +38836,10 @@ class basic_agent_loop {
   /// conversation.
   awaitable<agent_result> run() {
     bool goes_on = true;
-    while (goes_on && result_.turns < state_.who.max_turns()) goes_on = co_await take_turn();
+    while (goes_on && result_.turns() < state_.who.max_turns()) goes_on = co_await take_turn();
     if (!result_.finished()) {
-      result_.saved = co_await state_.files.save_unfinished(state_.environment);
+      transfer_result saved = co_await state_.files.save_unfinished(state_.environment);
+      result_.saved(std::move(saved));
       tell_saved();
     }
     co_return std::move(result_);
@@ -38749,10 +38853,10 @@ class basic_agent_loop {
   awaitable<bool> take_turn() {
     warn_of_last_turns();
     agent_event begun(agent_event_kind::turn);
-    begun.turn(result_.turns + 1);
+    begun.turn(result_.turns() + 1);
     state_.tell(begun);
     const chat_reply reply = co_await model_.ask();
-    ++result_.turns;
+    result_.turns(result_.turns() + 1);
     tool_round round(state_.tools.all(), state_.listener, result_, state_.who.parallel_reads());
     round.take(reply.message());
     state_.history.add_reply(reply.message());
@@ -38772,13 +38876,13 @@ class basic_agent_loop {
     }
     if (answers_.is_stuck()) co_return stops(agent_end::same_mistake);
     if (is_over_budget()) co_return stops(agent_end::token_budget);
-    if (is_nearly_full(reply.usage()) && result_.turns < state_.who.max_turns()) co_await model_.summarise();
+    if (is_nearly_full(reply.usage()) && result_.turns() < state_.who.max_turns()) co_await model_.summarise();
     co_return true;
   }
 
   void warn_of_last_turns() {
-    const std::size_t left = state_.who.max_turns() - result_.turns;
-    const bool has_begun = result_.turns != 0;
+    const std::size_t left = state_.who.max_turns() - result_.turns();
+    const bool has_begun = result_.turns() != 0;
     if (left == 1 || (has_begun && left <= state_.who.warn_from()))
       state_.history.add(chat_message::user(turns_left_prompt(left)));
   }
@@ -38787,7 +38891,7 @@ class basic_agent_loop {
   bool goes_on_without_calls(const chat_reply& reply) {
     const bool is_finish = state_.who.is_text_finish();
     if (is_finish || ++idle_turns_ == max_idle_turns) {
-      result_.reason = reply.text().empty() ? reply.message().refusal() : reply.text();
+      result_.reason(reply.text().empty() ? reply.message().refusal() : reply.text());
       return stops(is_finish ? agent_end::finished : agent_end::no_calls);
     }
     if (is_over_budget()) return stops(agent_end::token_budget);
@@ -38804,12 +38908,12 @@ class basic_agent_loop {
   }
 
   bool stops(agent_end why) {
-    result_.end = why;
+    result_.end(why);
     return false;
   }
 
   bool is_over_budget() const noexcept {
-    return state_.who.token_budget() && result_.usage.total() > *state_.who.token_budget();
+    return state_.who.token_budget() && result_.usage().total() > *state_.who.token_budget();
   }
 
   bool is_nearly_full(const chat_usage& last) const noexcept {
@@ -38819,22 +38923,23 @@ class basic_agent_loop {
   }
 
   awaitable<void> finish(const round_call& by) {
-    result_.end = agent_end::finished;
-    result_.arguments = by.answer->data();
-    result_.reason = text_at(result_.arguments, "reason");
-    if (result_.reason.empty()) result_.reason = by.answer->text();
+    result_.end(agent_end::finished).arguments(by.answer->data());
+    std::string reason(text_at(result_.arguments(), "reason"));
+    if (reason.empty()) reason = by.answer->text();
+    result_.reason(std::move(reason));
     std::vector<std::string> paths = by.answer->files();
-    result_.saved = co_await state_.files.save_finished(state_.environment, std::move(paths));
+    transfer_result saved = co_await state_.files.save_finished(state_.environment, std::move(paths));
+    result_.saved(std::move(saved));
     tell_saved();
   }
 
   void tell_saved() const {
-    for (const transferred_file& each : result_.saved.files()) {
+    for (const transferred_file& each : result_.saved().files()) {
       agent_event saved(agent_event_kind::saved, each.destination());
       saved.name(each.source()).size(each.size());
       state_.tell(saved);
     }
-    for (const failed_file& each : result_.saved.failed()) {
+    for (const failed_file& each : result_.saved().failed()) {
       agent_event failed(agent_event_kind::not_saved, each.reason().what());
       failed.name(each.source());
       state_.tell(failed);

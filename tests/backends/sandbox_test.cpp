@@ -54,9 +54,10 @@ std::string failure_of(const jail& recipe) {
 }
 
 void expect_choices(const std::string& text, const std::string& remedy) {
-  for (const std::string& line :
-       {"\n    " + remedy, std::string("\n    --provider docker:IMAGE "), std::string("\n    --provider local ")})
+  for (const std::string& line : {"\n    " + remedy, std::string("\n    sandbox().bubblewrap(path) "),
+                                  std::string("\n    docker::from_image(\"IMAGE\") "), std::string("\n    local() ")})
     EXPECT_NE(text.find(line), std::string::npos) << line << " is missing in:\n" << text;
+  EXPECT_EQ(text.find("--provider"), std::string::npos) << text;  // only programs have this option
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ TEST(Sandbox, a_refusal_of_the_system_names_the_command_that_changes_it) {
   expect_choices(complains("No permissions to create a new namespace"), "sudo sysctl -e ");
   const std::string old = complains("Unknown option --disable-userns");
   EXPECT_NE(old.find("install version 0.8.0 or newer"), std::string::npos) << old;
-  EXPECT_NE(old.find("--provider docker:IMAGE"), std::string::npos) << old;
+  EXPECT_NE(old.find("docker::from_image"), std::string::npos) << old;
 }
 
 TEST(Sandbox, a_missing_wall_is_an_error_with_the_choices) {
@@ -114,17 +115,17 @@ TEST(Sandbox, a_missing_wall_is_an_error_with_the_choices) {
   jail recipe = sandbox();
   const std::string text = failure_of(recipe.bubblewrap(program));
   EXPECT_NE(text.find("a wall is missing: net namespace"), std::string::npos) << text;
-  EXPECT_NE(text.find("--provider docker:IMAGE"), std::string::npos) << text;
+  EXPECT_NE(text.find("docker::from_image"), std::string::npos) << text;
 }
 
 // The errors of `jail()` list no alternatives, because a program that names the jail has chosen it. Neither do the
 // errors of `sandbox()` that have another cause than a missing jail.
 TEST(Sandbox, other_errors_of_open_have_no_choices) {
   const std::string text = failure_of(sandbox().mount_read_only("/no/such/folder"));
-  EXPECT_EQ(text.find("--provider"), std::string::npos) << text;
+  EXPECT_EQ(text.find("docker"), std::string::npos) << text;
   const open_folder base;
   const changed_variable path("PATH", base.path());
-  EXPECT_EQ(failure_of(jail()).find("--provider"), std::string::npos);
+  EXPECT_EQ(failure_of(jail()).find("docker"), std::string::npos);
 }
 
 }  // namespace sandbox_tests

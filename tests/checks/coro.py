@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Finds uses of co_await that g++ 12 miscompiles, and coroutines that are started and never awaited.
+"""Finds uses of co_await that g++ 12 miscompiles, and coroutines that are never awaited.
 
 One rule avoids all miscompiled uses. A statement has at most one co_await. Its operands are names, literals, results of
 functions, or temporaries of types with a constructor. Its result is stored in one named variable, or is not used.
@@ -54,15 +54,30 @@ class c : public d<c> {
     switch (z) { case 1: co_await h(1); break; default: break; }
     co_spawn(ex, f(), [&](std::exception_ptr e) { failure = e; });
     try { co_await h(1); } catch (...) { failure = {}; }
+    auto waiting = env.run_command("x");
+    auto& place = outer.files();
+    if (z) { co_await std::move(waiting); }
+    auto both = co_await (env.run_command("a") && env.run_command("b"));
+    (void)env.run_command("x");
+    t.upload(x);
+    other::with(x, y);
+    use(env.run_command("x"));
     co_return agg{x, y};
   }
+  void g() { box.write_file("x"); }
 };
+template <class T> concept runs = requires(T& t) { t.run_command(shell("x")); };
 }
 '''
 
 
 def bad(statement):
     return {"include/cofferdam/core/a.hpp": "awaitable<void> f() {\n  int local = 0;\n  " + statement + "\n}\n"}
+
+
+def forgotten(statement):
+    """Returns a tree in which a coroutine, which has another co_await, contains the statement on line 3."""
+    return bad(statement + "\n  co_await g();")
 
 
 GOOD = {"include/cofferdam/core/a.hpp": GOOD_TEXT, "README.md": "# x\n```cpp\nco_await f();\n```\n",
@@ -96,6 +111,17 @@ BAD = [
     ("value capture spawned", bad("co_spawn(ex, [s]() -> awaitable<void> { co_return; }, handler);"), "in co_spawn"),
     ("value capture in with", bad("auto a = with(p, [s](auto&) { });"), "in with"),
     ("detached", bad("co_spawn(ex, f(), asio::detached);"), "detached"),
+    ("dropped", forgotten('env.run_command("x");'), r"a.hpp:3: run_command\(...\) without co_await"),
+    ("dropped through a chain", forgotten('sessions[0].env->get().run_command("x");'), "run_command.* without co_await"),
+    ("dropped after a head", forgotten('if (a) env.run_command("x"); else b();'), "run_command.* without co_await"),
+    ("dropped in else", forgotten('if (a) b(); else env.run_code(x);'), "run_code.* without co_await"),
+    ("dropped in a case", forgotten('switch (a) { case 1: env.run_command("x"); break; }'), "without co_await"),
+    ("dropped in a lambda", forgotten('auto f = [&](auto& e) -> awaitable<void> { e.run_command("x"); co_return; };'),
+     "without co_await"),
+    ("a free function dropped", forgotten('upload(env, files("a"));'), "upload.* without co_await"),
+    ("a qualified function dropped", forgotten('cofferdam::with(p, body);'), "with.* without co_await"),
+    ("stored and forgotten", forgotten('auto r = env.run_command("x");\n  b();'), "a.hpp:3: .*never awaited"),
+    ("stored as const and forgotten", forgotten('const auto r = env.run_command("x");'), "never awaited"),
     ("in an example", {"examples/a.cpp": "int main() { co_await f({}); }\n"}, "examples/a.cpp:1"),
     ("in the README", {"README.md": "# x\n\n```cpp\nint a;\nco_await f({});\n```\n"}, "README.md:5"),
 ]

@@ -70,6 +70,21 @@ constexpr error_kind every_kind[] = {error_kind::none,
                                      error_kind::processor_time_limit,
                                      error_kind::security_violation};
 
+TEST(CommandResult, the_summary_is_one_line_for_every_end) {
+  EXPECT_EQ(command_result().summary(), "not run");
+  EXPECT_EQ(command_result::exited(0).summary(), "exit status 0");
+  EXPECT_EQ(command_result::exited(3).summary(), "exit status 3");
+  EXPECT_EQ(command_result().term_signal(SIGKILL).summary(), "killed by signal 9 (SIGKILL)");
+  EXPECT_EQ(command_result().term_signal(SIGRTMIN).summary(), "killed by signal " + std::to_string(SIGRTMIN));
+  EXPECT_EQ(command_result::refused(error_kind::timeout, "Command timed out after 2 seconds").summary(),
+            "Command timed out after 2 seconds");
+  EXPECT_EQ(command_result().term_signal(SIGKILL).kind(error_kind::out_of_memory).summary(), "out_of_memory");
+  EXPECT_EQ(command_result::refused(error_kind::execution_error, "a\nb\tc\x1b[m").summary().find_first_of("\n\t\x1b"),
+            std::string::npos);
+  for (const error_kind kind : every_kind)
+    EXPECT_FALSE(command_result::refused(kind, "").summary().empty()) << to_string(kind);
+}
+
 TEST(CommandResult, a_default_result_says_that_nothing_ran) {
   const command_result result;
   EXPECT_FALSE(result.ok());

@@ -57,7 +57,7 @@ awaitable<void> limit_memory() {
 awaitable<void> limit_time() {
   co_await with(sandbox() | timeout(30s), [](auto& env) -> awaitable<void> {
     command_result result = co_await env.run_command(shell("echo begin; sleep 1000").timeout(200ms));
-    std::cout << to_string(result.kind()) << " after: " << result.out_text();
+    std::cout << result.summary() << ", output: " << result.out_text();
   });
 }
 
@@ -75,7 +75,7 @@ awaitable<void> stop_a_command() {
     process running = co_await env.start("sleep 1000");
     co_await running.signal(SIGINT);  // as ^C does; a second signal may be SIGKILL
     command_result result = co_await running.wait();
-    std::cout << "ended by signal " << result.term_signal() << "\n";
+    std::cout << result.summary() << "\n";
   });
 }
 
@@ -139,13 +139,23 @@ awaitable<void> copy_files_in_and_out(std::string source, std::string destinatio
   });
 }
 
+awaitable<void> list_files() {
+  co_await with(sandbox(), [](auto& env) -> awaitable<void> {
+    co_await write_text(env, "data/2024/june.csv", "a,b\n");
+    std::vector<directory_entry> all = co_await env.files().list("data");
+    for (const directory_entry& each : all) std::cout << each.path() << "\n";
+    std::vector<directory_entry> top = co_await env.files().list("data", list_options().depth(1));
+    std::cout << "at the top: " << top.size() << "\n";
+  });
+}
+
 // ---- errors and isolation -------------------------------------------------------------------------------------------
 
 awaitable<void> tell_errors_apart() {
   co_await with(sandbox(), [](auto& env) -> awaitable<void> {
     try {
       command_result result = co_await env.run_command("exit 3");  // what a command does is a value
-      std::cout << "exit status " << result.exit_code() << "\n";
+      std::cout << result.summary() << "\n";
       co_await env.run_command(shell("true").working_directory("no/such/folder"));  // a mistake of the caller throws
     } catch (const error& failure) {
       if (failure.code() == exec_errc::cancelled) throw;  // let a cancellation pass
@@ -188,7 +198,7 @@ awaitable<void> agent_with_a_tool() {
   co_await with(sandbox(), [&](auto& env) -> awaitable<void> {
     agent_session work(helper, env);
     agent_result result = co_await work.run("How high is the tide at Brest?");
-    std::cout << "finished: " << result.finished() << ", " << result.reason << "\n";
+    std::cout << "finished: " << result.finished() << ", " << result.reason() << "\n";
   });
 }
 
@@ -236,7 +246,7 @@ TEST(Guide, limits_memory) {
 
 TEST(Guide, limits_time_and_keeps_the_output_until_then) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
-  EXPECT_EQ(printed(limit_time()), "timeout after: begin\n");
+  EXPECT_EQ(printed(limit_time()), "Command timed out after 0.2 seconds, output: begin\n");
 }
 
 TEST(Guide, limits_the_kept_output_and_counts_all) {
@@ -246,7 +256,7 @@ TEST(Guide, limits_the_kept_output_and_counts_all) {
 
 TEST(Guide, stops_a_command_by_a_signal) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
-  EXPECT_EQ(printed(stop_a_command()), "ended by signal 2\n");
+  EXPECT_EQ(printed(stop_a_command()), "killed by signal 2 (SIGINT)\n");
 }
 
 TEST(Guide, cancels_a_coroutine_from_another_thread) {
@@ -283,6 +293,11 @@ TEST(Guide, copies_files_in_and_out) {
   std::string line;
   std::getline(report, line);
   EXPECT_EQ(line, "one");
+}
+
+TEST(Guide, lists_files_with_and_without_subfolders) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(list_files()), "2024\n2024/june.csv\nat the top: 1\n");
 }
 
 TEST(Guide, tells_results_and_errors_apart) {

@@ -89,10 +89,10 @@ TEST(Session, works_through_calls_to_the_end) {
   model.call("finish", R"({"reason":"all done","paths":["a/b.txt"]})");
   const agent_result result = work(model, env);
   EXPECT_TRUE(result.finished());
-  EXPECT_EQ(result.reason, "all done");
-  EXPECT_EQ(result.turns, 3U);
-  EXPECT_EQ(result.usage.total(), 45U);
-  EXPECT_EQ(result.tools.at("code_exec").calls, 1U);
+  EXPECT_EQ(result.reason(), "all done");
+  EXPECT_EQ(result.turns(), 3U);
+  EXPECT_EQ(result.usage().total(), 45U);
+  EXPECT_EQ(result.tools().at("code_exec").calls, 1U);
   EXPECT_EQ(env.text("a/b.txt"), "text");
   ASSERT_EQ(model.asked().size(), 3U);
   EXPECT_EQ(model.asked()[0].messages().size(), 2U);
@@ -122,7 +122,7 @@ TEST(Session, files_go_in_and_finished_ones_come_out_byte_for_byte) {
   EXPECT_NE(model.told(0).find("- in.csv"), std::string::npos) << model.told(0);
   EXPECT_EQ(read(folder.path() / "result/out/x.bin"), content);
   EXPECT_EQ(saved, std::vector<std::string>{"out/x.bin"});
-  EXPECT_TRUE(result.saved.ok());
+  EXPECT_TRUE(result.saved().ok());
 }
 
 TEST(Session, finishing_with_files_and_no_output_folder_is_one_warning) {
@@ -160,7 +160,7 @@ TEST(Session, S35_S42_a_command_that_fails_counts_as_failed_and_has_the_time_tha
     result = co_await session.run("x");
   });
   EXPECT_FALSE(success);
-  EXPECT_EQ(result.tools.at("code_exec").failures, 1U);
+  EXPECT_EQ(result.tools().at("code_exec").failures, 1U);
   EXPECT_EQ(env.all().commands.at(0).timeout(), std::chrono::milliseconds(500));
 }
 
@@ -174,7 +174,7 @@ TEST(Session, S36_finish_with_paths_that_are_no_files_is_answered_and_the_run_go
     model.call("finish", R"({"reason":"r","paths":[")" + path + R"("]})").call("finish", done);
     const agent_result result = work(model, env);
     EXPECT_TRUE(result.finished());
-    EXPECT_EQ(result.turns, 2U);
+    EXPECT_EQ(result.turns(), 2U);
     EXPECT_TRUE(model.told(1).starts_with("Error: the task is not finished")) << model.told(1);
   }
 }
@@ -196,7 +196,7 @@ TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
     });
     EXPECT_TRUE(result.finished());
     EXPECT_TRUE(model.told(1).starts_with("Error: ")) << model.told(1);
-    EXPECT_EQ(result.tools.at("odd").failures, 1U);
+    EXPECT_EQ(result.tools().at("odd").failures, 1U);
   }
 }
 
@@ -240,7 +240,7 @@ TEST(Session, several_calls_that_end_the_work_are_refused_and_ordinary_ones_come
       {{"finish", R"({"reason":"r","paths":["late.txt"]})"}, {"write_file", R"({"path":"late.txt","content":"x"})"}});
   const agent_result result = work(model, env);
   EXPECT_TRUE(result.finished());
-  EXPECT_EQ(result.turns, 2U);
+  EXPECT_EQ(result.turns(), 2U);
   EXPECT_EQ(env.text("f"), "x");
   const std::vector<chat_message>& messages = model.asked()[1].messages();
   EXPECT_NE(messages[3].text().find("2 calls in this turn"), std::string::npos);
@@ -259,7 +259,7 @@ TEST(Session, the_model_is_warned_and_then_stopped) {
     agent_session session(who, env);
     result = co_await session.run("x");
   });
-  EXPECT_EQ(result.end, agent_end::max_turns);
+  EXPECT_EQ(result.end(), agent_end::max_turns);
   EXPECT_EQ(model.asked().size(), 4U);
   EXPECT_EQ(model.told(1), "The directory is empty.\n");
   EXPECT_NE(model.told(2).find("You have 2 turns left"), std::string::npos);
@@ -271,8 +271,8 @@ TEST(Session, a_model_that_only_talks_is_asked_to_go_on_and_then_left) {
   memory_environment env;
   model.say("Well.").say("I think.").say("So.");
   const agent_result result = work(model, env);
-  EXPECT_EQ(result.end, agent_end::no_calls);
-  EXPECT_EQ(result.reason, "So.");
+  EXPECT_EQ(result.end(), agent_end::no_calls);
+  EXPECT_EQ(result.reason(), "So.");
   EXPECT_NE(model.told(1).find("Continue the task"), std::string::npos);
 }
 
@@ -288,7 +288,7 @@ TEST(Session, text_is_an_end_where_the_agent_says_so) {
     result = co_await session.run("x");
   });
   EXPECT_TRUE(result.finished());
-  EXPECT_EQ(result.reason, "42");
+  EXPECT_EQ(result.reason(), "42");
 }
 
 TEST(Session, a_call_that_reaches_no_tool_is_an_event_and_counts_as_failed) {
@@ -308,10 +308,10 @@ TEST(Session, a_call_that_reaches_no_tool_is_an_event_and_counts_as_failed) {
     result = co_await session.run("x");
   });
   EXPECT_EQ(text, "code_exe failed, list_files failed, list_files ok, finish failed, finish failed, finish ok, ");
-  EXPECT_EQ(result.tools.at("list_files").calls, 2U);
-  EXPECT_EQ(result.tools.at("list_files").failures, 1U);
-  EXPECT_EQ(result.tools.at("finish").failures, 2U);
-  EXPECT_EQ(result.tools.count("code_exe"), 0U);
+  EXPECT_EQ(result.tools().at("list_files").calls, 2U);
+  EXPECT_EQ(result.tools().at("list_files").failures, 1U);
+  EXPECT_EQ(result.tools().at("finish").failures, 2U);
+  EXPECT_EQ(result.tools().count("code_exe"), 0U);
 }
 
 TEST(Session, the_same_mistake_again_and_again_ends_the_run) {
@@ -320,15 +320,15 @@ TEST(Session, the_same_mistake_again_and_again_ends_the_run) {
     memory_environment env;
     for (int i = 0; i < 9; ++i) model.call("code_exec", arguments);
     const agent_result result = work(model, env);
-    EXPECT_EQ(result.end, agent_end::same_mistake) << arguments;
-    EXPECT_EQ(result.turns, 5U) << arguments;
+    EXPECT_EQ(result.end(), agent_end::same_mistake) << arguments;
+    EXPECT_EQ(result.turns(), 5U) << arguments;
   }
   scripted_model model;
   memory_environment env;
   for (int i = 0; i < 9; ++i) model.call("code_exec", "{");
   const agent_result result = work(model, env);
-  EXPECT_EQ(result.end, agent_end::same_mistake);
-  EXPECT_EQ(result.turns, 5U);
+  EXPECT_EQ(result.end(), agent_end::same_mistake);
+  EXPECT_EQ(result.turns(), 5U);
   EXPECT_NE(model.told(3).find("the same invalid call 3 times"), std::string::npos);
 }
 
@@ -420,7 +420,7 @@ TEST(Session, a_conversation_that_is_too_long_is_shortened_step_by_step) {
   ASSERT_EQ(last.size(), 5U);
   EXPECT_EQ(last[1].text(), "the task");
   EXPECT_NE(last[2].text().find("The summary."), std::string::npos);
-  EXPECT_EQ(result.turns, 6U) << "what was done about the length is no turn";
+  EXPECT_EQ(result.turns(), 6U) << "what was done about the length is no turn";
 }
 
 TEST(Session, a_conversation_that_cannot_be_made_short_enough_is_an_error_and_still_whole) {
@@ -459,7 +459,7 @@ TEST(Session, a_context_that_fills_up_is_summarised_before_it_is_full) {
   });
   // No summary is requested after the first turn, because there is nothing to summarise yet.
   EXPECT_TRUE(result.finished());
-  EXPECT_EQ(result.turns, 3U);
+  EXPECT_EQ(result.turns(), 3U);
   ASSERT_EQ(model.asked().size(), 4U);
   EXPECT_EQ(model.asked()[2].tool_choice(), chat_tool_choice::none);
   EXPECT_NE(model.asked()[3].messages()[2].text().find("Summary."), std::string::npos);
@@ -487,8 +487,8 @@ TEST(Session, a_budget_of_tokens_ends_the_run) {
     agent_session session(who, env);
     result = co_await session.run("x");
   });
-  EXPECT_EQ(result.end, agent_end::token_budget);
-  EXPECT_EQ(result.turns, 3U);
+  EXPECT_EQ(result.end(), agent_end::token_budget);
+  EXPECT_EQ(result.turns(), 3U);
 }
 
 TEST(Session, S37_two_sessions_of_one_agent_at_once_do_not_touch_each_other) {
@@ -522,8 +522,8 @@ TEST(Session, S37_two_sessions_of_one_agent_at_once_do_not_touch_each_other) {
   asio::co_spawn(context, run_task(first_env, "one", first), rethrow);
   asio::co_spawn(context, run_task(second_env, "two", second), rethrow);
   context.run();
-  EXPECT_EQ(first.reason, "one");
-  EXPECT_EQ(second.reason, "two");
+  EXPECT_EQ(first.reason(), "one");
+  EXPECT_EQ(second.reason(), "two");
   EXPECT_EQ(read(folder.path() / "one/f"), "one");
   EXPECT_EQ(read(folder.path() / "two/f"), "two");
 }
@@ -554,7 +554,7 @@ TEST(Session, S39_a_run_that_was_out_of_turns_goes_on_when_it_is_resumed) {
   run([&]() -> awaitable<void> {
     agent_session session(who, env);
     agent_result result = co_await session.run("the task");
-    EXPECT_EQ(result.end, agent_end::max_turns);
+    EXPECT_EQ(result.end(), agent_end::max_turns);
     saved = boost::json::serialize(session.save());
   });
   model.call("finish", done);
@@ -565,7 +565,7 @@ TEST(Session, S39_a_run_that_was_out_of_turns_goes_on_when_it_is_resumed) {
     EXPECT_EQ(session.usage().total(), 30U);
     agent_result result = co_await session.run("");
     EXPECT_TRUE(result.finished());
-    EXPECT_EQ(result.turns, 1U);
+    EXPECT_EQ(result.turns(), 1U);
   });
   EXPECT_EQ(model.asked()[2].messages()[1].text(), "the task");
   EXPECT_EQ(model.asked()[2].messages()[3].parts().at(1).content().size(), 24U) << "the image is there";
@@ -614,8 +614,8 @@ TEST(Session, S40_an_output_that_cannot_be_saved_is_told) {
     result = co_await session.run("x");
   });
   EXPECT_TRUE(result.finished());
-  EXPECT_EQ(result.saved.failed().size(), 1U);
-  EXPECT_EQ(result.saved.files().size(), 1U);
+  EXPECT_EQ(result.saved().failed().size(), 1U);
+  EXPECT_EQ(result.saved().files().size(), 1U);
   EXPECT_EQ(calls, 1);
 }
 
@@ -641,11 +641,11 @@ TEST(Session, what_stands_in_the_workspace_when_the_turns_run_out_is_saved_apart
       });
       result = co_await session.run("x");
     });
-    EXPECT_EQ(result.end, agent_end::max_turns);
-    EXPECT_TRUE(result.arguments.empty());
+    EXPECT_EQ(result.end(), agent_end::max_turns);
+    EXPECT_TRUE(result.arguments().empty());
     if (limit == 11) {
       EXPECT_EQ(events, (std::vector<std::string>{"a/half.txt", "b"}));
-      EXPECT_TRUE(result.saved.ok());
+      EXPECT_TRUE(result.saved().ok());
       EXPECT_EQ(read(folder.path() / "out/unfinished/a/half.txt"), "half of it");
       EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/unfinished/.cache"));
     } else {
@@ -675,7 +675,7 @@ TEST(Session, a_finished_run_saves_what_it_names_and_one_that_is_not_asked_to_sa
       result = co_await session.run("x");
     });
     EXPECT_EQ(result.finished(), finishes);
-    EXPECT_EQ(result.saved.files().size(), finishes ? 1U : 0U);
+    EXPECT_EQ(result.saved().files().size(), finishes ? 1U : 0U);
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/unfinished"));
   }
 }
@@ -704,8 +704,8 @@ TEST(Session, S33_a_pattern_of_the_allowlist_admits_no_more_than_it_says_and_the
     result = co_await session.run("x");
   });
   EXPECT_TRUE(result.finished());
-  EXPECT_EQ(result.tools.at("code_exec").calls, sly.size() + plain.size());
-  EXPECT_EQ(result.tools.at("code_exec").failures, sly.size());
+  EXPECT_EQ(result.tools().at("code_exec").calls, sly.size() + plain.size());
+  EXPECT_EQ(result.tools().at("code_exec").failures, sly.size());
   EXPECT_EQ(inside.all().commands.size(), plain.size());
   for (std::size_t i = 0; i < sly.size(); ++i)
     EXPECT_NE(model.told(i + 1).find("<error_kind>command_not_allowed</error_kind>"), std::string::npos) << sly[i];
@@ -739,8 +739,8 @@ TEST(Session, functions_and_makers_of_an_agent_are_its_tools) {
   EXPECT_EQ(model.told(1), "42");
   EXPECT_EQ(model.told(2), "Error: Wrong arguments: 'n' must be an integer, not the string \"x\".");
   EXPECT_EQ(model.told(3), "Error: the tool failed: fell");
-  EXPECT_EQ(result.tools.at("double").calls, 2U);
-  EXPECT_EQ(result.tools.at("double").failures, 1U);
+  EXPECT_EQ(result.tools().at("double").calls, 2U);
+  EXPECT_EQ(result.tools().at("double").failures, 1U);
 }
 
 TEST(Session, a_tool_with_a_name_that_models_cannot_call_is_refused) {
@@ -845,7 +845,7 @@ TEST(Session, a_turn_costs_less_than_a_millisecond_besides_the_model) {
     result = co_await session.run("x");
   });
   const auto each = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start -
-                                                                          result.model_time) /
+                                                                          result.model_time()) /
                     turns;
   EXPECT_TRUE(result.finished());
   RecordProperty("microseconds_a_turn", static_cast<int>(each.count()));

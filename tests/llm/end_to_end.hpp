@@ -123,10 +123,10 @@ inline void play_end_to_end(const cofferdam::any_provider& provider, bool stream
     });
   });
   EXPECT_TRUE(result.finished());
-  EXPECT_EQ(result.turns, 7U);
-  EXPECT_EQ(result.reason, "charted");
-  EXPECT_TRUE(result.saved.ok());
-  EXPECT_EQ(result.saved.files().size(), 2U);
+  EXPECT_EQ(result.turns(), 7U);
+  EXPECT_EQ(result.reason(), "charted");
+  EXPECT_TRUE(result.saved().ok());
+  EXPECT_EQ(result.saved().files().size(), 2U);
   ASSERT_FALSE(chart.empty());
   EXPECT_EQ(content_of(folder.path() / "out/chart.png"), chart);
   EXPECT_NE(content_of(folder.path() / "out/report.md").find("CO2 rose from"), std::string::npos);

@@ -192,8 +192,8 @@ found.modules["os"].environ.get("COFFERDAM_S41_CANARY", "no canary"), os.getpid(
   });
   ::unsetenv("COFFERDAM_S41_CANARY");
   EXPECT_TRUE(result.finished());
-  EXPECT_EQ(result.tools.at("run_python").calls, 3U);
-  EXPECT_EQ(result.tools.at("run_python").failures, 1U);
+  EXPECT_EQ(result.tools().at("run_python").calls, 3U);
+  EXPECT_EQ(result.tools().at("run_python").failures, 1U);
   const boost::json::array& messages = server.requests.back().at("messages").as_array();
   ASSERT_GE(messages.size(), 8U);
   const auto answer = [&](std::size_t at) { return std::string(messages.at(at).at("content").as_string()); };

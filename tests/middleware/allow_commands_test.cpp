@@ -168,6 +168,35 @@ TEST(AllowCommands, a_refusal_for_a_line_break_alone_names_the_pattern_that_woul
   EXPECT_EQ(other.result.advice().find("(?s)"), std::string::npos) << other.result.advice();
 }
 
+TEST(AllowCommands, a_refusal_for_arguments_alone_shows_the_pattern_that_allows_them) {
+  const auto advice_of = [](const allow_commands& policy, std::string line) {
+    return decide(policy, shell(std::move(line))).result.advice();
+  };
+  struct row {
+    allow_commands policy;
+    const char* line;
+    std::string longer;
+  };
+  const row rows[] = {
+      {allow_commands("id", "ls"), "ls -l /tmp", "ls( .*)?"},
+      {allow_commands("git status"), "git status -s", "git status( .*)?"},
+      {allow_commands("ls( -l)?"), "ls -la", "ls( -l)?( .*)?"},
+      {allow_commands("ls|cat"), "cat a.txt", "(?:ls|cat)( .*)?"},
+  };
+  for (const row& each : rows) {
+    const std::string advice = advice_of(each.policy, each.line);
+    EXPECT_NE(advice.find("must match the whole command"), std::string::npos) << advice;
+    EXPECT_NE(advice.find("\"" + each.longer + "\""), std::string::npos) << advice;
+    EXPECT_TRUE(admits(allow_commands(each.longer), each.line)) << each.longer;
+  }
+  EXPECT_TRUE(decide(allow_commands("(?x)ls # list"), shell("ls -l")).refused());  // its comment would hide the rest
+  // Control: refusals for another reason do not mention it.
+  for (const char* line : {"lsblk", "id -u", "xls -l", "'ls -l'", "cat ls", "ls; id", "ls 'a\nb'"}) {
+    const std::string advice = advice_of(allow_commands("ls", "ls -l"), line);
+    EXPECT_EQ(advice.find("whole command"), std::string::npos) << line << ": " << advice;
+  }
+}
+
 TEST(AllowCommands, a_named_group_of_python_is_refused_with_the_spelling_that_works) {
   std::string message;
   try {

@@ -470,6 +470,22 @@ def test_an_interrupt_ends_python(place):
     nothing_is_left(seconds)
 
 
+def test_a_signal_ends_the_copying_of_a_file_that_python_made(place):
+    with tempfile.TemporaryDirectory() as folder:
+        running = subprocess.Popen(place.words("python", "--output", "large", "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=folder, env=place.variables)
+        running.stdin.write(b"file = open('large', 'wb')\nfile.truncate(6 << 30)\nfile.close()\n")
+        running.stdin.close()
+        io = Path(f"/proc/{running.pid}/io")
+        check(until(lambda: int(re.search(r"^wchar: (\d+)$", io.read_text(), re.M)[1]) > 1 << 23), "nothing is copied")
+        running.send_signal(signal.SIGTERM)
+        equal(running.wait(LIMIT), 143)
+        equal(running.stderr.read(), b"")  # 9 s after the signal, the program would give up with a message
+        running.stderr.close()
+        running.stdout.close()
+        equal(list(Path(folder).iterdir()), [])
+
+
 # ---- servers ----
 
 def test_mcp_runs_a_command(place):
@@ -557,6 +573,7 @@ def once_the_default_is_the_jail():
     status, _, err = place.run("true")
     equal(status, 125)
     check(b"bubblewrap" in err and b"--provider docker:IMAGE" in err, err)
+    check(b"docker::" not in err and b"local()" not in err, "the program's users write no C++", err)
 
 
 def once_a_provider_that_does_not_work_is_a_failure_of_the_program():
@@ -718,6 +735,17 @@ def on_jail_the_sessions_of_the_guide_are_real(place):
     check(not problems, "\n".join(problems))
 
 
+def test_doctor_prints_the_walls_of_a_place_that_works(place):
+    status, out, err = place.run(subcommand="doctor")
+    equal(status, 0, err)
+    sections = re.split(rb"^(\w+)$", out, flags=re.M)  # a name alone on its line, and the indented lines below it
+    walls = dict(zip(sections[1::2], sections[2::2]))[place.name.encode()].decode()
+    check("does not work here" not in walls, walls)
+    wall_of = dict(re.findall(r"^    (\w+): (.+)$", walls, re.M))
+    equal(set(wall_of) >= {"process_tree", "files", "network", "memory"}, True, walls)
+    equal(wall_of["network"] == "none", place.name == "local", walls)
+
+
 # ---- the runner ----
 
 def jail_works():
@@ -731,7 +759,8 @@ def jail_works():
 # Docker is slower, and its commands end as those of the other places: these show that its terminals, signals, files and
 # runners are connected.
 ON_DOCKER = ["byte_for_byte", "status_of_the_command", "time_limit", "files_in_and_out", "one_interrupt_asks", "two_interrupts",
-             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "agent_works"]
+             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "agent_works",
+             "doctor_prints_the_walls"]
 
 
 def main():

@@ -9,6 +9,9 @@ sessions.py FOLDER --write   writes the real output into the files
 A session is a text file. A line that begins with `$ ` is a line for bash; the lines below it are what it prints. The
 lines run one after the other, in a new folder with the files of FILES. After a line that opens a shell, lines that begin
 with `> ` are typed into it. A real key, port or time may differ from the written one.
+
+The session docker.txt is played only if COFFERDAM_TEST_DOCKER is the address of a daemon with the images of
+tests/docker/images.sh. Its image, python:3.12-slim, is then replaced by one of these, which needs no registry.
 """
 import os
 import re
@@ -46,9 +49,12 @@ def usual(text):
     return text
 
 
-def environment(programs, folder, model_url):
+DOCKER = os.environ.get("COFFERDAM_TEST_DOCKER", "")
+
+
+def environment(programs, folder, model_url, docker_host):
     return {"PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "OPENAI_API_KEY": "none",
-            "OPENAI_BASE_URL": model_url, "TMPDIR": os.environ.get("TMPDIR", "/tmp"), "DOCKER_HOST": "unix:///no/docker.sock"}
+            "OPENAI_BASE_URL": model_url, "TMPDIR": os.environ.get("TMPDIR", "/tmp"), "DOCKER_HOST": docker_host}
 
 
 def type_into(line, typed, variables, folder):
@@ -75,7 +81,8 @@ def play(path, programs, model_url):
         folder.chmod(0o755)
         for file, text in FILES.items():
             (folder / file).write_text(text)
-        variables = environment(programs, folder, model_url)
+        in_docker = path.stem == "docker"
+        variables = environment(programs, folder, model_url, DOCKER if in_docker else "unix:///no/docker.sock")
         for number, line in enumerate(lines):
             if not line.startswith("$ "):
                 continue
@@ -89,7 +96,8 @@ def play(path, programs, model_url):
             if typed:
                 made += ["> " + words for words in typed] + type_into(line[2:], typed, variables, folder).splitlines()
                 continue
-            ended = subprocess.run(["bash", "-c", line[2:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            words = line[2:].replace("python:3.12-slim", "cofferdam-test/debian") if in_docker else line[2:]
+            ended = subprocess.run(["bash", "-c", words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    timeout=LIMIT, cwd=folder, env=variables)
             made += ended.stdout.decode().splitlines()
     return "\n".join(made) + "\n"
@@ -102,6 +110,8 @@ def differences(programs, write=False):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         for path in sorted(HERE.glob("*.txt")):
+            if path.stem == "docker" and not DOCKER:
+                continue
             made = play(path, programs, f"http://127.0.0.1:{server.server_port}/v1")
             if write:
                 path.write_text(usual(made), encoding="utf-8")

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/large_block.hpp>
+#include <cofferdam/detail/core/signal_name.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
 
 #include <algorithm>
@@ -271,6 +273,26 @@ class command_result {
   command_result& reason(std::string sentence) {
     reason_ = std::move(sentence);
     return *this;
+  }
+
+  /// Returns one line that explains how the command ended: "exit status 3", "killed by signal 9 (SIGKILL)", `reason()`
+  /// such as "Command timed out after 2 seconds", or "not run". It is for people; decide by `kind()`, `exit_code()` and
+  /// `term_signal()`. `format_result` also shows the output.
+  /// \return  printable UTF-8 without line breaks; never empty.
+  std::string summary() const {
+    if (kind_ != error_kind::none) {
+      std::string line = reason_.empty() ? std::string(to_string(kind_)) : printable_text(reason_);
+      std::replace_if(
+          line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+      return line;
+    }
+    if (term_signal_ != 0) {
+      const std::string name = detail::signal_name(term_signal_);
+      const std::string number = std::to_string(term_signal_);
+      return "killed by signal " + number + (name == number ? std::string() : " (" + name + ")");
+    }
+    if (exit_code_ >= 0) return "exit status " + std::to_string(exit_code_);
+    return "not run";
   }
 
   /// Returns advice for a model; often empty. The result of a command that ran may have advice too.

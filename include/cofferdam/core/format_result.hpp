@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/signal_name.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,8 +12,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <signal.h>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
@@ -38,41 +37,6 @@ class format_options {
 };
 
 namespace detail {
-
-/// Returns the name of a signal, such as `SIGKILL` for 9. For a signal without a name, such as a real-time signal,
-/// returns the number.
-inline std::string signal_name(int number) {
-  switch (number) {
-    case SIGHUP: return "SIGHUP";
-    case SIGINT: return "SIGINT";
-    case SIGQUIT: return "SIGQUIT";
-    case SIGILL: return "SIGILL";
-    case SIGTRAP: return "SIGTRAP";
-    case SIGABRT: return "SIGABRT";
-    case SIGBUS: return "SIGBUS";
-    case SIGFPE: return "SIGFPE";
-    case SIGKILL: return "SIGKILL";
-    case SIGUSR1: return "SIGUSR1";
-    case SIGSEGV: return "SIGSEGV";
-    case SIGUSR2: return "SIGUSR2";
-    case SIGPIPE: return "SIGPIPE";
-    case SIGALRM: return "SIGALRM";
-    case SIGTERM: return "SIGTERM";
-    case SIGCHLD: return "SIGCHLD";
-    case SIGCONT: return "SIGCONT";
-    case SIGSTOP: return "SIGSTOP";
-    case SIGTSTP: return "SIGTSTP";
-    case SIGTTIN: return "SIGTTIN";
-    case SIGTTOU: return "SIGTTOU";
-    case SIGURG: return "SIGURG";
-    case SIGXCPU: return "SIGXCPU";
-    case SIGXFSZ: return "SIGXFSZ";
-    case SIGVTALRM: return "SIGVTALRM";
-    case SIGPROF: return "SIGPROF";
-    case SIGSYS: return "SIGSYS";
-    default: return std::to_string(number);
-  }
-}
 
 /// Returns the number of code points in a text.
 /// \param utf8  valid UTF-8.

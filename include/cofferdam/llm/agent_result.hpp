@@ -124,32 +124,88 @@ class tool_account {
   std::chrono::nanoseconds time{};
 };
 
-/// The result of a run of an agent. A value type.
+/// The result of a run of an agent. A value type. The setters are for the session, and for tests. On a temporary
+/// result, `reason()` and similar accessors return values instead of references.
 class agent_result {
  public:
   agent_result() = default;
 
-  /// The reason why the run has ended.
-  agent_end end = agent_end::max_turns;
-  /// The model's explanation of the result: the argument `reason` of the call that ended the work, or the text of its
-  /// last answer. Untrusted.
-  std::string reason;
-  /// The arguments of the call that ended the work; empty if no call has ended it.
-  boost::json::object arguments;
-  /// The files that were copied to the output directory, and the files that could not be copied. See
-  /// `agent_session::save_unfinished`.
-  transfer_result saved;
-  /// The number of requests to the model.
-  std::size_t turns = 0;
-  /// The tokens of all answers together.
-  chat_usage usage;
-  /// The time for which the run has waited for the model.
-  std::chrono::nanoseconds model_time{};
-  /// The statistics of each tool, by its name.
-  std::map<std::string, tool_account> tools;
-
   /// Returns true if the model has ended the work.
-  bool finished() const noexcept { return end == agent_end::finished; }
+  bool finished() const noexcept { return end_ == agent_end::finished; }
+
+  /// Returns the reason why the run has ended.
+  agent_end end() const noexcept { return end_; }
+  agent_result& end(agent_end why) {
+    end_ = why;
+    return *this;
+  }
+
+  /// Returns the model's explanation of the result: the argument `reason` of the call that ended the work, or the text
+  /// of its last answer. Untrusted.
+  const std::string& reason() const& noexcept { return reason_; }
+  std::string reason() && { return std::move(reason_); }
+  agent_result& reason(std::string text) {
+    reason_ = std::move(text);
+    return *this;
+  }
+
+  /// Returns the arguments of the call that ended the work; empty if no call has ended it.
+  const boost::json::object& arguments() const& noexcept { return arguments_; }
+  boost::json::object arguments() && { return std::move(arguments_); }
+  agent_result& arguments(boost::json::object members) {
+    arguments_ = std::move(members);
+    return *this;
+  }
+
+  /// Returns the files that were copied to the output directory, and the files that could not be copied. See
+  /// `agent_session::save_unfinished`.
+  const transfer_result& saved() const& noexcept { return saved_; }
+  transfer_result saved() && { return std::move(saved_); }
+  agent_result& saved(transfer_result files) {
+    saved_ = std::move(files);
+    return *this;
+  }
+
+  /// Returns the number of requests to the model.
+  std::size_t turns() const noexcept { return turns_; }
+  agent_result& turns(std::size_t number) {
+    turns_ = number;
+    return *this;
+  }
+
+  /// Returns the tokens of all answers together.
+  const chat_usage& usage() const& noexcept { return usage_; }
+  chat_usage usage() && { return usage_; }
+  /// Returns the time for which the run has waited for the model.
+  std::chrono::nanoseconds model_time() const noexcept { return model_time_; }
+  /// Adds the tokens of an answer to `usage()`, and the time until the answer to `model_time()`.
+  agent_result& add_answer(const chat_usage& tokens, std::chrono::nanoseconds time) {
+    usage_ += tokens;
+    model_time_ += time;
+    return *this;
+  }
+
+  /// Returns the statistics of each tool, by its name.
+  const std::map<std::string, tool_account>& tools() const& noexcept { return tools_; }
+  std::map<std::string, tool_account> tools() && { return std::move(tools_); }
+  /// Adds a call of a tool to `tools()`.
+  agent_result& add_call(const std::string& tool, bool success, std::chrono::nanoseconds time) {
+    tool_account& account = tools_[tool];
+    ++account.calls;
+    if (!success) ++account.failures;
+    account.time += time;
+    return *this;
+  }
+
+ private:
+  agent_end end_ = agent_end::max_turns;
+  std::string reason_;
+  boost::json::object arguments_;
+  transfer_result saved_;
+  std::size_t turns_ = 0;
+  chat_usage usage_;
+  std::chrono::nanoseconds model_time_{};
+  std::map<std::string, tool_account> tools_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

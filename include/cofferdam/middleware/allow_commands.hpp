@@ -163,7 +163,7 @@ class command_policy {
       shown += pattern_text;
     }
     if (!patterns_.empty()) advice += " Allowed are commands that one of these regular expressions matches: " + shown;
-    if (canonical.find('\n') == std::string_view::npos) return advice;
+    if (canonical.find('\n') == std::string_view::npos) return advice + longer_command_advice(canonical);
     advice += " An argument contains a line break, which most patterns do not admit: put such text into a file.";
     for (const command_pattern& each : patterns_) {
       std::size_t steps = max_steps;
@@ -173,6 +173,30 @@ class command_policy {
       break;
     }
     return advice;
+  }
+
+  // If a pattern matches only the start of the command, up to a blank, returns advice that shows a pattern for the
+  // whole command. Otherwise returns an empty text.
+  std::string longer_command_advice(std::string_view canonical) const {
+    for (const command_pattern& each : patterns_) {
+      const std::optional<command_pattern> longer = with_arguments(each.source());
+      std::size_t steps = max_steps;
+      if (!longer || longer->match(canonical, as_prefix_, steps) != match_state::complete) continue;
+      return " (For the author of the allowlist: a pattern must match the whole command. \"" + one_line(each.source()) +
+             "\" matches only its start; \"" + one_line(longer->source()) + "\" also allows arguments.)";
+    }
+    return {};
+  }
+
+  // Returns the pattern that also admits arguments after what `source` matches. Returns no value if there is no such
+  // pattern: a comment, which `(?x)` allows, may reach to the end of `source`.
+  static std::optional<command_pattern> with_arguments(const std::string& source) {
+    const bool needs_group = source.find('|') != std::string::npos || source.find("(?") != std::string::npos;
+    try {
+      return command_pattern((needs_group ? "(?:" + source + ")" : source) + "( .*)?");
+    } catch (const error&) {
+      return std::nullopt;
+    }
   }
 
   // ---- lint ----

@@ -40,9 +40,10 @@ class basic_agent_loop {
   /// conversation.
   awaitable<agent_result> run() {
     bool goes_on = true;
-    while (goes_on && result_.turns < state_.who.max_turns()) goes_on = co_await take_turn();
+    while (goes_on && result_.turns() < state_.who.max_turns()) goes_on = co_await take_turn();
     if (!result_.finished()) {
-      result_.saved = co_await state_.files.save_unfinished(state_.environment);
+      transfer_result saved = co_await state_.files.save_unfinished(state_.environment);
+      result_.saved(std::move(saved));
       tell_saved();
     }
     co_return std::move(result_);
@@ -56,10 +57,10 @@ class basic_agent_loop {
   awaitable<bool> take_turn() {
     warn_of_last_turns();
     agent_event begun(agent_event_kind::turn);
-    begun.turn(result_.turns + 1);
+    begun.turn(result_.turns() + 1);
     state_.tell(begun);
     const chat_reply reply = co_await model_.ask();
-    ++result_.turns;
+    result_.turns(result_.turns() + 1);
     tool_round round(state_.tools.all(), state_.listener, result_, state_.who.parallel_reads());
     round.take(reply.message());
     state_.history.add_reply(reply.message());
@@ -79,13 +80,13 @@ class basic_agent_loop {
     }
     if (answers_.is_stuck()) co_return stops(agent_end::same_mistake);
     if (is_over_budget()) co_return stops(agent_end::token_budget);
-    if (is_nearly_full(reply.usage()) && result_.turns < state_.who.max_turns()) co_await model_.summarise();
+    if (is_nearly_full(reply.usage()) && result_.turns() < state_.who.max_turns()) co_await model_.summarise();
     co_return true;
   }
 
   void warn_of_last_turns() {
-    const std::size_t left = state_.who.max_turns() - result_.turns;
-    const bool has_begun = result_.turns != 0;
+    const std::size_t left = state_.who.max_turns() - result_.turns();
+    const bool has_begun = result_.turns() != 0;
     if (left == 1 || (has_begun && left <= state_.who.warn_from()))
       state_.history.add(chat_message::user(turns_left_prompt(left)));
   }
@@ -94,7 +95,7 @@ class basic_agent_loop {
   bool goes_on_without_calls(const chat_reply& reply) {
     const bool is_finish = state_.who.is_text_finish();
     if (is_finish || ++idle_turns_ == max_idle_turns) {
-      result_.reason = reply.text().empty() ? reply.message().refusal() : reply.text();
+      result_.reason(reply.text().empty() ? reply.message().refusal() : reply.text());
       return stops(is_finish ? agent_end::finished : agent_end::no_calls);
     }
     if (is_over_budget()) return stops(agent_end::token_budget);
@@ -111,12 +112,12 @@ class basic_agent_loop {
   }
 
   bool stops(agent_end why) {
-    result_.end = why;
+    result_.end(why);
     return false;
   }
 
   bool is_over_budget() const noexcept {
-    return state_.who.token_budget() && result_.usage.total() > *state_.who.token_budget();
+    return state_.who.token_budget() && result_.usage().total() > *state_.who.token_budget();
   }
 
   bool is_nearly_full(const chat_usage& last) const noexcept {
@@ -126,22 +127,23 @@ class basic_agent_loop {
   }
 
   awaitable<void> finish(const round_call& by) {
-    result_.end = agent_end::finished;
-    result_.arguments = by.answer->data();
-    result_.reason = text_at(result_.arguments, "reason");
-    if (result_.reason.empty()) result_.reason = by.answer->text();
+    result_.end(agent_end::finished).arguments(by.answer->data());
+    std::string reason(text_at(result_.arguments(), "reason"));
+    if (reason.empty()) reason = by.answer->text();
+    result_.reason(std::move(reason));
     std::vector<std::string> paths = by.answer->files();
-    result_.saved = co_await state_.files.save_finished(state_.environment, std::move(paths));
+    transfer_result saved = co_await state_.files.save_finished(state_.environment, std::move(paths));
+    result_.saved(std::move(saved));
     tell_saved();
   }
 
   void tell_saved() const {
-    for (const transferred_file& each : result_.saved.files()) {
+    for (const transferred_file& each : result_.saved().files()) {
       agent_event saved(agent_event_kind::saved, each.destination());
       saved.name(each.source()).size(each.size());
       state_.tell(saved);
     }
-    for (const failed_file& each : result_.saved.failed()) {
+    for (const failed_file& each : result_.saved().failed()) {
       agent_event failed(agent_event_kind::not_saved, each.reason().what());
       failed.name(each.source());
       state_.tell(failed);

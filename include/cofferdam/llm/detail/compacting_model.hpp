@@ -129,8 +129,7 @@ class basic_compacting_model {
     const auto start = std::chrono::steady_clock::now();
     any_chat_model model = state_.who.model();
     chat_reply reply = co_await model.chat(std::move(next));
-    result_.model_time += std::chrono::steady_clock::now() - start;
-    result_.usage += reply.usage();
+    result_.add_answer(reply.usage(), std::chrono::steady_clock::now() - start);
     state_.usage += reply.usage();
     co_return reply;
   }

@@ -143,11 +143,7 @@ class tool_round {
 
   /// Reports a call that was not executed: as events, and as a failure in the statistics of its tool.
   void tell_refused(const round_call& tool_call) {
-    if (tool_call.tool != nullptr) {
-      tool_account& account = result_.tools[tool_call.name];
-      ++account.calls;
-      ++account.failures;
-    }
+    if (tool_call.tool != nullptr) result_.add_call(tool_call.name, false, std::chrono::nanoseconds::zero());
     tell_begun(tool_call);
     agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
     ended.name(tool_call.name).call_id(tool_call.id);
@@ -187,10 +183,7 @@ class tool_round {
     }
     const auto time = std::chrono::steady_clock::now() - start;
     if (is_complaint(*tool_call.answer)) tool_call.invalid = true;
-    tool_account& account = result_.tools[tool_call.name];
-    ++account.calls;
-    if (!tool_call.answer->success()) ++account.failures;
-    account.time += time;
+    result_.add_call(tool_call.name, tool_call.answer->success(), time);
     agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
     ended.name(tool_call.name).call_id(tool_call.id).success(tool_call.answer->success()).duration(time);
     tell(ended);
