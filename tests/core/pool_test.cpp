@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/core/pool.hpp>
-
 #include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/pool.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 
@@ -177,9 +176,8 @@ TEST(Pool, no_more_than_the_limit_open_at_once_and_starts_keep_their_distance) {
   const auto begin = std::chrono::steady_clock::now();
   run([&]() -> awaitable<void> {
     auto recipe = pool(numbered_provider(of), 8).opens_at_once(2).open_interval(3ms);
-    co_await with(std::move(recipe), [&](auto& pool) -> awaitable<void> {
-      co_await until([&] { return pool.counts().idle() == 8; });
-    });
+    co_await with(std::move(recipe),
+                  [&](auto& pool) -> awaitable<void> { co_await until([&] { return pool.counts().idle() == 8; }); });
   });
   EXPECT_EQ(of->most_opening, 2);
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 7 * 3ms);

@@ -93,9 +93,8 @@ class environment_pool {
   /// Environments that were handed out stay open. Calls of `provider().open()` that wait throw
   /// error{exec_errc::environment_closed}. A cancellation does not stop this operation.
   awaitable<void> close() {
-    return detail::shielded([state = get()] {
-      return state->home().run([state] { return detail::pool_state<Opened>::close(state); });
-    });
+    return detail::shielded(
+        [state = get()] { return state->home().run([state] { return detail::pool_state<Opened>::close(state); }); });
   }
 
  private:
@@ -158,8 +157,8 @@ class pool_recipe {
 
   static awaitable<environment_pool<opened>> open_with(Provider provider, detail::pool_settings settings) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const auto state =
-        std::make_shared<state_type>(executor, [provider = std::move(provider)] { return provider.open(); }, settings);
+    const auto state = std::make_shared<state_type>(
+        executor, [provider = std::move(provider)] { return provider.open(); }, settings);
     const auto begins = [&state] { return state->home().run([state] { return state_type::begin(state); }); };
     const auto closes = [&state] { return state->home().run([state] { return state_type::close(state); }); };
     co_await detail::with_cleanup_after_failure(begins, closes);

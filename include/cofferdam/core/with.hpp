@@ -21,8 +21,8 @@ concept opens_pool = requires(const environment_of<P>& pool) { pool.provider(); 
 
 /// A type that `with` can open: a provider of environments, or a recipe for a runner of code or for a pool.
 template <class P>
-concept recipe = code_exec_provider<P> || ((opens_runner<P> || opens_pool<P>)&&std::copy_constructible<P> &&
-                                           has_close<environment_of<P>>);
+concept recipe = code_exec_provider<P> ||
+                 ((opens_runner<P> || opens_pool<P>)&&std::copy_constructible<P> && has_close<environment_of<P>>);
 
 /// Stops the compilation, with an error message that explains why `P` is not a recipe.
 template <class P>

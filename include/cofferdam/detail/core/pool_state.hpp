@@ -71,7 +71,8 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     self->spawn(keep_filled(self), true);
     while (self->idle_.empty()) {
       if (self->first_failure_) std::rethrow_exception(self->first_failure_);
-      if (co_await self->ready_.wait() == wait_result::cancelled)
+      const wait_result result = co_await self->ready_.wait();
+      if (result == wait_result::cancelled)
         throw error(exec_errc::cancelled, "pool: cancelled while the first environment was opening");
     }
   }
@@ -180,7 +181,8 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
         ++self->opening_;
         self->spawn(open_one(self), true);
       }
-      if (co_await self->changed_.wait(until) == wait_result::cancelled) break;
+      const wait_result result = co_await self->changed_.wait(until);
+      if (result == wait_result::cancelled) break;
     }
   }
 
@@ -191,7 +193,8 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
       // A strand for each object: an object that is opened on a strand uses it for all its work, so that objects of one
       // pool do not wait for each other.
       const home_strand own(self->executor_);
-      Opened opened = co_await run_on(own.executor(), [opener = self->opener_] { return opener(); });
+      const auto opens = [&self] { return self->opener_(); };
+      Opened opened = co_await run_on(own.executor(), opens);
       fresh.emplace(std::move(opened));
     } catch (...) {
       failure = std::current_exception();
@@ -221,12 +224,12 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   /// \param stops  true if `stop` cancels it.
   void spawn(awaitable<void> work, bool stops) {
     const auto entry = running_.emplace(running_.end(), stops);
-    asio::co_spawn(
-        home_.executor(), std::move(work),
-        asio::bind_cancellation_slot(entry->signal.slot(), [self = this->shared_from_this(), entry](std::exception_ptr) {
-          self->running_.erase(entry);
-          self->joined_.notify();
-        }));
+    asio::co_spawn(home_.executor(), std::move(work),
+                   asio::bind_cancellation_slot(entry->signal.slot(),
+                                                [self = this->shared_from_this(), entry](std::exception_ptr) {
+                                                  self->running_.erase(entry);
+                                                  self->joined_.notify();
+                                                }));
   }
 
   void stop() {
