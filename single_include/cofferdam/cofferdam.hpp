@@ -8742,6 +8742,9 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     if (self->waiting_.empty()) {
       if (std::optional<Opened> ready = self->next_idle()) {
         ++self->handed_out_;
+        // The start of a process keeps the event loop busy for milliseconds. So the next one begins a little later, and
+        // the caller continues first.
+        self->not_before_ = std::max(self->not_before_, clock::now() + std::chrono::milliseconds(1));
         self->changed_.notify();
         co_return std::move(*ready);
       }
@@ -8883,12 +8886,11 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   /// \param stops  true if `stop` cancels it.
   void spawn(awaitable<void> work, bool stops) {
     const auto entry = running_.emplace(running_.end(), stops);
-    asio::co_spawn(home_.executor(), std::move(work),
-                   asio::bind_cancellation_slot(entry->signal.slot(),
-                                                [self = this->shared_from_this(), entry](std::exception_ptr) {
-                                                  self->running_.erase(entry);
-                                                  self->joined_.notify();
-                                                }));
+    const auto ended = [self = this->shared_from_this(), entry](const std::exception_ptr&) {
+      self->running_.erase(entry);
+      self->joined_.notify();
+    };
+    asio::co_spawn(home_.executor(), std::move(work), asio::bind_cancellation_slot(entry->signal.slot(), ended));
   }
 
   void stop() {
