@@ -11,6 +11,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/pool.hpp>
 #include <cofferdam/detail/os/machine.hpp>
 #include <cofferdam/detail/os/seccomp_program.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -21,6 +22,9 @@
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -129,6 +133,11 @@ awaitable<std::chrono::nanoseconds> timed_open(const P& recipe) {
   co_return took;
 }
 
+awaitable<void> pause() {
+  asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::milliseconds(1));
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
 /// Returns the recipe of the container, if there is a daemon with the image.
 awaitable<std::optional<docker::provider>> containers() {
   const char* const image = std::getenv("COFFERDAM_BENCH_IMAGE");
@@ -161,14 +170,21 @@ awaitable<void> compare_open(int rounds, const std::optional<docker::provider>& 
   rows.emplace_back("bubblewrap with the same arguments, running true");
   rows.emplace_back("jail().open()");
   rows.emplace_back("local().open()");
+  rows.emplace_back("pool(jail(), 4).provider().open()");
   if (container) rows.emplace_back("docker::from_image(...).open()");
+  const auto ready = pool(walls, 4);
+  environment_pool<jail_environment> jails = co_await ready.open();
+  const pooled_provider<jail_environment> pooled = jails.provider();
   for (int i = -5; i < rounds; ++i) {
+    while (jails.counts().idle() < 4) co_await pause();
     std::vector<std::chrono::nanoseconds> times;
     times.push_back(timed([&] { bare.run(); }));
     const std::chrono::nanoseconds by_jail = co_await timed_open(walls);
     times.push_back(by_jail);
     const std::chrono::nanoseconds by_local = co_await timed_open(none);
     times.push_back(by_local);
+    const std::chrono::nanoseconds by_pool = co_await timed_open(pooled);
+    times.push_back(by_pool);
     if (container && i % 20 == 0) {
       const std::chrono::nanoseconds by_docker = co_await timed_open(*container);
       times.push_back(by_docker);
@@ -176,6 +192,7 @@ awaitable<void> compare_open(int rounds, const std::optional<docker::provider>& 
     if (i < 0) continue;  // warm-up
     for (std::size_t k = 0; k < times.size(); ++k) rows[k].add(times[k]);
   }
+  co_await jails.close();
   cofferdam_bench::print("Opening an environment, interleaved", rows);
 }
 

@@ -59,6 +59,7 @@
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/pool.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/provider_name.hpp>

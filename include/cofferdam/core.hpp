@@ -13,6 +13,7 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/pool.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/run.hpp>
 #include <cofferdam/core/stream_output.hpp>

@@ -3341,6 +3341,8 @@ class any_environment {
   bool can_start() const noexcept { return inside_ && inside_->can_start(); }
   /// Returns true if `pause`, `resume` and `snapshot` work; otherwise they throw `error{exec_errc::unsupported}`.
   bool can_suspend() const noexcept { return inside_ && inside_->can_suspend(); }
+  /// Returns true if the contained environment is known to be lost. Returns false if it cannot know.
+  bool is_lost() const noexcept { return inside_ && inside_->is_lost(); }
 
  private:
   class interface {
@@ -3348,6 +3350,7 @@ class any_environment {
     virtual ~interface() = default;
     virtual bool can_start() const noexcept = 0;
     virtual bool can_suspend() const noexcept = 0;
+    virtual bool is_lost() const noexcept = 0;
     virtual awaitable<command_result> run_command(command c) = 0;
     virtual awaitable<process> start(command c) = 0;
     virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
@@ -3365,6 +3368,10 @@ class any_environment {
     explicit box(E environment) : environment_(std::move(environment)) {}
     bool can_start() const noexcept override { return cofferdam::can_start(environment_); }
     bool can_suspend() const noexcept override { return cofferdam::can_suspend(environment_); }
+    bool is_lost() const noexcept override {
+      if constexpr (requires { environment_.is_lost(); }) return environment_.is_lost();
+      return false;
+    }
     awaitable<command_result> run_command(command c) override { return environment_.run_command(std::move(c)); }
     awaitable<process> start(command c) override {
       if constexpr (streaming_environment<E>) {
@@ -6912,6 +6919,14 @@ class layer : public detail::layer_tag {
     return inner_.can_suspend();
   }
 
+  /// Returns true if the wrapped environment is known to be lost. This member is present if the wrapped environment has
+  /// it.
+  bool is_lost() const noexcept
+    requires requires(const Inner& inner) { inner.is_lost(); }
+  {
+    return inner_.is_lost();
+  }
+
   awaitable<void> close() { return inner_.close(); }
 
  protected:
@@ -8021,6 +8036,1257 @@ inline std::string format_result(const command_result& result, format_options op
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/detail/core/async_event.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The reason why a wait for an `async_event` ended.
+enum class wait_result { notified, timed_out, cancelled };
+
+/// A notification for coroutines on one executor, similar to a condition variable. `notify()` ends the current waits
+/// and has no effect on later waits. So a coroutine tests its condition, waits, and tests the condition again. The
+/// executor must be a strand, or be run by one thread only. The destructor ends the current waits with `cancelled`.
+class async_event {
+ public:
+  using clock = std::chrono::steady_clock;
+  static constexpr clock::time_point never = clock::time_point::max();
+
+  explicit async_event(asio::any_io_executor executor) noexcept : executor_(std::move(executor)) {}
+  async_event(const async_event&) = delete;
+  async_event& operator=(const async_event&) = delete;
+  ~async_event();
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  /// Ends the current waits. The waiting coroutines continue later, from the event loop, and not inside this call.
+  void notify() noexcept;
+
+  /// Waits for the next `notify()`.
+  /// \param until  the time at which the wait ends at the latest; the default is no limit.
+  /// \return  `cancelled` if the coroutine was cancelled, even if `notify()` was called too. The caller must not wait
+  ///          again, because Asio makes the next wait of a cancelled coroutine throw. Otherwise `notified` if
+  ///          `notify()` was called, even if `until` has passed. Otherwise `timed_out`.
+  /// \par Cancellation  ends the wait; the result is `cancelled`, and this function throws nothing.
+  template <class = void>
+  awaitable<wait_result> wait(clock::time_point until = never);
+
+ private:
+  class waiter;
+
+  asio::any_io_executor executor_;
+  waiter* first_ = nullptr;  // a linked list; each waiter is in the frame of its coroutine
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/detail/core/strand_gate.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/context.hpp>
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/execution/relationship.hpp>
+#include <asio/execution_context.hpp>
+#include <asio/prefer.hpp>
+#include <asio/query.hpp>
+#include <asio/recycling_allocator.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A strand that a thread outside the event loop can also lock, for example to destroy an environment. The lock is
+/// called the gate.
+///
+/// Functions that are given to the strand run one at a time and in order, on the threads of the inner executor. They
+/// never block a thread of the event loop: if an outside thread holds the gate, the functions are scheduled again when
+/// that thread leaves the gate. An outside thread needs no running event loop. It enters the gate at once if the gate
+/// is free. Otherwise it can pass a job to the thread that holds the gate, which runs the job before it leaves.
+///
+/// Asio's own strand cannot be used here, because it must not outlive its execution context. It also uses an entry in a
+/// list of that context, and it is so large that `any_io_executor` must allocate memory for it. A strand_gate uses the
+/// context only to run functions.
+class strand_gate : public std::enable_shared_from_this<strand_gate> {
+ public:
+  /// A piece of work that the thread in the gate runs before it leaves.
+  class job {
+   public:
+    job() = default;
+    job(const job&) = delete;
+    job& operator=(const job&) = delete;
+    virtual ~job() = default;
+    virtual void run() = 0;
+  };
+
+  explicit strand_gate(asio::any_io_executor inner);
+  strand_gate(const strand_gate&) = delete;
+  strand_gate& operator=(const strand_gate&) = delete;
+  ~strand_gate() { waiting_.drop(); }
+
+  // ---- for threads outside the event loop ----
+
+  /// Enters the gate if no other thread holds it. Returns true if the call succeeded; each success needs one leave().
+  bool try_enter() noexcept {
+    const std::lock_guard lock(mutex_);
+    return try_enter_locked();
+  }
+
+  /// Waits until no other thread holds the gate, and enters it. A thread that already holds the gate enters again
+  /// without waiting. Each call needs one leave().
+  void enter() {
+    std::unique_lock lock(mutex_);
+    left_by_all_.wait(lock, [this] { return try_enter_locked(); });
+  }
+
+  /// Enters the gate and returns true, or, if another thread holds the gate, moves the job to that thread and returns
+  /// false.
+  bool enter_or_hand_over(std::unique_ptr<job>& work) {
+    const std::lock_guard lock(mutex_);
+    if (try_enter_locked()) return true;
+    jobs_.push_back(std::move(work));
+    return false;
+  }
+
+  /// Leaves the gate. If this is the last leave() of the thread, it first runs the jobs that other threads passed to
+  /// it.
+  void leave() noexcept {
+    std::unique_lock lock(mutex_);
+    if (depth_ == 1) do_jobs(lock);
+    if (--depth_ != 0) return;
+    owner_ = std::thread::id();
+    left_by_all_.notify_all();
+    const bool must_schedule = std::exchange(is_stalled_, false);
+    lock.unlock();
+    if (must_schedule) schedule(later_);
+  }
+
+  // ---- for the strand's executor ----
+
+  /// Returns true if the calling thread runs a function of the strand.
+  bool running_in_this_thread() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return runs_functions_ && owner_ == std::this_thread::get_id();
+  }
+
+  /// Runs a function on the strand. If `may_run_in_place` is true, runs it inside this call if the thread already runs
+  /// a function of the strand, or if the thread runs the event loop and the strand is free. Otherwise schedules the
+  /// function.
+  template <class Function>
+  void execute(Function&& function, bool may_run_in_place) {
+    if (!may_run_in_place) return queue(std::forward<Function>(function), later_);
+    if (running_in_this_thread()) {
+      std::decay_t<Function> mine(std::forward<Function>(function));
+      mine();
+      return;
+    }
+    if (!is_in_loop()) return queue(std::forward<Function>(function), inner_);
+    const std::shared_ptr<strand_gate> kept = shared_from_this();
+    if (!begin_turn_in_place()) return queue(std::forward<Function>(function), later_);
+    auto turn_of_one = [this, &function] {
+      const turn_end at_end(*this);
+      std::decay_t<Function> mine(std::forward<Function>(function));
+      mine();
+    };
+    // The call is dispatched through the event loop, so that an exception reaches the caller of the loop's run().
+    call_in_loop([](void* what) { (*static_cast<decltype(turn_of_one)*>(what))(); }, &turn_of_one);
+  }
+
+  asio::execution_context& context() const noexcept { return asio::query(inner_, asio::execution::context); }
+
+  /// Counts outstanding work: the context of the inner executor does not run out of work until end_work() was called as
+  /// often. May be called on any thread.
+  void begin_work() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (work_++ == 0 && !at_work_) at_work_ = asio::prefer(inner_, asio::execution::outstanding_work.tracked);
+  }
+  /// Counts more outstanding work. Must be called only between begin_work() and its end_work().
+  void begin_more_work() noexcept { ++work_; }
+  void end_work() noexcept {
+    if (--work_ != 0) return;
+    asio::any_io_executor ended;
+    const std::lock_guard lock(mutex_);
+    if (work_ == 0) ended = std::exchange(at_work_, asio::any_io_executor());
+  }
+
+ private:
+  /// A function that waits for its turn on the strand.
+  class waiting_function {
+   public:
+    waiting_function() = default;
+    waiting_function(const waiting_function&) = delete;
+    waiting_function& operator=(const waiting_function&) = delete;
+    virtual void run() = 0;            // calls the function, and destroys this object before that
+    virtual void drop() noexcept = 0;  // destroys this object without calling the function
+    waiting_function* next = nullptr;
+
+   protected:
+    ~waiting_function() = default;
+  };
+
+  /// A waiting function of a certain type. It uses Asio's recycling allocator, as Asio's handlers do.
+  template <class Function>
+  class kept_function final : public waiting_function {
+   public:
+    template <class Given>
+    static kept_function* make(Given&& function) {
+      asio::recycling_allocator<kept_function> memory;
+      kept_function* const place = memory.allocate(1);
+      try {
+        return ::new (static_cast<void*>(place)) kept_function(std::forward<Given>(function));
+      } catch (...) {
+        memory.deallocate(place, 1);
+        throw;
+      }
+    }
+    void run() override {
+      Function mine(std::move(function_));
+      drop();
+      mine();
+    }
+    void drop() noexcept override {
+      this->~kept_function();
+      asio::recycling_allocator<kept_function>().deallocate(this, 1);
+    }
+
+   private:
+    template <class Given>
+    explicit kept_function(Given&& function) : function_(std::forward<Given>(function)) {}
+    ~kept_function() = default;
+
+    Function function_;
+  };
+
+  /// A queue of waiting functions, in the order of their arrival.
+  class function_queue {
+   public:
+    bool empty() const noexcept { return first_ == nullptr; }
+    void push(waiting_function* function) noexcept {
+      (first_ == nullptr ? first_ : last_->next) = function;
+      last_ = function;
+    }
+    waiting_function* pop() noexcept {
+      waiting_function* const function = first_;
+      if (function != nullptr) first_ = std::exchange(function->next, nullptr);
+      return function;
+    }
+    /// Moves all functions of another queue in front of the functions of this queue.
+    void put_first(function_queue& others) noexcept {
+      if (others.empty()) return;
+      if (!empty()) {
+        others.last_->next = first_;
+        others.last_ = last_;
+      }
+      *this = std::exchange(others, function_queue());
+    }
+    void drop() noexcept {
+      while (waiting_function* const function = pop()) function->drop();
+    }
+
+   private:
+    waiting_function* first_ = nullptr;
+    waiting_function* last_ = nullptr;
+  };
+
+  /// A turn: the function that is given to the inner executor. It runs all functions that wait at that time. If the
+  /// executor's context ends and destroys it without a call, it destroys the waiting functions.
+  class turn {
+   public:
+    explicit turn(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
+    turn(turn&&) noexcept = default;
+    turn& operator=(turn&&) = delete;
+    ~turn() {
+      if (gate_) gate_->drop_all();
+    }
+    void operator()() {
+      const std::shared_ptr<strand_gate> gate = std::move(gate_);
+      gate->take_turn();
+    }
+
+   private:
+    std::shared_ptr<strand_gate> gate_;
+  };
+
+  /// Ends a turn in its destructor, also after an exception. The functions in `ready` that have not run come first in
+  /// the next turn.
+  class turn_end {
+   public:
+    explicit turn_end(strand_gate& gate) noexcept : gate_(gate) {}
+    turn_end(const turn_end&) = delete;
+    turn_end& operator=(const turn_end&) = delete;
+    ~turn_end() { gate_.end_turn(ready); }
+
+    function_queue ready;
+
+   private:
+    strand_gate& gate_;
+  };
+
+  /// Returns true if the inner executor belongs to an io_context, and this thread runs that io_context.
+  bool is_in_loop() const noexcept;
+  /// Calls `function(what)` before this call returns, by a dispatch to the event loop. Requires that is_in_loop() is
+  /// true.
+  void call_in_loop(void (*function)(void*), void* what) const;
+
+  bool try_enter_locked() noexcept {
+    const std::thread::id caller = std::this_thread::get_id();
+    if (depth_ != 0 && owner_ != caller) return false;
+    owner_ = caller;
+    ++depth_;
+    return true;
+  }
+
+  void do_jobs(std::unique_lock<std::mutex>& lock) noexcept {
+    while (!jobs_.empty()) {
+      const std::vector<std::unique_ptr<job>> jobs = std::exchange(jobs_, {});
+      lock.unlock();
+      for (const std::unique_ptr<job>& each : jobs) each->run();
+      lock.lock();
+    }
+  }
+
+  template <class Function>
+  void queue(Function&& function, const asio::any_io_executor& executor) {
+    waiting_function* const waiting = kept_function<std::decay_t<Function>>::make(std::forward<Function>(function));
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push(waiting);
+      if (std::exchange(is_scheduled_, true)) return;
+      if (depth_ != 0) {  // an outside thread holds the gate, and schedules a turn when it leaves
+        is_stalled_ = true;
+        return;
+      }
+    }
+    schedule(executor);
+  }
+
+  void schedule(const asio::any_io_executor& executor) { executor.execute(turn(shared_from_this())); }
+
+  bool begin_turn_in_place() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (depth_ != 0 || is_scheduled_) return false;
+    is_scheduled_ = true;
+    begin_turn_locked();
+    return true;
+  }
+
+  void begin_turn_locked() noexcept {
+    owner_ = std::this_thread::get_id();
+    depth_ = 1;
+    runs_functions_ = true;
+  }
+
+  void take_turn() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (depth_ != 0) {  // an outside thread holds the gate
+        is_stalled_ = true;
+        return;
+      }
+      begin_turn_locked();
+    }
+    turn_end at_end(*this);
+    {
+      const std::lock_guard lock(mutex_);
+      at_end.ready.put_first(waiting_);
+    }
+    while (waiting_function* const function = at_end.ready.pop()) function->run();
+  }
+
+  void end_turn(function_queue& left) noexcept {
+    std::unique_lock lock(mutex_);
+    do_jobs(lock);
+    waiting_.put_first(left);
+    runs_functions_ = false;
+    depth_ = 0;
+    owner_ = std::thread::id();
+    left_by_all_.notify_all();
+    is_scheduled_ = !waiting_.empty();
+    const bool must_schedule = is_scheduled_;
+    lock.unlock();
+    if (must_schedule) schedule(later_);
+  }
+
+  void drop_all() noexcept {
+    function_queue dropped;
+    {
+      const std::lock_guard lock(mutex_);
+      dropped.put_first(waiting_);
+      is_scheduled_ = false;
+    }
+    dropped.drop();
+  }
+
+  const asio::any_io_executor inner_;
+  const asio::any_io_executor later_;  // the inner executor, but never running a function inside execute()
+  const bool is_loop_;                 // true if the inner executor belongs to an io_context
+  mutable std::mutex mutex_;
+  std::condition_variable left_by_all_;
+  std::thread::id owner_;
+  int depth_ = 0;
+  bool runs_functions_ = false;  // true if the owner runs functions of the strand
+  bool is_scheduled_ = false;    // true if a turn is scheduled or running, or will be scheduled when the gate is left
+  bool is_stalled_ = false;      // true if the thread in the gate must schedule a turn when it leaves
+  function_queue waiting_;
+  std::vector<std::unique_ptr<job>> jobs_;
+  std::atomic<std::size_t> work_ = 0;
+  asio::any_io_executor at_work_;
+};
+
+/// Leaves a gate at the end of a scope.
+class gate_exit {
+ public:
+  explicit gate_exit(strand_gate& entered) noexcept : entered_(entered) {}
+  gate_exit(const gate_exit&) = delete;
+  gate_exit& operator=(const gate_exit&) = delete;
+  ~gate_exit() { entered_.leave(); }
+
+ private:
+  strand_gate& entered_;
+};
+
+/// The executor of a strand_gate, in the form that Asio requires of executors. It may outlive the context of the inner
+/// executor, but must not be given functions after the end of that context.
+class gated_executor {
+ public:
+  explicit gated_executor(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
+  gated_executor(const gated_executor& other) noexcept
+      : gate_(other.gate_), never_blocks_(other.never_blocks_), is_at_work_(other.is_at_work_) {
+    if (is_at_work_) gate_->begin_more_work();
+  }
+  gated_executor(gated_executor&& other) noexcept
+      : gate_(std::move(other.gate_)),
+        never_blocks_(other.never_blocks_),
+        is_at_work_(std::exchange(other.is_at_work_, false)) {}
+  gated_executor& operator=(gated_executor other) noexcept {
+    std::swap(gate_, other.gate_);
+    std::swap(never_blocks_, other.never_blocks_);
+    std::swap(is_at_work_, other.is_at_work_);
+    return *this;
+  }
+  ~gated_executor() {
+    if (is_at_work_) gate_->end_work();
+  }
+
+  const std::shared_ptr<strand_gate>& gate() const noexcept { return gate_; }
+  bool running_in_this_thread() const noexcept { return gate_->running_in_this_thread(); }
+
+  friend bool operator==(const gated_executor& a, const gated_executor& b) noexcept { return a.gate_ == b.gate_; }
+  friend bool operator!=(const gated_executor& a, const gated_executor& b) noexcept { return !(a == b); }
+
+  gated_executor require(asio::execution::blocking_t::never_t) const noexcept { return with_blocking(true); }
+  gated_executor require(asio::execution::blocking_t::possibly_t) const noexcept { return with_blocking(false); }
+  gated_executor require(asio::execution::outstanding_work_t::tracked_t) const noexcept {
+    gated_executor changed(*this);
+    if (!std::exchange(changed.is_at_work_, true)) gate_->begin_work();
+    return changed;
+  }
+  gated_executor require(asio::execution::outstanding_work_t::untracked_t) const noexcept {
+    gated_executor changed(gate_);
+    changed.never_blocks_ = never_blocks_;
+    return changed;
+  }
+  // Asio may set this property (relationship.fork or relationship.continuation). A strand_gate ignores it.
+  gated_executor require(asio::execution::relationship_t::fork_t) const noexcept { return *this; }
+  gated_executor require(asio::execution::relationship_t::continuation_t) const noexcept { return *this; }
+
+  asio::execution_context& query(asio::execution::context_t) const noexcept { return gate_->context(); }
+  asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept {
+    if (never_blocks_) return asio::execution::blocking.never;
+    return asio::execution::blocking.possibly;
+  }
+  asio::execution::outstanding_work_t query(asio::execution::outstanding_work_t) const noexcept {
+    if (is_at_work_) return asio::execution::outstanding_work.tracked;
+    return asio::execution::outstanding_work.untracked;
+  }
+  asio::execution::relationship_t query(asio::execution::relationship_t) const noexcept {
+    return asio::execution::relationship.fork;
+  }
+
+  template <class Function>
+  void execute(Function&& function) const {
+    gate_->execute(std::forward<Function>(function), !never_blocks_);
+  }
+
+ private:
+  gated_executor with_blocking(bool never) const noexcept {
+    gated_executor changed(*this);
+    changed.never_blocks_ = never;
+    return changed;
+  }
+
+  std::shared_ptr<strand_gate> gate_;
+  bool never_blocks_ = false;
+  bool is_at_work_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/home_strand.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+// Support for an object that is used by coroutines on different executors. The object has its own strand, its home.
+// Each operation of the object is a coroutine on that strand. The caller's coroutine waits for the operation and
+// continues on its own executor.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The work that a caller's coroutine passes to another executor. The object is in the frame of the caller's coroutine,
+/// which exists until the work has ended.
+class remote_job {
+ public:
+  remote_job() = default;
+  remote_job(const remote_job&) = delete;
+  remote_job& operator=(const remote_job&) = delete;
+
+  /// Runs the work and stores its result. Called on the other executor.
+  virtual awaitable<void> work() = 0;
+  /// Destroys the work. Called on the other executor.
+  virtual void end_work() noexcept = 0;
+
+ protected:
+  ~remote_job() = default;
+};
+
+/// Runs `job` on the executor `to` and waits for its end. Called by a coroutine that runs on the executor `from`. This
+/// function does not depend on the type of the work, so it is compiled once.
+template <class = void>
+awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job);
+
+/// Awaits a coroutine and stores its result in `kept`.
+template <class T>
+awaitable<void> keep_result(awaitable<T> work, std::optional<T>& kept) {
+  T value = co_await std::move(work);
+  kept.emplace(std::move(value));
+}
+
+/// A job whose work is a function that returns `awaitable<T>`.
+template <class T, class Work>
+class remote_job_for final : public remote_job {
+ public:
+  explicit remote_job_for(Work work) : work_(std::move(work)) {}
+
+  awaitable<void> work() override {
+    if constexpr (std::is_void_v<T>) {
+      return (*work_)();
+    } else {
+      return keep_result<T>((*work_)(), value);
+    }
+  }
+  void end_work() noexcept override { work_.reset(); }
+
+  std::conditional_t<std::is_void_v<T>, bool, std::optional<T>> value{};
+
+ private:
+  std::optional<Work> work_;
+};
+
+/// Runs a coroutine on a strand and waits for its end. The caller then continues on its own executor. If the caller is
+/// on the strand already, the coroutine runs there directly.
+/// \param to    the strand.
+/// \param work  a callable that returns the coroutine; it is called and destroyed on the strand.
+/// \par Errors        the exception of the coroutine; error{exec_errc::cancelled} if the caller was cancelled before
+///     the coroutine began.
+/// \par Cancellation  the cancellation types that the caller's filter (`asio::this_coro::reset_cancellation_state`)
+///                    allows are passed on to the coroutine, on the strand.
+template <class Work>
+auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> {
+  using result = typename awaited<std::invoke_result_t<Work&>>::type;
+  asio::any_io_executor from = co_await asio::this_coro::executor;
+  if (from == to) {
+    if constexpr (std::is_void_v<result>) {
+      co_await work();
+      co_return;
+    } else {
+      result value = co_await work();
+      co_return std::move(value);
+    }
+  }
+  remote_job_for<result, Work> job(std::move(work));
+  co_await run_remotely(std::move(from), std::move(to), job);
+  if constexpr (!std::is_void_v<result>) co_return std::move(*job.value);
+}
+
+/// The strand on which an environment or a runner does all its work.
+///
+/// If the object was opened on a strand, it uses that strand. These types of strands are recognised: `asio::strand` of
+/// `io_context::executor_type`, `thread_pool::executor_type` and `any_io_executor`, and the strand of another object of
+/// this library. If the object was opened on another executor, it gets a `strand_gate`: a strand over that executor
+/// with a lock, the gate, that a thread outside the event loop can take too. So the object's destructor may run on any
+/// thread.
+class home_strand {
+ public:
+  home_strand() = default;
+  /// Selects or creates the strand.
+  /// \param opened_on  the executor of the coroutine that opens the object.
+  explicit home_strand(asio::any_io_executor opened_on);
+
+  /// Returns the strand, for timers, sockets and other objects.
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  /// Runs a coroutine on the strand, as `run_on` describes.
+  template <class Work>
+  std::invoke_result_t<Work&> run(Work work) const {
+    return run_on(executor_, std::move(work));
+  }
+
+  /// Runs a job while no other thread runs a function of the strand; for destructors. If another thread holds the gate,
+  /// that thread runs the job before it leaves the gate. Otherwise the job runs at once. A running event loop is not
+  /// needed. If the object was opened on the user's own strand, there is no gate, and the job runs at once without a
+  /// lock.
+  template <class Job>
+  void run_soon(Job job) const noexcept {
+    if (!gate_) return job();
+    if (!gate_->try_enter()) {
+      std::unique_ptr<strand_gate::job> later = as_job(job);
+      if (!later) {  // out of memory: wait for the gate, because the job cannot be passed to its holder
+        gate_->enter();
+      } else if (!handed_over(later)) {
+        const gate_exit at_end(*gate_);
+        return later->run();
+      } else {
+        return;
+      }
+    }
+    const gate_exit at_end(*gate_);
+    Job mine(std::move(job));
+    mine();
+  }
+
+  /// Calls `look` while no other thread runs a function of the strand, and returns its result. Waits for a function
+  /// that runs. If there is no gate, calls `look` without a lock.
+  template <class Look>
+  std::invoke_result_t<Look&> look(Look look) const {
+    if (!gate_) return look();
+    gate_->enter();
+    const gate_exit at_end(*gate_);
+    return look();
+  }
+
+  /// Returns true if an executor is a strand of one of the recognised types.
+  static bool is_strand(const asio::any_io_executor& executor) noexcept;
+
+ private:
+  template <class Job>
+  class kept_job final : public strand_gate::job {
+   public:
+    explicit kept_job(Job work) : job_(std::move(work)) {}
+    void run() override {
+      Job mine(std::move(job_));
+      mine();
+    }
+
+   private:
+    Job job_;
+  };
+
+  template <class Job>
+  static std::unique_ptr<strand_gate::job> as_job(Job& job) noexcept {
+    void* const place = ::operator new(sizeof(kept_job<Job>), std::nothrow);
+    if (place == nullptr) return nullptr;
+    return std::unique_ptr<strand_gate::job>(::new (place) kept_job<Job>(std::move(job)));
+  }
+
+  bool handed_over(std::unique_ptr<strand_gate::job>& later) const noexcept {
+    try {
+      return !gate_->enter_or_hand_over(later);
+    } catch (const std::bad_alloc&) {
+      gate_->enter();
+      return false;
+    }
+  }
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<strand_gate> gate_;
+};
+
+/// Returns an executor on which work for the caller can be run from other threads. This is the caller's executor if it
+/// is a strand, and otherwise a new strand over it.
+asio::any_io_executor strand_of(asio::any_io_executor caller);
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/detail/core/shielded.hpp ----
+
+
+#include <functional>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Awaits `work()` to its end, even if the awaiting coroutine is cancelled in the meantime. The cancellation state of
+/// that coroutine stays unchanged. Resetting that state is no alternative: Asio keeps it for a whole spawned coroutine
+/// and not for one function, so a reset would also affect the caller. If the coroutine is already cancelled, it cannot
+/// await this function; use with_cleanup() in that case.
+template <class = void>
+awaitable<void> shielded(std::function<awaitable<void>()> work);
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/detail/core/pool_state.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+struct pool_settings {
+  std::size_t size = 1;
+  std::size_t opens_at_once = 4;
+  std::chrono::milliseconds open_interval{0};
+  std::chrono::milliseconds wait_limit{60'000};
+};
+
+struct pool_numbers {
+  std::size_t idle = 0;
+  std::size_t opening = 0;
+  std::size_t handed_out = 0;
+  std::size_t failed = 0;
+  std::size_t discarded = 0;
+};
+
+/// The state of a pool: the open objects that nobody has taken yet, and the coroutines that open more. `Opened` is an
+/// environment or a runner. All members are used on the strand `home()`, except where documented.
+template <class Opened>
+class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
+ public:
+  using clock = std::chrono::steady_clock;
+  using shared = std::shared_ptr<pool_state>;
+
+  pool_state(asio::any_io_executor executor, std::function<awaitable<Opened>()> opener, pool_settings settings)
+      : home_(executor),
+        executor_(std::move(executor)),
+        opener_(std::move(opener)),
+        settings_(settings),
+        changed_(home_.executor()),
+        ready_(home_.executor()),
+        joined_(home_.executor()) {}
+  pool_state(const pool_state&) = delete;
+  pool_state& operator=(const pool_state&) = delete;
+
+  const home_strand& home() const noexcept { return home_; }
+
+  /// Starts the coroutine that opens objects, and waits until the first object is open.
+  /// \throws the exception of the provider if no object could be opened.
+  static awaitable<void> begin(shared self) {
+    self->spawn(keep_filled(self), true);
+    while (self->idle_.empty()) {
+      if (self->first_failure_) std::rethrow_exception(self->first_failure_);
+      const wait_result result = co_await self->ready_.wait();
+      if (result == wait_result::cancelled)
+        throw error(exec_errc::cancelled, "pool: cancelled while the first environment was opening");
+    }
+  }
+
+  /// Takes an open object out of the pool, or waits for one.
+  static awaitable<Opened> take(shared self) {
+    self->require_open();
+    if (self->waiting_.empty()) {
+      if (std::optional<Opened> ready = self->next_idle()) {
+        ++self->handed_out_;
+        // The start of a process keeps the event loop busy for milliseconds. So the next one begins a little later, and
+        // the caller continues first.
+        self->not_before_ = std::max(self->not_before_, clock::now() + std::chrono::milliseconds(1));
+        self->changed_.notify();
+        co_return std::move(*ready);
+      }
+    }
+    place mine(*self);
+    const clock::time_point until = clock::now() + self->settings_.wait_limit;
+    self->changed_.notify();
+    while (!mine->given && !mine->failure) {
+      const wait_result result = co_await mine->changed.wait(until);
+      if (result == wait_result::cancelled)
+        throw error(exec_errc::cancelled, "pool: cancelled while waiting for an environment");
+      if (result == wait_result::timed_out && !mine->given && !mine->failure) throw self->nothing_in_time();
+    }
+    if (mine->failure) std::rethrow_exception(mine->failure);
+    ++self->handed_out_;
+    std::optional<Opened> taken = std::exchange(mine->given, std::nullopt);
+    co_return std::move(*taken);
+  }
+
+  /// Stops opening, closes all objects that nobody has taken, and waits until all this has ended.
+  static awaitable<void> close(shared self) {
+    self->stop();
+    while (!self->running_.empty()) co_await self->joined_.wait();
+    self->lost_.insert(self->lost_.end(), std::make_move_iterator(self->idle_.begin()),
+                       std::make_move_iterator(self->idle_.end()));
+    self->idle_.clear();
+    self->close_lost();
+    while (!self->running_.empty()) co_await self->joined_.wait();
+  }
+
+  /// Stops opening, and destroys all objects that nobody has taken, without waiting.
+  void abandon() {
+    stop();
+    idle_.clear();
+    lost_.clear();
+  }
+
+  pool_numbers numbers() const {
+    return {.idle = idle_.size(),
+            .opening = opening_,
+            .handed_out = handed_out_,
+            .failed = failed_,
+            .discarded = discarded_};
+  }
+
+ private:
+  /// An entry in the queue of coroutines that wait for an object.
+  struct waiter {
+    explicit waiter(const asio::any_io_executor& executor) : changed(executor) {}
+    async_event changed;
+    std::optional<Opened> given;
+    std::exception_ptr failure;
+  };
+
+  /// A coroutine of the pool that has not ended.
+  struct running {
+    explicit running(bool is_stopped) : stops(is_stopped) {}
+    asio::cancellation_signal signal;
+    const bool stops;
+  };
+
+  /// Removes the entry of a coroutine from the queue when the coroutine stops waiting. An object that the entry has
+  /// received and the coroutine has not taken goes back into the pool; it is still unused.
+  class place {
+   public:
+    explicit place(pool_state& of) : of_(of), at_(of.waiting_.emplace(of.waiting_.end(), of.home_.executor())) {}
+    place(const place&) = delete;
+    place& operator=(const place&) = delete;
+    ~place() {
+      std::optional<Opened> unused = std::move(at_->given);
+      of_.waiting_.erase(at_);
+      if (!unused) return;
+      of_.add(std::move(*unused));
+      of_.changed_.notify();
+    }
+    waiter* operator->() const noexcept { return &*at_; }
+
+   private:
+    pool_state& of_;
+    typename std::list<waiter>::iterator at_;
+  };
+
+  /// Opens objects whenever the pool has too few, and closes those that are lost.
+  static awaitable<void> keep_filled(shared self) {
+    while (!self->closing_) {
+      self->discard_lost();
+      self->close_lost();
+      clock::time_point until = async_event::never;
+      while (self->missing() && self->opening_ < self->settings_.opens_at_once) {
+        const clock::time_point now = clock::now();
+        if (now < self->not_before_) {
+          until = self->not_before_;
+          break;
+        }
+        self->not_before_ = now + self->settings_.open_interval;
+        ++self->opening_;
+        self->spawn(open_one(self), true);
+      }
+      const wait_result result = co_await self->changed_.wait(until);
+      if (result == wait_result::cancelled) break;
+    }
+  }
+
+  static awaitable<void> open_one(shared self) {
+    std::optional<Opened> fresh;
+    std::exception_ptr failure;
+    try {
+      // A strand for each object: an object that is opened on a strand uses it for all its work, so that objects of one
+      // pool do not wait for each other.
+      const home_strand own(self->executor_);
+      const auto opens = [&self] { return self->opener_(); };
+      Opened opened = co_await run_on(own.executor(), opens);
+      fresh.emplace(std::move(opened));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    --self->opening_;
+    if (fresh) {
+      self->delay_ = {};
+      self->first_failure_ = nullptr;
+      self->add(std::move(*fresh));
+    } else {
+      self->note_failure(failure);
+    }
+    self->ready_.notify();
+    self->changed_.notify();
+  }
+
+  static awaitable<void> close_one(shared self, Opened opened) {
+    const auto closes = [&opened] { return opened.close(); };
+    try {
+      co_await shielded(closes);
+    } catch (...) {  // the object is unusable anyway, and its destructor releases what is left of it
+      ++self->failed_;
+    }
+  }
+
+  /// Starts a coroutine that `close` waits for.
+  /// \param stops  true if `stop` cancels it.
+  void spawn(awaitable<void> work, bool stops) {
+    const auto entry = running_.emplace(running_.end(), stops);
+    const auto ended = [self = this->shared_from_this(), entry](const std::exception_ptr&) {
+      self->running_.erase(entry);
+      self->joined_.notify();
+    };
+    asio::co_spawn(home_.executor(), std::move(work), asio::bind_cancellation_slot(entry->signal.slot(), ended));
+  }
+
+  void stop() {
+    if (std::exchange(closing_, true)) return;
+    for (waiter& each : waiting_) fail(each, std::make_exception_ptr(closed()));
+    for (auto at = running_.begin(); at != running_.end();) {
+      running& each = *at++;  // the coroutine may end, and leave the list, inside emit()
+      if (each.stops) each.signal.emit(asio::cancellation_type::terminal);
+    }
+    changed_.notify();
+    ready_.notify();
+  }
+
+  void add(Opened opened) {
+    if (!closing_) {
+      for (waiter& each : waiting_) {
+        if (each.given || each.failure) continue;
+        each.given.emplace(std::move(opened));
+        each.changed.notify();
+        return;
+      }
+    }
+    idle_.push_back(std::move(opened));
+  }
+
+  /// Waits before the next attempt, longer after each failure in a row. If nothing else is opening, the coroutines that
+  /// wait get the failure now, because the next attempt may be far away.
+  void note_failure(std::exception_ptr failure) {
+    using namespace std::chrono_literals;
+    if (closing_) return;
+    ++failed_;
+    delay_ = std::clamp(delay_ * 2, clock::duration(100ms), clock::duration(30s));
+    not_before_ = std::max(not_before_, clock::now() + delay_);
+    last_failure_ = failure;
+    if (opening_ != 0) return;
+    first_failure_ = failure;
+    for (waiter& each : waiting_) fail(each, failure);
+  }
+
+  static void fail(waiter& each, std::exception_ptr failure) {
+    if (each.given || each.failure) return;
+    each.failure = std::move(failure);
+    each.changed.notify();
+  }
+
+  /// Returns true if the pool needs more objects than it has or opens.
+  bool missing() const {
+    const auto unserved = std::count_if(waiting_.begin(), waiting_.end(),
+                                        [](const waiter& each) { return !each.given && !each.failure; });
+    return idle_.size() + opening_ < settings_.size + static_cast<std::size_t>(unserved);
+  }
+
+  void discard_lost() {
+    for (auto at = idle_.begin(); at != idle_.end();) {
+      if (!is_lost(*at)) {
+        ++at;
+        continue;
+      }
+      ++discarded_;
+      lost_.push_back(std::move(*at));
+      at = idle_.erase(at);
+    }
+  }
+
+  void close_lost() {
+    while (!lost_.empty()) {
+      Opened lost = std::move(lost_.front());
+      lost_.pop_front();
+      spawn(close_one(this->shared_from_this(), std::move(lost)), false);
+    }
+  }
+
+  std::optional<Opened> next_idle() {
+    discard_lost();
+    std::optional<Opened> front;
+    if (idle_.empty()) return front;
+    front.emplace(std::move(idle_.front()));
+    idle_.pop_front();
+    return front;
+  }
+
+  static bool is_lost(const Opened& opened) noexcept {
+    if constexpr (requires { opened.is_lost(); }) return opened.is_lost();
+    return false;
+  }
+
+  void require_open() const {
+    if (closing_) throw closed();
+  }
+
+  static error closed() { return error(exec_errc::environment_closed, "pool: the pool is closed; open another one"); }
+
+  error nothing_in_time() const {
+    std::string text = "pool: no environment became ready within " + std::to_string(settings_.wait_limit.count()) +
+                       " ms (" + std::to_string(opening_) + " opening)";
+    try {
+      if (last_failure_) std::rethrow_exception(last_failure_);
+    } catch (const std::exception& last) {
+      text += "; the last failure: " + std::string(last.what());
+    } catch (...) {
+      text += "; an earlier attempt failed";
+    }
+    return error(exec_errc::unavailable, std::move(text) + "; try again, or raise wait_limit");
+  }
+
+  const home_strand home_;
+  const asio::any_io_executor executor_;  // of the coroutine that opened the pool
+  const std::function<awaitable<Opened>()> opener_;
+  const pool_settings settings_;
+  async_event changed_;  // for keep_filled: there is something to do
+  async_event ready_;    // for begin: an attempt to open has ended
+  async_event joined_;   // for close: a coroutine of the pool has ended
+  std::deque<Opened> idle_;
+  std::deque<Opened> lost_;  // no longer usable, and not closed yet
+  std::list<waiter> waiting_;
+  std::list<running> running_;
+  std::size_t opening_ = 0;
+  std::size_t handed_out_ = 0;
+  std::size_t failed_ = 0;
+  std::size_t discarded_ = 0;
+  clock::time_point not_before_{};  // the earliest time of the next attempt to open
+  clock::duration delay_{};         // after a failure; zero after a success
+  std::exception_ptr first_failure_;
+  std::exception_ptr last_failure_;
+  bool closing_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/core/pool.hpp ----
+
+
+#include <asio/this_coro.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// Numbers about an open pool, for logs and metrics.
+class pool_counts {
+ public:
+  explicit pool_counts(detail::pool_numbers numbers) noexcept : numbers_(numbers) {}
+
+  /// Returns the number of environments that are open and that nobody has taken.
+  std::size_t idle() const noexcept { return numbers_.idle; }
+  /// Returns the number of environments that are opening.
+  std::size_t opening() const noexcept { return numbers_.opening; }
+  /// Returns the number of environments that were handed out.
+  std::size_t handed_out() const noexcept { return numbers_.handed_out; }
+  /// Returns the number of attempts to open or close an environment that failed.
+  std::size_t failed() const noexcept { return numbers_.failed; }
+  /// Returns the number of environments that were lost while they waited, such as a container that was killed. They
+  /// were closed and replaced.
+  std::size_t discarded() const noexcept { return numbers_.discarded; }
+
+ private:
+  detail::pool_numbers numbers_;
+};
+
+/// A recipe whose `open()` takes an environment out of a pool. Layers to its right wrap the environment when it is
+/// handed out: `pool.provider() | timeout(5s)`. Copies share the pool.
+template <class Opened>
+class pooled_provider {
+ public:
+  explicit pooled_provider(std::shared_ptr<detail::pool_state<Opened>> pool) noexcept : pool_(std::move(pool)) {}
+
+  /// Takes an open environment, which then belongs to the caller, who closes it. It was never used before. If none is
+  /// idle, waits for the next one, in the order of the calls.
+  /// \throws error{exec_errc::environment_closed} if the pool is closed, also while this function waits;
+  ///     error{exec_errc::unavailable} if the limit of `wait_limit` has passed; the exception of the provider if an
+  ///     environment could not be opened and no other is opening.
+  /// \par Cancellation  ends the wait with error{exec_errc::cancelled}; the pool keeps the environment.
+  awaitable<Opened> open() const {
+    return pool_->home().run([pool = pool_] { return detail::pool_state<Opened>::take(pool); });
+  }
+
+ private:
+  std::shared_ptr<detail::pool_state<Opened>> pool_;
+};
+
+/// An open pool: environments that are open already, so that a program gets one in well under a millisecond. Each is
+/// handed out once and never comes back. The pool opens the next ones in the background.
+///
+/// The object may be moved. If it is destroyed without `close()`, it ends everything that it has opened and not handed
+/// out, without waiting. It must not outlive its `io_context` or thread pool. It may be used from several threads.
+template <class Opened>
+class environment_pool {
+ public:
+  explicit environment_pool(std::shared_ptr<detail::pool_state<Opened>> state) noexcept : state_(std::move(state)) {}
+  environment_pool(environment_pool&&) noexcept = default;
+  environment_pool& operator=(environment_pool&& other) noexcept {
+    if (this != &other) {
+      abandon();
+      state_ = std::move(other.state_);
+    }
+    return *this;
+  }
+  ~environment_pool() { abandon(); }
+
+  /// Returns the recipe that hands out the environments of this pool.
+  pooled_provider<Opened> provider() const { return pooled_provider<Opened>(get()); }
+
+  /// Returns the current numbers.
+  pool_counts counts() const {
+    const auto& state = get();
+    return pool_counts(state->home().look([&state] { return state->numbers(); }));
+  }
+
+  /// Closes the pool: stops opening, closes all environments that were not handed out, and waits until this is done.
+  /// Environments that were handed out stay open. Calls of `provider().open()` that wait throw
+  /// error{exec_errc::environment_closed}. A cancellation does not stop this operation.
+  awaitable<void> close() {
+    return detail::shielded(
+        [state = get()] { return state->home().run([state] { return detail::pool_state<Opened>::close(state); }); });
+  }
+
+ private:
+  const std::shared_ptr<detail::pool_state<Opened>>& get() const {
+    if (!state_) throw error(exec_errc::environment_closed, "environment_pool: this object was moved from");
+    return state_;
+  }
+
+  void abandon() noexcept {
+    if (!state_) return;
+    const detail::home_strand home = state_->home();
+    home.run_soon([state = std::move(state_)] { state->abandon(); });
+  }
+
+  std::shared_ptr<detail::pool_state<Opened>> state_;
+};
+
+/// The recipe of a pool; see `pool`.
+template <detail::opens_closable Provider>
+class pool_recipe {
+ public:
+  /// Makes the recipe. `pool(provider, size)` calls this.
+  pool_recipe(Provider provider, std::size_t size) : provider_(std::move(provider)) {
+    if (size == 0) throw error(exec_errc::invalid_argument, "pool: the size is 0; a pool has at least 1 environment");
+    settings_.size = size;
+  }
+
+  /// Sets how many environments may be opening at the same time, at least 1. Default: 4.
+  pool_recipe& opens_at_once(std::size_t count) {
+    if (count == 0) throw error(exec_errc::invalid_argument, "pool: opens_at_once is 0; it must be at least 1");
+    settings_.opens_at_once = count;
+    return *this;
+  }
+  /// Sets the shortest time between the starts of two openings, as a limit of the rate. Default: none. After a failure,
+  /// the pool waits 100 ms, then twice as long after each further failure in a row, up to 30 s.
+  pool_recipe& open_interval(std::chrono::milliseconds interval) {
+    if (interval.count() < 0)
+      throw error(exec_errc::invalid_argument,
+                  "pool: open_interval is " + std::to_string(interval.count()) + " ms; it must not be negative");
+    settings_.open_interval = interval;
+    return *this;
+  }
+  /// Sets how long `provider().open()` waits for an environment. Default: 60 s. At most a day.
+  pool_recipe& wait_limit(std::chrono::milliseconds limit) {
+    if (limit.count() <= 0 || limit > std::chrono::hours(24))
+      throw error(exec_errc::invalid_argument,
+                  "pool: wait_limit is " + std::to_string(limit.count()) + " ms; it must be from 1 ms to 24 h");
+    settings_.wait_limit = limit;
+    return *this;
+  }
+
+  /// Opens the pool. Returns when the first environment is open; the others follow in the background.
+  /// \throws the exception of the provider if the first environments cannot be opened.
+  /// \par Cancellation  closes what was opened, then error{exec_errc::cancelled}.
+  awaitable<environment_pool<environment_of<Provider>>> open() const { return open_with(provider_, settings_); }
+
+ private:
+  using opened = environment_of<Provider>;
+  using state_type = detail::pool_state<opened>;
+
+  static awaitable<environment_pool<opened>> open_with(Provider provider, detail::pool_settings settings) {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto state = std::make_shared<state_type>(
+        executor, [provider = std::move(provider)] { return provider.open(); }, settings);
+    const auto begins = [&state] { return state->home().run([state] { return state_type::begin(state); }); };
+    const auto closes = [&state] { return state->home().run([state] { return state_type::close(state); }); };
+    co_await detail::with_cleanup_after_failure(begins, closes);
+    co_return environment_pool<opened>(state);
+  }
+
+  Provider provider_;
+  detail::pool_settings settings_;
+};
+
+/// Returns the recipe of a pool that keeps `size` environments open, so that each is ready when it is needed:
+///
+///     co_await with(pool(jail() | upload_files("data/"), 4), [](auto& pool) -> awaitable<void> {
+///       co_await with(pool.provider() | timeout(5s), [](auto& env) -> awaitable<void> { ... });
+///     });
+///
+/// Layers inside `pool(...)` do their work before an environment is needed; layers to the right of `pool.provider()`
+/// do it when it is handed out. A pool of code runners, `pool(jail() | python(), 4)`, works in the same way.
+///
+/// \param provider  a provider of environments or of runners.
+/// \param size      how many environments are kept open and unused, at least 1.
+/// \throws          error{exec_errc::invalid_argument} if the size is 0.
+template <detail::opens_closable Provider>
+pool_recipe<Provider> pool(Provider provider, std::size_t size) {
+  return pool_recipe<Provider>(std::move(provider), size);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/core/run.hpp ----
 
 
@@ -8248,10 +9514,14 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// A type that `with` can open: a provider of environments, or a recipe for a runner of code.
+/// The recipe of a pool of environments or runners.
 template <class P>
-concept recipe =
-    code_exec_provider<P> || (opens_runner<P> && std::copy_constructible<P> && has_close<environment_of<P>>);
+concept opens_pool = requires(const environment_of<P>& pool) { pool.provider(); };
+
+/// A type that `with` can open: a provider of environments, or a recipe for a runner of code or for a pool.
+template <class P>
+concept recipe = code_exec_provider<P> ||
+                 ((opens_runner<P> || opens_pool<P>)&&std::copy_constructible<P> && has_close<environment_of<P>>);
 
 /// Stops the compilation, with an error message that explains why `P` is not a recipe.
 template <class P>
@@ -8282,8 +9552,8 @@ constexpr void explain_recipe() noexcept {
 ///
 /// The environment or runner keeps its address while the body runs. If both the body and `close()` throw, `with` throws
 /// the exception of the body.
-/// \param recipe      a provider of environments such as `local()`, or a recipe for a runner such as `local() |
-///                    python()`.
+/// \param recipe      a provider of environments such as `local()`, a recipe for a runner such as `local() | python()`,
+///                    or a pool such as `pool(local(), 4)`.
 /// \param body        a callable that takes a reference to the environment or runner and returns `awaitable<T>`; `T` is
 ///                    void or movable. `with` copies a named callable; pass `std::ref(body)` to avoid the copy.
 /// \throws            the exceptions of `open()`, the body and `close()`.
@@ -15202,6 +16472,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `static run(self, c)`, `start(self, c)` and `close(self)`: coroutines that run on that strand;
 /// * `static with_files(self, operation)`: calls `operation(files)` with an object that has `read_file`, `write_file`
 ///   and the operations of a `file_system`;
+/// * `is_lost()`: returns true if all further commands would fail because the sandbox is gone. Any thread may call it;
 /// * `abandon()`: ends all processes and releases everything, without waiting;
 /// * `nothing_open`: the error message of operations if there is no environment.
 ///
@@ -15221,6 +16492,8 @@ class environment_handle {
   /// \throws error{exec_errc::environment_closed} if there is no state.
   const std::shared_ptr<State>& get() const;
 
+  /// Returns true if the environment is known to be lost, or if there is none.
+  bool is_lost() const noexcept;
   awaitable<command_result> run_command(command c) const;
   awaitable<process> start(command c) const;
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) const;
@@ -15329,6 +16602,10 @@ class environment {
   const std::string& container_name() const;
   /// Returns the container's id in the daemon.
   const std::string& container_id() const;
+
+  /// Returns true if the container or the connection to it is known to be lost. Then every command would fail with
+  /// error{exec_errc::provider_lost}. Sends nothing to the container. Any thread may call this function.
+  bool is_lost() const noexcept;
 
   /// Ends all commands and removes the container. A container from `in_container` is not removed; only the processes of
   /// this environment's commands are ended. Commands that are still running fail with
@@ -18056,56 +19333,6 @@ provider in_sandbox(std::string id);
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
 
-// ---- cofferdam/detail/core/async_event.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-
-#include <chrono>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The reason why a wait for an `async_event` ended.
-enum class wait_result { notified, timed_out, cancelled };
-
-/// A notification for coroutines on one executor, similar to a condition variable. `notify()` ends the current waits
-/// and has no effect on later waits. So a coroutine tests its condition, waits, and tests the condition again. The
-/// executor must be a strand, or be run by one thread only. The destructor ends the current waits with `cancelled`.
-class async_event {
- public:
-  using clock = std::chrono::steady_clock;
-  static constexpr clock::time_point never = clock::time_point::max();
-
-  explicit async_event(asio::any_io_executor executor) noexcept : executor_(std::move(executor)) {}
-  async_event(const async_event&) = delete;
-  async_event& operator=(const async_event&) = delete;
-  ~async_event();
-
-  const asio::any_io_executor& executor() const noexcept { return executor_; }
-
-  /// Ends the current waits. The waiting coroutines continue later, from the event loop, and not inside this call.
-  void notify() noexcept;
-
-  /// Waits for the next `notify()`.
-  /// \param until  the time at which the wait ends at the latest; the default is no limit.
-  /// \return  `cancelled` if the coroutine was cancelled, even if `notify()` was called too. The caller must not wait
-  ///          again, because Asio makes the next wait of a cancelled coroutine throw. Otherwise `notified` if
-  ///          `notify()` was called, even if `until` has passed. Otherwise `timed_out`.
-  /// \par Cancellation  ends the wait; the result is `cancelled`, and this function throws nothing.
-  template <class = void>
-  awaitable<wait_result> wait(clock::time_point until = never);
-
- private:
-  class waiter;
-
-  asio::any_io_executor executor_;
-  waiter* first_ = nullptr;  // a linked list; each waiter is in the frame of its coroutine
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-
 // ---- cofferdam/detail/core/output_collector.hpp ----
 
 
@@ -18678,6 +19905,11 @@ class host_environment {
   }
   /// Returns the file operations of the workspace: list, stat, remove, whole trees at once.
   file_system files();
+
+  /// Returns true if the warden, the helper program that runs the commands, is known to be lost, for example because it
+  /// was killed. Then every command would fail with error{exec_errc::provider_lost}. Asks no process. Any thread may
+  /// call this function.
+  bool is_lost() const noexcept;
 
   /// Ends every command (SIGTERM, the grace period, SIGKILL), and removes the folder. Pending commands fail with
   /// error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes at most the
@@ -21025,23 +22257,6 @@ interpreter_info interpreter_of(R& runner) {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
-// ---- cofferdam/detail/core/shielded.hpp ----
-
-
-#include <functional>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Awaits `work()` to its end, even if the awaiting coroutine is cancelled in the meantime. The cancellation state of
-/// that coroutine stays unchanged. Resetting that state is no alternative: Asio keeps it for a whole spawned coroutine
-/// and not for one function, so a reset would also affect the caller. If the coroutine is already cancelled, it cannot
-/// await this function; use with_cleanup() in that case.
-template <class = void>
-awaitable<void> shielded(std::function<awaitable<void>()> work);
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-
 // ---- cofferdam/code/guard.hpp ----
 
 
@@ -21805,652 +23020,6 @@ class limit_code : public pipeable {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/detail/core/strand_gate.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/execution/blocking.hpp>
-#include <asio/execution/context.hpp>
-#include <asio/execution/outstanding_work.hpp>
-#include <asio/execution/relationship.hpp>
-#include <asio/execution_context.hpp>
-#include <asio/prefer.hpp>
-#include <asio/query.hpp>
-#include <asio/recycling_allocator.hpp>
-
-#include <atomic>
-#include <condition_variable>
-#include <cstddef>
-#include <memory>
-#include <mutex>
-#include <new>
-#include <thread>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A strand that a thread outside the event loop can also lock, for example to destroy an environment. The lock is
-/// called the gate.
-///
-/// Functions that are given to the strand run one at a time and in order, on the threads of the inner executor. They
-/// never block a thread of the event loop: if an outside thread holds the gate, the functions are scheduled again when
-/// that thread leaves the gate. An outside thread needs no running event loop. It enters the gate at once if the gate
-/// is free. Otherwise it can pass a job to the thread that holds the gate, which runs the job before it leaves.
-///
-/// Asio's own strand cannot be used here, because it must not outlive its execution context. It also uses an entry in a
-/// list of that context, and it is so large that `any_io_executor` must allocate memory for it. A strand_gate uses the
-/// context only to run functions.
-class strand_gate : public std::enable_shared_from_this<strand_gate> {
- public:
-  /// A piece of work that the thread in the gate runs before it leaves.
-  class job {
-   public:
-    job() = default;
-    job(const job&) = delete;
-    job& operator=(const job&) = delete;
-    virtual ~job() = default;
-    virtual void run() = 0;
-  };
-
-  explicit strand_gate(asio::any_io_executor inner);
-  strand_gate(const strand_gate&) = delete;
-  strand_gate& operator=(const strand_gate&) = delete;
-  ~strand_gate() { waiting_.drop(); }
-
-  // ---- for threads outside the event loop ----
-
-  /// Enters the gate if no other thread holds it. Returns true if the call succeeded; each success needs one leave().
-  bool try_enter() noexcept {
-    const std::lock_guard lock(mutex_);
-    return try_enter_locked();
-  }
-
-  /// Waits until no other thread holds the gate, and enters it. A thread that already holds the gate enters again
-  /// without waiting. Each call needs one leave().
-  void enter() {
-    std::unique_lock lock(mutex_);
-    left_by_all_.wait(lock, [this] { return try_enter_locked(); });
-  }
-
-  /// Enters the gate and returns true, or, if another thread holds the gate, moves the job to that thread and returns
-  /// false.
-  bool enter_or_hand_over(std::unique_ptr<job>& work) {
-    const std::lock_guard lock(mutex_);
-    if (try_enter_locked()) return true;
-    jobs_.push_back(std::move(work));
-    return false;
-  }
-
-  /// Leaves the gate. If this is the last leave() of the thread, it first runs the jobs that other threads passed to
-  /// it.
-  void leave() noexcept {
-    std::unique_lock lock(mutex_);
-    if (depth_ == 1) do_jobs(lock);
-    if (--depth_ != 0) return;
-    owner_ = std::thread::id();
-    left_by_all_.notify_all();
-    const bool must_schedule = std::exchange(is_stalled_, false);
-    lock.unlock();
-    if (must_schedule) schedule(later_);
-  }
-
-  // ---- for the strand's executor ----
-
-  /// Returns true if the calling thread runs a function of the strand.
-  bool running_in_this_thread() const noexcept {
-    const std::lock_guard lock(mutex_);
-    return runs_functions_ && owner_ == std::this_thread::get_id();
-  }
-
-  /// Runs a function on the strand. If `may_run_in_place` is true, runs it inside this call if the thread already runs
-  /// a function of the strand, or if the thread runs the event loop and the strand is free. Otherwise schedules the
-  /// function.
-  template <class Function>
-  void execute(Function&& function, bool may_run_in_place) {
-    if (!may_run_in_place) return queue(std::forward<Function>(function), later_);
-    if (running_in_this_thread()) {
-      std::decay_t<Function> mine(std::forward<Function>(function));
-      mine();
-      return;
-    }
-    if (!is_in_loop()) return queue(std::forward<Function>(function), inner_);
-    const std::shared_ptr<strand_gate> kept = shared_from_this();
-    if (!begin_turn_in_place()) return queue(std::forward<Function>(function), later_);
-    auto turn_of_one = [this, &function] {
-      const turn_end at_end(*this);
-      std::decay_t<Function> mine(std::forward<Function>(function));
-      mine();
-    };
-    // The call is dispatched through the event loop, so that an exception reaches the caller of the loop's run().
-    call_in_loop([](void* what) { (*static_cast<decltype(turn_of_one)*>(what))(); }, &turn_of_one);
-  }
-
-  asio::execution_context& context() const noexcept { return asio::query(inner_, asio::execution::context); }
-
-  /// Counts outstanding work: the context of the inner executor does not run out of work until end_work() was called as
-  /// often. May be called on any thread.
-  void begin_work() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (work_++ == 0 && !at_work_) at_work_ = asio::prefer(inner_, asio::execution::outstanding_work.tracked);
-  }
-  /// Counts more outstanding work. Must be called only between begin_work() and its end_work().
-  void begin_more_work() noexcept { ++work_; }
-  void end_work() noexcept {
-    if (--work_ != 0) return;
-    asio::any_io_executor ended;
-    const std::lock_guard lock(mutex_);
-    if (work_ == 0) ended = std::exchange(at_work_, asio::any_io_executor());
-  }
-
- private:
-  /// A function that waits for its turn on the strand.
-  class waiting_function {
-   public:
-    waiting_function() = default;
-    waiting_function(const waiting_function&) = delete;
-    waiting_function& operator=(const waiting_function&) = delete;
-    virtual void run() = 0;            // calls the function, and destroys this object before that
-    virtual void drop() noexcept = 0;  // destroys this object without calling the function
-    waiting_function* next = nullptr;
-
-   protected:
-    ~waiting_function() = default;
-  };
-
-  /// A waiting function of a certain type. It uses Asio's recycling allocator, as Asio's handlers do.
-  template <class Function>
-  class kept_function final : public waiting_function {
-   public:
-    template <class Given>
-    static kept_function* make(Given&& function) {
-      asio::recycling_allocator<kept_function> memory;
-      kept_function* const place = memory.allocate(1);
-      try {
-        return ::new (static_cast<void*>(place)) kept_function(std::forward<Given>(function));
-      } catch (...) {
-        memory.deallocate(place, 1);
-        throw;
-      }
-    }
-    void run() override {
-      Function mine(std::move(function_));
-      drop();
-      mine();
-    }
-    void drop() noexcept override {
-      this->~kept_function();
-      asio::recycling_allocator<kept_function>().deallocate(this, 1);
-    }
-
-   private:
-    template <class Given>
-    explicit kept_function(Given&& function) : function_(std::forward<Given>(function)) {}
-    ~kept_function() = default;
-
-    Function function_;
-  };
-
-  /// A queue of waiting functions, in the order of their arrival.
-  class function_queue {
-   public:
-    bool empty() const noexcept { return first_ == nullptr; }
-    void push(waiting_function* function) noexcept {
-      (first_ == nullptr ? first_ : last_->next) = function;
-      last_ = function;
-    }
-    waiting_function* pop() noexcept {
-      waiting_function* const function = first_;
-      if (function != nullptr) first_ = std::exchange(function->next, nullptr);
-      return function;
-    }
-    /// Moves all functions of another queue in front of the functions of this queue.
-    void put_first(function_queue& others) noexcept {
-      if (others.empty()) return;
-      if (!empty()) {
-        others.last_->next = first_;
-        others.last_ = last_;
-      }
-      *this = std::exchange(others, function_queue());
-    }
-    void drop() noexcept {
-      while (waiting_function* const function = pop()) function->drop();
-    }
-
-   private:
-    waiting_function* first_ = nullptr;
-    waiting_function* last_ = nullptr;
-  };
-
-  /// A turn: the function that is given to the inner executor. It runs all functions that wait at that time. If the
-  /// executor's context ends and destroys it without a call, it destroys the waiting functions.
-  class turn {
-   public:
-    explicit turn(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
-    turn(turn&&) noexcept = default;
-    turn& operator=(turn&&) = delete;
-    ~turn() {
-      if (gate_) gate_->drop_all();
-    }
-    void operator()() {
-      const std::shared_ptr<strand_gate> gate = std::move(gate_);
-      gate->take_turn();
-    }
-
-   private:
-    std::shared_ptr<strand_gate> gate_;
-  };
-
-  /// Ends a turn in its destructor, also after an exception. The functions in `ready` that have not run come first in
-  /// the next turn.
-  class turn_end {
-   public:
-    explicit turn_end(strand_gate& gate) noexcept : gate_(gate) {}
-    turn_end(const turn_end&) = delete;
-    turn_end& operator=(const turn_end&) = delete;
-    ~turn_end() { gate_.end_turn(ready); }
-
-    function_queue ready;
-
-   private:
-    strand_gate& gate_;
-  };
-
-  /// Returns true if the inner executor belongs to an io_context, and this thread runs that io_context.
-  bool is_in_loop() const noexcept;
-  /// Calls `function(what)` before this call returns, by a dispatch to the event loop. Requires that is_in_loop() is
-  /// true.
-  void call_in_loop(void (*function)(void*), void* what) const;
-
-  bool try_enter_locked() noexcept {
-    const std::thread::id caller = std::this_thread::get_id();
-    if (depth_ != 0 && owner_ != caller) return false;
-    owner_ = caller;
-    ++depth_;
-    return true;
-  }
-
-  void do_jobs(std::unique_lock<std::mutex>& lock) noexcept {
-    while (!jobs_.empty()) {
-      const std::vector<std::unique_ptr<job>> jobs = std::exchange(jobs_, {});
-      lock.unlock();
-      for (const std::unique_ptr<job>& each : jobs) each->run();
-      lock.lock();
-    }
-  }
-
-  template <class Function>
-  void queue(Function&& function, const asio::any_io_executor& executor) {
-    waiting_function* const waiting = kept_function<std::decay_t<Function>>::make(std::forward<Function>(function));
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_.push(waiting);
-      if (std::exchange(is_scheduled_, true)) return;
-      if (depth_ != 0) {  // an outside thread holds the gate, and schedules a turn when it leaves
-        is_stalled_ = true;
-        return;
-      }
-    }
-    schedule(executor);
-  }
-
-  void schedule(const asio::any_io_executor& executor) { executor.execute(turn(shared_from_this())); }
-
-  bool begin_turn_in_place() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (depth_ != 0 || is_scheduled_) return false;
-    is_scheduled_ = true;
-    begin_turn_locked();
-    return true;
-  }
-
-  void begin_turn_locked() noexcept {
-    owner_ = std::this_thread::get_id();
-    depth_ = 1;
-    runs_functions_ = true;
-  }
-
-  void take_turn() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (depth_ != 0) {  // an outside thread holds the gate
-        is_stalled_ = true;
-        return;
-      }
-      begin_turn_locked();
-    }
-    turn_end at_end(*this);
-    {
-      const std::lock_guard lock(mutex_);
-      at_end.ready.put_first(waiting_);
-    }
-    while (waiting_function* const function = at_end.ready.pop()) function->run();
-  }
-
-  void end_turn(function_queue& left) noexcept {
-    std::unique_lock lock(mutex_);
-    do_jobs(lock);
-    waiting_.put_first(left);
-    runs_functions_ = false;
-    depth_ = 0;
-    owner_ = std::thread::id();
-    left_by_all_.notify_all();
-    is_scheduled_ = !waiting_.empty();
-    const bool must_schedule = is_scheduled_;
-    lock.unlock();
-    if (must_schedule) schedule(later_);
-  }
-
-  void drop_all() noexcept {
-    function_queue dropped;
-    {
-      const std::lock_guard lock(mutex_);
-      dropped.put_first(waiting_);
-      is_scheduled_ = false;
-    }
-    dropped.drop();
-  }
-
-  const asio::any_io_executor inner_;
-  const asio::any_io_executor later_;  // the inner executor, but never running a function inside execute()
-  const bool is_loop_;                 // true if the inner executor belongs to an io_context
-  mutable std::mutex mutex_;
-  std::condition_variable left_by_all_;
-  std::thread::id owner_;
-  int depth_ = 0;
-  bool runs_functions_ = false;  // true if the owner runs functions of the strand
-  bool is_scheduled_ = false;    // true if a turn is scheduled or running, or will be scheduled when the gate is left
-  bool is_stalled_ = false;      // true if the thread in the gate must schedule a turn when it leaves
-  function_queue waiting_;
-  std::vector<std::unique_ptr<job>> jobs_;
-  std::atomic<std::size_t> work_ = 0;
-  asio::any_io_executor at_work_;
-};
-
-/// Leaves a gate at the end of a scope.
-class gate_exit {
- public:
-  explicit gate_exit(strand_gate& entered) noexcept : entered_(entered) {}
-  gate_exit(const gate_exit&) = delete;
-  gate_exit& operator=(const gate_exit&) = delete;
-  ~gate_exit() { entered_.leave(); }
-
- private:
-  strand_gate& entered_;
-};
-
-/// The executor of a strand_gate, in the form that Asio requires of executors. It may outlive the context of the inner
-/// executor, but must not be given functions after the end of that context.
-class gated_executor {
- public:
-  explicit gated_executor(std::shared_ptr<strand_gate> gate) noexcept : gate_(std::move(gate)) {}
-  gated_executor(const gated_executor& other) noexcept
-      : gate_(other.gate_), never_blocks_(other.never_blocks_), is_at_work_(other.is_at_work_) {
-    if (is_at_work_) gate_->begin_more_work();
-  }
-  gated_executor(gated_executor&& other) noexcept
-      : gate_(std::move(other.gate_)),
-        never_blocks_(other.never_blocks_),
-        is_at_work_(std::exchange(other.is_at_work_, false)) {}
-  gated_executor& operator=(gated_executor other) noexcept {
-    std::swap(gate_, other.gate_);
-    std::swap(never_blocks_, other.never_blocks_);
-    std::swap(is_at_work_, other.is_at_work_);
-    return *this;
-  }
-  ~gated_executor() {
-    if (is_at_work_) gate_->end_work();
-  }
-
-  const std::shared_ptr<strand_gate>& gate() const noexcept { return gate_; }
-  bool running_in_this_thread() const noexcept { return gate_->running_in_this_thread(); }
-
-  friend bool operator==(const gated_executor& a, const gated_executor& b) noexcept { return a.gate_ == b.gate_; }
-  friend bool operator!=(const gated_executor& a, const gated_executor& b) noexcept { return !(a == b); }
-
-  gated_executor require(asio::execution::blocking_t::never_t) const noexcept { return with_blocking(true); }
-  gated_executor require(asio::execution::blocking_t::possibly_t) const noexcept { return with_blocking(false); }
-  gated_executor require(asio::execution::outstanding_work_t::tracked_t) const noexcept {
-    gated_executor changed(*this);
-    if (!std::exchange(changed.is_at_work_, true)) gate_->begin_work();
-    return changed;
-  }
-  gated_executor require(asio::execution::outstanding_work_t::untracked_t) const noexcept {
-    gated_executor changed(gate_);
-    changed.never_blocks_ = never_blocks_;
-    return changed;
-  }
-  // Asio may set this property (relationship.fork or relationship.continuation). A strand_gate ignores it.
-  gated_executor require(asio::execution::relationship_t::fork_t) const noexcept { return *this; }
-  gated_executor require(asio::execution::relationship_t::continuation_t) const noexcept { return *this; }
-
-  asio::execution_context& query(asio::execution::context_t) const noexcept { return gate_->context(); }
-  asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept {
-    if (never_blocks_) return asio::execution::blocking.never;
-    return asio::execution::blocking.possibly;
-  }
-  asio::execution::outstanding_work_t query(asio::execution::outstanding_work_t) const noexcept {
-    if (is_at_work_) return asio::execution::outstanding_work.tracked;
-    return asio::execution::outstanding_work.untracked;
-  }
-  asio::execution::relationship_t query(asio::execution::relationship_t) const noexcept {
-    return asio::execution::relationship.fork;
-  }
-
-  template <class Function>
-  void execute(Function&& function) const {
-    gate_->execute(std::forward<Function>(function), !never_blocks_);
-  }
-
- private:
-  gated_executor with_blocking(bool never) const noexcept {
-    gated_executor changed(*this);
-    changed.never_blocks_ = never;
-    return changed;
-  }
-
-  std::shared_ptr<strand_gate> gate_;
-  bool never_blocks_ = false;
-  bool is_at_work_ = false;
-};
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-// ---- cofferdam/detail/core/home_strand.hpp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/this_coro.hpp>
-
-#include <memory>
-#include <new>
-#include <optional>
-#include <type_traits>
-#include <utility>
-
-// Support for an object that is used by coroutines on different executors. The object has its own strand, its home.
-// Each operation of the object is a coroutine on that strand. The caller's coroutine waits for the operation and
-// continues on its own executor.
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The work that a caller's coroutine passes to another executor. The object is in the frame of the caller's coroutine,
-/// which exists until the work has ended.
-class remote_job {
- public:
-  remote_job() = default;
-  remote_job(const remote_job&) = delete;
-  remote_job& operator=(const remote_job&) = delete;
-
-  /// Runs the work and stores its result. Called on the other executor.
-  virtual awaitable<void> work() = 0;
-  /// Destroys the work. Called on the other executor.
-  virtual void end_work() noexcept = 0;
-
- protected:
-  ~remote_job() = default;
-};
-
-/// Runs `job` on the executor `to` and waits for its end. Called by a coroutine that runs on the executor `from`. This
-/// function does not depend on the type of the work, so it is compiled once.
-template <class = void>
-awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job);
-
-/// Awaits a coroutine and stores its result in `kept`.
-template <class T>
-awaitable<void> keep_result(awaitable<T> work, std::optional<T>& kept) {
-  T value = co_await std::move(work);
-  kept.emplace(std::move(value));
-}
-
-/// A job whose work is a function that returns `awaitable<T>`.
-template <class T, class Work>
-class remote_job_for final : public remote_job {
- public:
-  explicit remote_job_for(Work work) : work_(std::move(work)) {}
-
-  awaitable<void> work() override {
-    if constexpr (std::is_void_v<T>) {
-      return (*work_)();
-    } else {
-      return keep_result<T>((*work_)(), value);
-    }
-  }
-  void end_work() noexcept override { work_.reset(); }
-
-  std::conditional_t<std::is_void_v<T>, bool, std::optional<T>> value{};
-
- private:
-  std::optional<Work> work_;
-};
-
-/// Runs a coroutine on a strand and waits for its end. The caller then continues on its own executor. If the caller is
-/// on the strand already, the coroutine runs there directly.
-/// \param to    the strand.
-/// \param work  a callable that returns the coroutine; it is called and destroyed on the strand.
-/// \par Errors        the exception of the coroutine; error{exec_errc::cancelled} if the caller was cancelled before
-///     the coroutine began.
-/// \par Cancellation  the cancellation types that the caller's filter (`asio::this_coro::reset_cancellation_state`)
-///                    allows are passed on to the coroutine, on the strand.
-template <class Work>
-auto run_on(asio::any_io_executor to, Work work) -> std::invoke_result_t<Work&> {
-  using result = typename awaited<std::invoke_result_t<Work&>>::type;
-  asio::any_io_executor from = co_await asio::this_coro::executor;
-  if (from == to) {
-    if constexpr (std::is_void_v<result>) {
-      co_await work();
-      co_return;
-    } else {
-      result value = co_await work();
-      co_return std::move(value);
-    }
-  }
-  remote_job_for<result, Work> job(std::move(work));
-  co_await run_remotely(std::move(from), std::move(to), job);
-  if constexpr (!std::is_void_v<result>) co_return std::move(*job.value);
-}
-
-/// The strand on which an environment or a runner does all its work.
-///
-/// If the object was opened on a strand, it uses that strand. These types of strands are recognised: `asio::strand` of
-/// `io_context::executor_type`, `thread_pool::executor_type` and `any_io_executor`, and the strand of another object of
-/// this library. If the object was opened on another executor, it gets a `strand_gate`: a strand over that executor
-/// with a lock, the gate, that a thread outside the event loop can take too. So the object's destructor may run on any
-/// thread.
-class home_strand {
- public:
-  home_strand() = default;
-  /// Selects or creates the strand.
-  /// \param opened_on  the executor of the coroutine that opens the object.
-  explicit home_strand(asio::any_io_executor opened_on);
-
-  /// Returns the strand, for timers, sockets and other objects.
-  const asio::any_io_executor& executor() const noexcept { return executor_; }
-
-  /// Runs a coroutine on the strand, as `run_on` describes.
-  template <class Work>
-  std::invoke_result_t<Work&> run(Work work) const {
-    return run_on(executor_, std::move(work));
-  }
-
-  /// Runs a job while no other thread runs a function of the strand; for destructors. If another thread holds the gate,
-  /// that thread runs the job before it leaves the gate. Otherwise the job runs at once. A running event loop is not
-  /// needed. If the object was opened on the user's own strand, there is no gate, and the job runs at once without a
-  /// lock.
-  template <class Job>
-  void run_soon(Job job) const noexcept {
-    if (!gate_) return job();
-    if (!gate_->try_enter()) {
-      std::unique_ptr<strand_gate::job> later = as_job(job);
-      if (!later) {  // out of memory: wait for the gate, because the job cannot be passed to its holder
-        gate_->enter();
-      } else if (!handed_over(later)) {
-        const gate_exit at_end(*gate_);
-        return later->run();
-      } else {
-        return;
-      }
-    }
-    const gate_exit at_end(*gate_);
-    Job mine(std::move(job));
-    mine();
-  }
-
-  /// Calls `look` while no other thread runs a function of the strand, and returns its result. Waits for a function
-  /// that runs. If there is no gate, calls `look` without a lock.
-  template <class Look>
-  std::invoke_result_t<Look&> look(Look look) const {
-    if (!gate_) return look();
-    gate_->enter();
-    const gate_exit at_end(*gate_);
-    return look();
-  }
-
-  /// Returns true if an executor is a strand of one of the recognised types.
-  static bool is_strand(const asio::any_io_executor& executor) noexcept;
-
- private:
-  template <class Job>
-  class kept_job final : public strand_gate::job {
-   public:
-    explicit kept_job(Job work) : job_(std::move(work)) {}
-    void run() override {
-      Job mine(std::move(job_));
-      mine();
-    }
-
-   private:
-    Job job_;
-  };
-
-  template <class Job>
-  static std::unique_ptr<strand_gate::job> as_job(Job& job) noexcept {
-    void* const place = ::operator new(sizeof(kept_job<Job>), std::nothrow);
-    if (place == nullptr) return nullptr;
-    return std::unique_ptr<strand_gate::job>(::new (place) kept_job<Job>(std::move(job)));
-  }
-
-  bool handed_over(std::unique_ptr<strand_gate::job>& later) const noexcept {
-    try {
-      return !gate_->enter_or_hand_over(later);
-    } catch (const std::bad_alloc&) {
-      gate_->enter();
-      return false;
-    }
-  }
-
-  asio::any_io_executor executor_;
-  std::shared_ptr<strand_gate> gate_;
-};
-
-/// Returns an executor on which work for the caller can be run from other threads. This is the caller's executor if it
-/// is a strand, and otherwise a new strand over it.
-asio::any_io_executor strand_of(asio::any_io_executor caller);
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 
 // ---- cofferdam/code/detail/driver_calls.hpp ----
 
@@ -31639,6 +32208,7 @@ class command_settings {
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -31712,9 +32282,13 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   /// Ends the session because its connection or sandbox is lost. Pending operations throw `reason`. No further command
   /// can be started.
   virtual void lose(const error& reason) noexcept {
+    set_lost();
     fail_unfinished(reason);
     abandon();
   }
+
+  /// Returns true after `lose` was called. Any thread may call this function.
+  bool is_lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 
   /// Returns the commands that have ended, but left processes running, oldest first.
   virtual std::vector<background_command> background() const { return {}; }
@@ -31771,6 +32345,8 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     return error(exec_errc::not_found,
                  "end_background: no background processes are left of command " + std::to_string(number));
   }
+
+  void set_lost() noexcept { lost_.store(true, std::memory_order_relaxed); }
 
   void require_open() const {
     if (closing_) throw error(exec_errc::environment_closed, "the environment is closed; open another one");
@@ -31930,6 +32506,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   asio::steady_timer turn_;
   int starts_ = 0;  // the number of commands started in this turn
   bool turn_ends_ = false;
+  std::atomic<bool> lost_ = false;
   bool closing_ = false;
 };
 
@@ -32019,6 +32596,10 @@ class basic_command_session {
   void lose(const error& reason) noexcept {
     if (launcher_) launcher_->lose(reason);
   }
+
+  /// Returns true if the session is lost, or if there is none. Any thread may call this function while no other thread
+  /// moves the object.
+  bool is_lost() const noexcept { return !launcher_ || launcher_->is_lost(); }
 
   /// Ends every command without waiting, as the destructor does. No further command can be started.
   void abandon() noexcept {
@@ -37404,6 +37985,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   void fail_all(const error& reason) noexcept {
     if (lost_) return;
     lost_ = reason;
+    set_lost();
     greeted_.cancel();
     requests_->lose(reason);
     const auto jobs = std::move(jobs_);
@@ -40664,6 +41246,337 @@ awaitable<void> run_with_cleanup(std::function<awaitable<void>()> body, std::fun
 COFFERDAM_INSTANTIATE(awaitable<void> run_with_cleanup<void>(std::function<awaitable<void>()>,
                                                              std::function<awaitable<void>()>, cleanup_when,
                                                              failure_choice))
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/impl/async_event.ipp ----
+
+
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <system_error>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// One wait. It is an entry in the event's list and has its own timer, so that each wait can have its own deadline.
+class async_event::waiter {
+ public:
+  waiter(async_event& event, clock::time_point until)
+      : timer(event.executor_, until), event_(&event), before_(&event.first_), next_(event.first_) {
+    if (next_ != nullptr) next_->before_ = &next_;
+    event.first_ = this;
+  }
+  waiter(const waiter&) = delete;
+  waiter& operator=(const waiter&) = delete;
+  ~waiter() {
+    if (event_ == nullptr) return;
+    *before_ = next_;
+    if (next_ != nullptr) next_->before_ = before_;
+  }
+
+  /// Ends the wait with this result, unless it has already ended.
+  void end(wait_result with) noexcept {
+    if (result != wait_result::timed_out) return;
+    result = with;
+    try {
+      timer.cancel();
+    } catch (const std::system_error&) {  // Asio documents this exception, but its timers never throw it
+    }
+  }
+  void forget_event() noexcept { event_ = nullptr; }
+  waiter* next() const noexcept { return next_; }
+
+  asio::steady_timer timer;
+  wait_result result = wait_result::timed_out;  // the result if nothing ends the wait before its deadline
+
+ private:
+  async_event* event_;
+  waiter** before_;
+  waiter* next_;
+};
+
+COFFERDAM_DECL async_event::~async_event() {
+  for (waiter* each = first_; each != nullptr; each = each->next()) {
+    each->end(wait_result::cancelled);
+    each->forget_event();
+  }
+}
+
+COFFERDAM_DECL void async_event::notify() noexcept {
+  for (waiter* each = first_; each != nullptr; each = each->next()) each->end(wait_result::notified);
+}
+
+template <class>
+awaitable<wait_result> async_event::wait(clock::time_point until) {
+  waiter mine(*this, until);
+  std::error_code woken;
+  co_await mine.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  co_return state.cancelled() == asio::cancellation_type::none ? mine.result : wait_result::cancelled;
+}
+
+COFFERDAM_INSTANTIATE(awaitable<wait_result> async_event::wait<void>(async_event::clock::time_point))
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/impl/home_strand.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/dispatch.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/execution/relationship.hpp>
+#include <asio/io_context.hpp>
+#include <asio/prefer.hpp>
+#include <asio/require.hpp>
+#include <asio/strand.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/thread_pool.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The state of one piece of work on another executor, shared by the caller and that executor. It is created with all
+/// the memory that it needs before the caller's coroutine is suspended. Allocating later would be unsafe: Asio
+/// terminates the program if an exception is thrown while an operation is initiated.
+class remote_run {
+ public:
+  remote_run(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled,
+             remote_job& what)
+      : to(std::move(where)),
+        back(asio::prefer(asio::require(from, asio::execution::blocking.never),
+                          asio::execution::relationship.continuation, asio::execution::outstanding_work.tracked)),
+        asked(static_cast<unsigned>(cancelled)),
+        job(what) {}
+
+  /// Records a cancellation, in case the work has not begun. May be called on any thread.
+  void ask_to_cancel(asio::cancellation_type type) noexcept { asked |= static_cast<unsigned>(type); }
+  /// Cancels the work if it is running. Called on the other executor only.
+  void cancel(asio::cancellation_type type) {
+    // A coroutine that has not begun is not cancelled, because Asio would destroy it, and with it the caller's
+    // coroutine.
+    if (begun && !over) signal.emit(type);
+  }
+
+  const asio::any_io_executor to;
+  const asio::any_io_executor back;  // the caller's executor; keeps its context from running out of work
+  asio::cancellation_signal signal;
+  std::atomic<unsigned> asked;  // the requested types of cancellation
+  remote_job& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
+  bool begun = false;
+  bool over = false;  // true if the work has ended, so that nothing can be cancelled
+  std::exception_ptr failure;
+};
+
+/// Destroys the work at the end of a scope.
+class end_of_work {
+ public:
+  explicit end_of_work(remote_job& job) noexcept : job_(job) {}
+  end_of_work(const end_of_work&) = delete;
+  end_of_work& operator=(const end_of_work&) = delete;
+  ~end_of_work() { job_.end_work(); }
+
+ private:
+  remote_job& job_;
+};
+
+/// The coroutine that runs the work on the other executor.
+/// \param throws  true if the caller's coroutine throws when it is cancelled.
+/// \param back    the handler that continues the caller's coroutine.
+template <class Handler>
+awaitable<void> work_there(std::shared_ptr<remote_run> shared, bool throws, Handler back) {
+  shared->begun = true;
+  // All types of cancellation are enabled, because only types that the caller's own settings allow arrive in this
+  // coroutine.
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation(),
+                                                     asio::enable_total_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  try {
+    const end_of_work at_end(shared->job);  // destroys the work on this executor, not on the caller's
+    const auto asked = static_cast<asio::cancellation_type>(shared->asked.load());
+    if (asked != asio::cancellation_type::none) {
+      if (throws) throw error(exec_errc::cancelled, "cancelled before the operation began");
+      shared->signal.emit(asked);
+    }
+    co_await shared->job.work();
+  } catch (...) {
+    shared->failure = std::current_exception();
+  }
+  shared->over = true;
+  shared->back.execute(std::move(back));
+}
+
+/// The function that is spawned on the other executor. It owns the caller's coroutine through the handler `back_`. So
+/// if the other context ends before the work, the caller's coroutine is destroyed.
+template <class Back>
+class spawned_function {
+ public:
+  template <class Handler>
+  spawned_function(std::shared_ptr<remote_run> shared, bool throws, Handler&& back)
+      : shared_(std::move(shared)), throws_(throws), back_(std::forward<Handler>(back)) {}
+  awaitable<void> operator()() { return work_there(std::move(shared_), throws_, std::move(back_)); }
+
+ private:
+  std::shared_ptr<remote_run> shared_;
+  bool throws_;
+  Back back_;
+};
+
+/// The initiation function of the asynchronous operation. Asio calls it after it suspended the caller's coroutine; it
+/// spawns the work on the other executor.
+class remote_initiation {
+ public:
+  remote_initiation(std::shared_ptr<remote_run> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
+
+  template <class Handler>
+  void operator()(Handler&& handler) {
+    using back = std::decay_t<Handler>;
+    auto slot = asio::get_associated_cancellation_slot(handler);
+    if (slot.is_connected()) slot.assign(forwarded_cancellation(shared_));
+    // The caller's coroutine may continue and destroy this object before co_spawn returns, so the state is kept in a
+    // local variable.
+    const std::shared_ptr<remote_run> shared = shared_;
+    asio::co_spawn(shared->to, spawned_function<back>(shared, throws_, std::forward<Handler>(handler)),
+                   asio::bind_cancellation_slot(shared->signal.slot(), completion(shared)));
+  }
+
+ private:
+  /// The handler in the caller's cancellation slot. It passes a cancellation to the other executor, because only that
+  /// executor may use the signal. Asio's own forwarding is not safe here: before 1.26 it emits on the thread of the
+  /// cancelling caller, and before 1.28.2 it can use a destroyed frame. The handler holds a weak pointer, because the
+  /// caller's slot may outlive both contexts.
+  class forwarded_cancellation {
+   public:
+    explicit forwarded_cancellation(const std::shared_ptr<remote_run>& shared) : shared_(shared) {}
+    void operator()(asio::cancellation_type type) {
+      const std::shared_ptr<remote_run> shared = shared_.lock();
+      if (!shared) return;
+      shared->ask_to_cancel(type);
+      asio::dispatch(shared->to, [shared, type] { shared->cancel(type); });
+    }
+
+   private:
+    std::weak_ptr<remote_run> shared_;
+  };
+
+  /// The completion handler of the spawned coroutine. It keeps the signal alive as long as Asio may use its slot. It
+  /// rethrows an exception that does not come from the work, for example a lack of memory when the caller is continued.
+  /// The exception then leaves run() of the event loop.
+  class completion {
+   public:
+    explicit completion(std::shared_ptr<remote_run> shared) : shared_(std::move(shared)) {}
+    void operator()(const std::exception_ptr& failure) const {
+      if (failure) std::rethrow_exception(failure);
+    }
+
+   private:
+    std::shared_ptr<remote_run> shared_;
+  };
+
+  std::shared_ptr<remote_run> shared_;
+  bool throws_;
+};
+
+template <class>
+awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job) {
+  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  const auto shared = std::make_shared<remote_run>(std::move(to), from, state.cancelled(), job);
+  remote_initiation initiation(shared, throws);
+  asio::use_awaitable_t<> token;
+  co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(initiation), token);
+  if (shared->failure) std::rethrow_exception(std::exchange(shared->failure, nullptr));
+}
+
+/// Returns true if the executor contains an executor of exactly this type. Asio's target() does not check the type.
+template <class Executor>
+bool holds(const asio::any_io_executor& executor) noexcept {
+  return executor.target_type() == typeid(Executor);
+}
+
+COFFERDAM_DECL home_strand::home_strand(asio::any_io_executor opened_on) {
+  if (holds<gated_executor>(opened_on)) {
+    gate_ = opened_on.target<gated_executor>()->gate();
+    executor_ = gated_executor(gate_);
+  } else if (is_strand(opened_on)) {
+    executor_ = std::move(opened_on);
+  } else {
+    gate_ = std::make_shared<strand_gate>(std::move(opened_on));
+    executor_ = gated_executor(gate_);
+  }
+}
+
+COFFERDAM_DECL strand_gate::strand_gate(asio::any_io_executor inner)
+    : inner_(std::move(inner)),
+      later_(asio::require(inner_, asio::execution::blocking.never)),
+      is_loop_(holds<asio::io_context::executor_type>(inner_)) {}
+
+COFFERDAM_DECL bool strand_gate::is_in_loop() const noexcept {
+  return is_loop_ && inner_.target<asio::io_context::executor_type>()->running_in_this_thread();
+}
+
+COFFERDAM_DECL void strand_gate::call_in_loop(void (*function)(void*), void* what) const {
+  asio::dispatch(*inner_.target<asio::io_context::executor_type>(), [function, what] { function(what); });
+}
+
+COFFERDAM_DECL bool home_strand::is_strand(const asio::any_io_executor& executor) noexcept {
+  return holds<asio::strand<asio::io_context::executor_type>>(executor) ||
+         holds<asio::strand<asio::any_io_executor>>(executor) ||
+         holds<asio::strand<asio::thread_pool::executor_type>>(executor) || holds<gated_executor>(executor);
+}
+
+COFFERDAM_DECL asio::any_io_executor strand_of(asio::any_io_executor caller) {
+  if (home_strand::is_strand(caller)) return caller;
+  return gated_executor(std::make_shared<strand_gate>(std::move(caller)));
+}
+
+COFFERDAM_INSTANTIATE(awaitable<void> run_remotely<void>(asio::any_io_executor, asio::any_io_executor, remote_job&))
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/core/impl/shielded.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <functional>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+template <class>
+awaitable<void> shielded(std::function<awaitable<void>()> work) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  co_await asio::co_spawn(executor, std::move(work),
+                          asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+}
+
+COFFERDAM_INSTANTIATE(awaitable<void> shielded<void>(std::function<awaitable<void>()>))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
@@ -48388,6 +49301,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     variables_ = std::move(variables);
   }
 
+  /// Returns true if the connection to the warden is lost. Any thread may call this function.
+  bool is_lost() const noexcept { return session_.is_lost(); }
+
   /// Runs a command of this library in the root directory.
   /// \param c  a command of separate words, not a shell line, because the shell has not been determined yet.
   static awaitable<command_result> probe(std::shared_ptr<sandbox> self, command c) {
@@ -51238,6 +52154,11 @@ const std::shared_ptr<State>& environment_handle<State>::get() const {
 }
 
 template <class State>
+bool environment_handle<State>::is_lost() const noexcept {
+  return !state_ || state_->is_lost();
+}
+
+template <class State>
 awaitable<command_result> environment_handle<State>::run_command(command c) const {
   return get()->home().run(
       [state = get(), c = std::move(c)]() mutable { return State::run(std::move(state), std::move(c)); });
@@ -51318,6 +52239,7 @@ COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_v
 }
 
 COFFERDAM_DECL file_system environment::files() { return handle_.files(); }
+COFFERDAM_DECL bool environment::is_lost() const noexcept { return handle_.is_lost(); }
 
 COFFERDAM_DECL std::vector<background_command> environment::background() {
   return handle_.get()->home().look([this] { return handle_.get()->session().background(); });
@@ -57387,82 +58309,6 @@ COFFERDAM_DECL code_context code_interpreter::context_of(const boost::json::obje
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b
 
-// ---- cofferdam/detail/core/impl/async_event.ipp ----
-
-
-#include <asio/cancellation_state.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <system_error>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// One wait. It is an entry in the event's list and has its own timer, so that each wait can have its own deadline.
-class async_event::waiter {
- public:
-  waiter(async_event& event, clock::time_point until)
-      : timer(event.executor_, until), event_(&event), before_(&event.first_), next_(event.first_) {
-    if (next_ != nullptr) next_->before_ = &next_;
-    event.first_ = this;
-  }
-  waiter(const waiter&) = delete;
-  waiter& operator=(const waiter&) = delete;
-  ~waiter() {
-    if (event_ == nullptr) return;
-    *before_ = next_;
-    if (next_ != nullptr) next_->before_ = before_;
-  }
-
-  /// Ends the wait with this result, unless it has already ended.
-  void end(wait_result with) noexcept {
-    if (result != wait_result::timed_out) return;
-    result = with;
-    try {
-      timer.cancel();
-    } catch (const std::system_error&) {  // Asio documents this exception, but its timers never throw it
-    }
-  }
-  void forget_event() noexcept { event_ = nullptr; }
-  waiter* next() const noexcept { return next_; }
-
-  asio::steady_timer timer;
-  wait_result result = wait_result::timed_out;  // the result if nothing ends the wait before its deadline
-
- private:
-  async_event* event_;
-  waiter** before_;
-  waiter* next_;
-};
-
-COFFERDAM_DECL async_event::~async_event() {
-  for (waiter* each = first_; each != nullptr; each = each->next()) {
-    each->end(wait_result::cancelled);
-    each->forget_event();
-  }
-}
-
-COFFERDAM_DECL void async_event::notify() noexcept {
-  for (waiter* each = first_; each != nullptr; each = each->next()) each->end(wait_result::notified);
-}
-
-template <class>
-awaitable<wait_result> async_event::wait(clock::time_point until) {
-  waiter mine(*this, until);
-  std::error_code woken;
-  co_await mine.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  co_return state.cancelled() == asio::cancellation_type::none ? mine.result : wait_result::cancelled;
-}
-
-COFFERDAM_INSTANTIATE(awaitable<wait_result> async_event::wait<void>(async_event::clock::time_point))
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/backends/detail/local_leftovers.hpp ----
 
 
@@ -58455,6 +59301,9 @@ class host_state {
   const host_folders& folders() const noexcept { return *folders_; }
   const local_commands& commands() const noexcept { return commands_; }
 
+  /// Returns true if the warden is lost. Any thread may call this function.
+  bool is_lost() const noexcept { return commands_.session().is_lost(); }
+
   /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
   void abandon() {
     closing_ = true;
@@ -58620,6 +59469,11 @@ awaitable<void> host_environment<Place>::write_file(std::string path, bytes_view
 template <class Place>
 file_system host_environment<Place>::files() {
   return handle_.files();
+}
+
+template <class Place>
+bool host_environment<Place>::is_lost() const noexcept {
+  return handle_.is_lost();
 }
 
 template <class Place>
@@ -63131,32 +63985,6 @@ COFFERDAM_DECL std::optional<code_result> refuse_unreadable(const code_analysis&
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/detail/core/impl/shielded.ipp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <functional>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-template <class>
-awaitable<void> shielded(std::function<awaitable<void>()> work) {
-  asio::any_io_executor executor = co_await asio::this_coro::executor;
-  co_await asio::co_spawn(executor, std::move(work),
-                          asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
-}
-
-COFFERDAM_INSTANTIATE(awaitable<void> shielded<void>(std::function<awaitable<void>()>))
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
 // ---- cofferdam/code/impl/make_runner.ipp ----
 
 
@@ -65713,235 +66541,6 @@ COFFERDAM_DECL pyodide& pyodide::mount(std::string host, std::string guest, bool
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
-
-// ---- cofferdam/detail/core/impl/home_strand.ipp ----
-
-
-#include <asio/any_io_executor.hpp>
-#include <asio/associated_cancellation_slot.hpp>
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_signal.hpp>
-#include <asio/cancellation_state.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/dispatch.hpp>
-#include <asio/execution/blocking.hpp>
-#include <asio/execution/outstanding_work.hpp>
-#include <asio/execution/relationship.hpp>
-#include <asio/io_context.hpp>
-#include <asio/prefer.hpp>
-#include <asio/require.hpp>
-#include <asio/strand.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/thread_pool.hpp>
-#include <asio/use_awaitable.hpp>
-
-#include <atomic>
-#include <exception>
-#include <memory>
-#include <type_traits>
-#include <typeinfo>
-#include <utility>
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The state of one piece of work on another executor, shared by the caller and that executor. It is created with all
-/// the memory that it needs before the caller's coroutine is suspended. Allocating later would be unsafe: Asio
-/// terminates the program if an exception is thrown while an operation is initiated.
-class remote_run {
- public:
-  remote_run(asio::any_io_executor where, const asio::any_io_executor& from, asio::cancellation_type cancelled,
-             remote_job& what)
-      : to(std::move(where)),
-        back(asio::prefer(asio::require(from, asio::execution::blocking.never),
-                          asio::execution::relationship.continuation, asio::execution::outstanding_work.tracked)),
-        asked(static_cast<unsigned>(cancelled)),
-        job(what) {}
-
-  /// Records a cancellation, in case the work has not begun. May be called on any thread.
-  void ask_to_cancel(asio::cancellation_type type) noexcept { asked |= static_cast<unsigned>(type); }
-  /// Cancels the work if it is running. Called on the other executor only.
-  void cancel(asio::cancellation_type type) {
-    // A coroutine that has not begun is not cancelled, because Asio would destroy it, and with it the caller's
-    // coroutine.
-    if (begun && !over) signal.emit(type);
-  }
-
-  const asio::any_io_executor to;
-  const asio::any_io_executor back;  // the caller's executor; keeps its context from running out of work
-  asio::cancellation_signal signal;
-  std::atomic<unsigned> asked;  // the requested types of cancellation
-  remote_job& job;  // only for the coroutine on the other executor: it keeps alive the frame that contains the job
-  bool begun = false;
-  bool over = false;  // true if the work has ended, so that nothing can be cancelled
-  std::exception_ptr failure;
-};
-
-/// Destroys the work at the end of a scope.
-class end_of_work {
- public:
-  explicit end_of_work(remote_job& job) noexcept : job_(job) {}
-  end_of_work(const end_of_work&) = delete;
-  end_of_work& operator=(const end_of_work&) = delete;
-  ~end_of_work() { job_.end_work(); }
-
- private:
-  remote_job& job_;
-};
-
-/// The coroutine that runs the work on the other executor.
-/// \param throws  true if the caller's coroutine throws when it is cancelled.
-/// \param back    the handler that continues the caller's coroutine.
-template <class Handler>
-awaitable<void> work_there(std::shared_ptr<remote_run> shared, bool throws, Handler back) {
-  shared->begun = true;
-  // All types of cancellation are enabled, because only types that the caller's own settings allow arrive in this
-  // coroutine.
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation(),
-                                                     asio::enable_total_cancellation());
-  co_await asio::this_coro::throw_if_cancelled(throws);
-  try {
-    const end_of_work at_end(shared->job);  // destroys the work on this executor, not on the caller's
-    const auto asked = static_cast<asio::cancellation_type>(shared->asked.load());
-    if (asked != asio::cancellation_type::none) {
-      if (throws) throw error(exec_errc::cancelled, "cancelled before the operation began");
-      shared->signal.emit(asked);
-    }
-    co_await shared->job.work();
-  } catch (...) {
-    shared->failure = std::current_exception();
-  }
-  shared->over = true;
-  shared->back.execute(std::move(back));
-}
-
-/// The function that is spawned on the other executor. It owns the caller's coroutine through the handler `back_`. So
-/// if the other context ends before the work, the caller's coroutine is destroyed.
-template <class Back>
-class spawned_function {
- public:
-  template <class Handler>
-  spawned_function(std::shared_ptr<remote_run> shared, bool throws, Handler&& back)
-      : shared_(std::move(shared)), throws_(throws), back_(std::forward<Handler>(back)) {}
-  awaitable<void> operator()() { return work_there(std::move(shared_), throws_, std::move(back_)); }
-
- private:
-  std::shared_ptr<remote_run> shared_;
-  bool throws_;
-  Back back_;
-};
-
-/// The initiation function of the asynchronous operation. Asio calls it after it suspended the caller's coroutine; it
-/// spawns the work on the other executor.
-class remote_initiation {
- public:
-  remote_initiation(std::shared_ptr<remote_run> shared, bool throws) : shared_(std::move(shared)), throws_(throws) {}
-
-  template <class Handler>
-  void operator()(Handler&& handler) {
-    using back = std::decay_t<Handler>;
-    auto slot = asio::get_associated_cancellation_slot(handler);
-    if (slot.is_connected()) slot.assign(forwarded_cancellation(shared_));
-    // The caller's coroutine may continue and destroy this object before co_spawn returns, so the state is kept in a
-    // local variable.
-    const std::shared_ptr<remote_run> shared = shared_;
-    asio::co_spawn(shared->to, spawned_function<back>(shared, throws_, std::forward<Handler>(handler)),
-                   asio::bind_cancellation_slot(shared->signal.slot(), completion(shared)));
-  }
-
- private:
-  /// The handler in the caller's cancellation slot. It passes a cancellation to the other executor, because only that
-  /// executor may use the signal. Asio's own forwarding is not safe here: before 1.26 it emits on the thread of the
-  /// cancelling caller, and before 1.28.2 it can use a destroyed frame. The handler holds a weak pointer, because the
-  /// caller's slot may outlive both contexts.
-  class forwarded_cancellation {
-   public:
-    explicit forwarded_cancellation(const std::shared_ptr<remote_run>& shared) : shared_(shared) {}
-    void operator()(asio::cancellation_type type) {
-      const std::shared_ptr<remote_run> shared = shared_.lock();
-      if (!shared) return;
-      shared->ask_to_cancel(type);
-      asio::dispatch(shared->to, [shared, type] { shared->cancel(type); });
-    }
-
-   private:
-    std::weak_ptr<remote_run> shared_;
-  };
-
-  /// The completion handler of the spawned coroutine. It keeps the signal alive as long as Asio may use its slot. It
-  /// rethrows an exception that does not come from the work, for example a lack of memory when the caller is continued.
-  /// The exception then leaves run() of the event loop.
-  class completion {
-   public:
-    explicit completion(std::shared_ptr<remote_run> shared) : shared_(std::move(shared)) {}
-    void operator()(const std::exception_ptr& failure) const {
-      if (failure) std::rethrow_exception(failure);
-    }
-
-   private:
-    std::shared_ptr<remote_run> shared_;
-  };
-
-  std::shared_ptr<remote_run> shared_;
-  bool throws_;
-};
-
-template <class>
-awaitable<void> run_remotely(asio::any_io_executor from, asio::any_io_executor to, remote_job& job) {
-  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  const auto shared = std::make_shared<remote_run>(std::move(to), from, state.cancelled(), job);
-  remote_initiation initiation(shared, throws);
-  asio::use_awaitable_t<> token;
-  co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(std::move(initiation), token);
-  if (shared->failure) std::rethrow_exception(std::exchange(shared->failure, nullptr));
-}
-
-/// Returns true if the executor contains an executor of exactly this type. Asio's target() does not check the type.
-template <class Executor>
-bool holds(const asio::any_io_executor& executor) noexcept {
-  return executor.target_type() == typeid(Executor);
-}
-
-COFFERDAM_DECL home_strand::home_strand(asio::any_io_executor opened_on) {
-  if (holds<gated_executor>(opened_on)) {
-    gate_ = opened_on.target<gated_executor>()->gate();
-    executor_ = gated_executor(gate_);
-  } else if (is_strand(opened_on)) {
-    executor_ = std::move(opened_on);
-  } else {
-    gate_ = std::make_shared<strand_gate>(std::move(opened_on));
-    executor_ = gated_executor(gate_);
-  }
-}
-
-COFFERDAM_DECL strand_gate::strand_gate(asio::any_io_executor inner)
-    : inner_(std::move(inner)),
-      later_(asio::require(inner_, asio::execution::blocking.never)),
-      is_loop_(holds<asio::io_context::executor_type>(inner_)) {}
-
-COFFERDAM_DECL bool strand_gate::is_in_loop() const noexcept {
-  return is_loop_ && inner_.target<asio::io_context::executor_type>()->running_in_this_thread();
-}
-
-COFFERDAM_DECL void strand_gate::call_in_loop(void (*function)(void*), void* what) const {
-  asio::dispatch(*inner_.target<asio::io_context::executor_type>(), [function, what] { function(what); });
-}
-
-COFFERDAM_DECL bool home_strand::is_strand(const asio::any_io_executor& executor) noexcept {
-  return holds<asio::strand<asio::io_context::executor_type>>(executor) ||
-         holds<asio::strand<asio::any_io_executor>>(executor) ||
-         holds<asio::strand<asio::thread_pool::executor_type>>(executor) || holds<gated_executor>(executor);
-}
-
-COFFERDAM_DECL asio::any_io_executor strand_of(asio::any_io_executor caller) {
-  if (home_strand::is_strand(caller)) return caller;
-  return gated_executor(std::make_shared<strand_gate>(std::move(caller)));
-}
-
-COFFERDAM_INSTANTIATE(awaitable<void> run_remotely<void>(asio::any_io_executor, asio::any_io_executor, remote_job&))
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/code/impl/python.ipp ----
 

@@ -110,6 +110,18 @@ awaitable<void> keep_a_server() {
   });  // the end of the environment ends the server too
 }
 
+awaitable<void> keep_environments_ready() {
+  // Two environments are open before they are needed. Each is used once.
+  co_await with(pool(sandbox() | variables("LANG", "C.UTF-8"), 2), [](auto& pool) -> awaitable<void> {
+    for (const std::string line : {"echo first", "echo second"}) {
+      co_await with(pool.provider() | timeout(10s), [&](auto& env) -> awaitable<void> {
+        command_result result = co_await env.run_command(line);
+        std::cout << result.out_text();
+      });
+    }
+  });
+}
+
 // ---- input and output -----------------------------------------------------------------------------------------------
 
 awaitable<void> untrusted_text(std::string name) {
@@ -270,6 +282,11 @@ TEST(Guide, cancels_a_coroutine_from_another_thread) {
 TEST(Guide, keeps_a_server_until_the_environment_ends) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(keep_a_server()), "left running: 1\n");
+}
+
+TEST(Guide, keeps_environments_ready) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(keep_environments_ready()), "first\nsecond\n");
 }
 
 TEST(Guide, passes_untrusted_text_as_one_argument) {

@@ -105,6 +105,10 @@ class environment {
   /// Returns the container's id in the daemon.
   const std::string& container_id() const;
 
+  /// Returns true if the container or the connection to it is known to be lost. Then every command would fail with
+  /// error{exec_errc::provider_lost}. Sends nothing to the container. Any thread may call this function.
+  bool is_lost() const noexcept;
+
   /// Ends all commands and removes the container. A container from `in_container` is not removed; only the processes of
   /// this environment's commands are ended. Commands that are still running fail with
   /// error{exec_errc::environment_closed}.

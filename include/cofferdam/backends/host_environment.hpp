@@ -83,6 +83,11 @@ class host_environment {
   /// Returns the file operations of the workspace: list, stat, remove, whole trees at once.
   file_system files();
 
+  /// Returns true if the warden, the helper program that runs the commands, is known to be lost, for example because it
+  /// was killed. Then every command would fail with error{exec_errc::provider_lost}. Asks no process. Any thread may
+  /// call this function.
+  bool is_lost() const noexcept;
+
   /// Ends every command (SIGTERM, the grace period, SIGKILL), and removes the folder. Pending commands fail with
   /// error{exec_errc::environment_closed}. Cannot be cancelled; a second call waits for the first. Takes at most the
   /// grace period, 5 s, and the time for removing the folder. In `local` without a warden (`warden_policy::never`, or

@@ -60,6 +60,8 @@ class any_environment {
   bool can_start() const noexcept { return inside_ && inside_->can_start(); }
   /// Returns true if `pause`, `resume` and `snapshot` work; otherwise they throw `error{exec_errc::unsupported}`.
   bool can_suspend() const noexcept { return inside_ && inside_->can_suspend(); }
+  /// Returns true if the contained environment is known to be lost. Returns false if it cannot know.
+  bool is_lost() const noexcept { return inside_ && inside_->is_lost(); }
 
  private:
   class interface {
@@ -67,6 +69,7 @@ class any_environment {
     virtual ~interface() = default;
     virtual bool can_start() const noexcept = 0;
     virtual bool can_suspend() const noexcept = 0;
+    virtual bool is_lost() const noexcept = 0;
     virtual awaitable<command_result> run_command(command c) = 0;
     virtual awaitable<process> start(command c) = 0;
     virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
@@ -84,6 +87,10 @@ class any_environment {
     explicit box(E environment) : environment_(std::move(environment)) {}
     bool can_start() const noexcept override { return cofferdam::can_start(environment_); }
     bool can_suspend() const noexcept override { return cofferdam::can_suspend(environment_); }
+    bool is_lost() const noexcept override {
+      if constexpr (requires { environment_.is_lost(); }) return environment_.is_lost();
+      return false;
+    }
     awaitable<command_result> run_command(command c) override { return environment_.run_command(std::move(c)); }
     awaitable<process> start(command c) override {
       if constexpr (streaming_environment<E>) {

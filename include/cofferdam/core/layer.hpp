@@ -134,6 +134,14 @@ class layer : public detail::layer_tag {
     return inner_.can_suspend();
   }
 
+  /// Returns true if the wrapped environment is known to be lost. This member is present if the wrapped environment has
+  /// it.
+  bool is_lost() const noexcept
+    requires requires(const Inner& inner) { inner.is_lost(); }
+  {
+    return inner_.is_lost();
+  }
+
   awaitable<void> close() { return inner_.close(); }
 
  protected:

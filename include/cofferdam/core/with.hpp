@@ -15,10 +15,14 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-/// A type that `with` can open: a provider of environments, or a recipe for a runner of code.
+/// The recipe of a pool of environments or runners.
 template <class P>
-concept recipe =
-    code_exec_provider<P> || (opens_runner<P> && std::copy_constructible<P> && has_close<environment_of<P>>);
+concept opens_pool = requires(const environment_of<P>& pool) { pool.provider(); };
+
+/// A type that `with` can open: a provider of environments, or a recipe for a runner of code or for a pool.
+template <class P>
+concept recipe = code_exec_provider<P> ||
+                 ((opens_runner<P> || opens_pool<P>)&&std::copy_constructible<P> && has_close<environment_of<P>>);
 
 /// Stops the compilation, with an error message that explains why `P` is not a recipe.
 template <class P>
@@ -49,8 +53,8 @@ constexpr void explain_recipe() noexcept {
 ///
 /// The environment or runner keeps its address while the body runs. If both the body and `close()` throw, `with` throws
 /// the exception of the body.
-/// \param recipe      a provider of environments such as `local()`, or a recipe for a runner such as `local() |
-///                    python()`.
+/// \param recipe      a provider of environments such as `local()`, a recipe for a runner such as `local() | python()`,
+///                    or a pool such as `pool(local(), 4)`.
 /// \param body        a callable that takes a reference to the environment or runner and returns `awaitable<T>`; `T` is
 ///                    void or movable. `with` copies a named callable; pass `std::ref(body)` to avoid the copy.
 /// \throws            the exceptions of `open()`, the body and `close()`.

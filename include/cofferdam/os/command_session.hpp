@@ -93,6 +93,10 @@ class basic_command_session {
     if (launcher_) launcher_->lose(reason);
   }
 
+  /// Returns true if the session is lost, or if there is none. Any thread may call this function while no other thread
+  /// moves the object.
+  bool is_lost() const noexcept { return !launcher_ || launcher_->is_lost(); }
+
   /// Ends every command without waiting, as the destructor does. No further command can be started.
   void abandon() noexcept {
     if (launcher_) launcher_->abandon();

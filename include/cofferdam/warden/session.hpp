@@ -376,6 +376,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   void fail_all(const error& reason) noexcept {
     if (lost_) return;
     lost_ = reason;
+    set_lost();
     greeted_.cancel();
     requests_->lose(reason);
     const auto jobs = std::move(jobs_);

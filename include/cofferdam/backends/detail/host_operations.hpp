@@ -77,6 +77,11 @@ file_system host_environment<Place>::files() {
 }
 
 template <class Place>
+bool host_environment<Place>::is_lost() const noexcept {
+  return handle_.is_lost();
+}
+
+template <class Place>
 awaitable<void> host_environment<Place>::close() {
   return handle_.close();
 }

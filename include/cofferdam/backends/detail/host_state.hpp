@@ -80,6 +80,9 @@ class host_state {
   const host_folders& folders() const noexcept { return *folders_; }
   const local_commands& commands() const noexcept { return commands_; }
 
+  /// Returns true if the warden is lost. Any thread may call this function.
+  bool is_lost() const noexcept { return commands_.session().is_lost(); }
+
   /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
   void abandon() {
     closing_ = true;

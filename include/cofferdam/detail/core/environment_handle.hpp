@@ -23,6 +23,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `static run(self, c)`, `start(self, c)` and `close(self)`: coroutines that run on that strand;
 /// * `static with_files(self, operation)`: calls `operation(files)` with an object that has `read_file`, `write_file`
 ///   and the operations of a `file_system`;
+/// * `is_lost()`: returns true if all further commands would fail because the sandbox is gone. Any thread may call it;
 /// * `abandon()`: ends all processes and releases everything, without waiting;
 /// * `nothing_open`: the error message of operations if there is no environment.
 ///
@@ -42,6 +43,8 @@ class environment_handle {
   /// \throws error{exec_errc::environment_closed} if there is no state.
   const std::shared_ptr<State>& get() const;
 
+  /// Returns true if the environment is known to be lost, or if there is none.
+  bool is_lost() const noexcept;
   awaitable<command_result> run_command(command c) const;
   awaitable<process> start(command c) const;
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) const;

@@ -52,6 +52,11 @@ const std::shared_ptr<State>& environment_handle<State>::get() const {
 }
 
 template <class State>
+bool environment_handle<State>::is_lost() const noexcept {
+  return !state_ || state_->is_lost();
+}
+
+template <class State>
 awaitable<command_result> environment_handle<State>::run_command(command c) const {
   return get()->home().run(
       [state = get(), c = std::move(c)]() mutable { return State::run(std::move(state), std::move(c)); });

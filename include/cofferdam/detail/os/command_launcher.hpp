@@ -20,6 +20,7 @@
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -93,9 +94,13 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   /// Ends the session because its connection or sandbox is lost. Pending operations throw `reason`. No further command
   /// can be started.
   virtual void lose(const error& reason) noexcept {
+    set_lost();
     fail_unfinished(reason);
     abandon();
   }
+
+  /// Returns true after `lose` was called. Any thread may call this function.
+  bool is_lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 
   /// Returns the commands that have ended, but left processes running, oldest first.
   virtual std::vector<background_command> background() const { return {}; }
@@ -152,6 +157,8 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
     return error(exec_errc::not_found,
                  "end_background: no background processes are left of command " + std::to_string(number));
   }
+
+  void set_lost() noexcept { lost_.store(true, std::memory_order_relaxed); }
 
   void require_open() const {
     if (closing_) throw error(exec_errc::environment_closed, "the environment is closed; open another one");
@@ -311,6 +318,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   asio::steady_timer turn_;
   int starts_ = 0;  // the number of commands started in this turn
   bool turn_ends_ = false;
+  std::atomic<bool> lost_ = false;
   bool closing_ = false;
 };
 

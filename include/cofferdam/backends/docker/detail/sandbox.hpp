@@ -68,6 +68,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     variables_ = std::move(variables);
   }
 
+  /// Returns true if the connection to the warden is lost. Any thread may call this function.
+  bool is_lost() const noexcept { return session_.is_lost(); }
+
   /// Runs a command of this library in the root directory.
   /// \param c  a command of separate words, not a shell line, because the shell has not been determined yet.
   static awaitable<command_result> probe(std::shared_ptr<sandbox> self, command c) {

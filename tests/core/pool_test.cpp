@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/pool.hpp>
+#include <cofferdam/core/with.hpp>
+#include <cofferdam/middleware/timeout.hpp>
+
+#include "support/error_of.hpp"
+#include "support/run.hpp"
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/thread_pool.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pool_tests {
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::run;
+
+/// The numbers of the fake environments, and how the provider behaves.
+struct account {
+  std::atomic<int> opened = 0;
+  std::atomic<int> closed = 0;
+  std::atomic<int> destroyed_open = 0;
+  std::atomic<int> opening = 0;
+  std::atomic<int> most_opening = 0;
+  std::atomic<int> failures_left = 0;
+  std::atomic<int> lost_number = -1;  // the environment that reports to be lost
+  std::chrono::milliseconds open_time{0};
+};
+
+awaitable<void> rest(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+class numbered {
+ public:
+  numbered(std::shared_ptr<account> of, int number) : of_(std::move(of)), number_(number) {}
+  numbered(numbered&&) noexcept = default;
+  numbered& operator=(numbered&&) noexcept = default;
+  ~numbered() {
+    if (of_ && !closed_) ++of_->destroyed_open;
+  }
+  awaitable<command_result> run_command(command) {
+    command_result result;
+    result.out(captured_output(to_bytes(std::to_string(number_)), {}, 0));
+    co_return result;
+  }
+  awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
+  awaitable<void> write_file(std::string, bytes_view) { co_return; }
+  awaitable<void> close() {
+    co_await rest(1ms);
+    if (!std::exchange(closed_, true)) ++of_->closed;
+  }
+  bool is_lost() const noexcept { return of_->lost_number == number_; }
+  int number() const noexcept { return number_; }
+
+ private:
+  std::shared_ptr<account> of_;
+  int number_;
+  bool closed_ = false;
+};
+
+class numbered_provider {
+ public:
+  explicit numbered_provider(std::shared_ptr<account> of) : of_(std::move(of)) {}
+  awaitable<numbered> open() const { return open_one(of_); }
+
+ private:
+  static awaitable<numbered> open_one(std::shared_ptr<account> of) {
+    const int now = ++of->opening;
+    if (now > of->most_opening) of->most_opening = now;
+    struct leave {
+      account& of;
+      ~leave() { --of.opening; }
+    } at_end{*of};
+    if (of->open_time.count() != 0) co_await rest(of->open_time);
+    if (of->failures_left > 0) {
+      --of->failures_left;
+      throw error(exec_errc::provider_failed, "the fake cannot open");
+    }
+    co_return numbered(of, of->opened++);
+  }
+
+  std::shared_ptr<account> of_;
+};
+
+template <class Condition>
+awaitable<void> until(Condition condition) {
+  for (int i = 0; i < 5000 && !condition(); ++i) co_await rest(1ms);
+  EXPECT_TRUE(condition());
+}
+
+/// Returns the error of `open()`, or nothing if it succeeds.
+template <class Provider>
+awaitable<std::optional<error>> failure_of(Provider provider) {
+  std::optional<error> failure;
+  try {
+    auto opened = co_await provider.open();
+    co_await opened.close();
+  } catch (const error& reason) {
+    failure = reason;
+  }
+  co_return failure;
+}
+
+/// Every environment that was opened is closed, and none was destroyed while open.
+void expect_none_left(const account& of) {
+  EXPECT_EQ(of.opened, of.closed);
+  EXPECT_EQ(of.destroyed_open, 0);
+  EXPECT_EQ(of.opening, 0);
+}
+
+TEST(Pool, each_environment_is_handed_out_once_and_replaced) {
+  const auto of = std::make_shared<account>();
+  std::set<int> numbers;
+  run([&]() -> awaitable<void> {
+    co_await with(pool(numbered_provider(of), 3), [&](auto& pool) -> awaitable<void> {
+      for (int i = 0; i < 1000; ++i) {
+        co_await with(pool.provider(), [&](auto& env) -> awaitable<void> {
+          command_result result = co_await env.run_command("id");
+          EXPECT_TRUE(numbers.insert(std::stoi(std::string(result.out().text()))).second);
+        });
+      }
+      co_await until([&] { return pool.counts().idle() == 3; });
+      EXPECT_EQ(pool.counts().handed_out(), 1000U);
+      EXPECT_EQ(pool.counts().failed(), 0U);
+    });
+  });
+  EXPECT_EQ(numbers.size(), 1000U);
+  EXPECT_EQ(of->opened, 1003);
+  expect_none_left(*of);
+}
+
+TEST(Pool, layers_on_both_sides_and_erased_types_work) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    co_await with(pool(any_provider(numbered_provider(of)) | timeout(5s), 1), [](auto& pool) -> awaitable<void> {
+      const any_provider chosen = pool.provider() | timeout(2s);
+      co_await with(chosen, [](auto& env) -> awaitable<void> {
+        command_result result = co_await env.run_command("id");
+        EXPECT_EQ(result.out().text(), "0");
+      });
+    });
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, no_more_than_the_limit_open_at_once_and_starts_keep_their_distance) {
+  const auto of = std::make_shared<account>();
+  of->open_time = 5ms;
+  const auto begin = std::chrono::steady_clock::now();
+  run([&]() -> awaitable<void> {
+    auto recipe = pool(numbered_provider(of), 8).opens_at_once(2).open_interval(3ms);
+    co_await with(std::move(recipe),
+                  [&](auto& pool) -> awaitable<void> { co_await until([&] { return pool.counts().idle() == 8; }); });
+  });
+  EXPECT_EQ(of->most_opening, 2);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 7 * 3ms);
+  expect_none_left(*of);
+}
+
+TEST(Pool, a_recipe_that_cannot_open_fails_the_open_of_the_pool) {
+  const auto of = std::make_shared<account>();
+  of->failures_left = 1000;
+  run([&]() -> awaitable<void> {
+    auto recipe = pool(numbered_provider(of), 2);
+    const std::optional<error> failure = co_await failure_of(recipe);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_failed);
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, a_failure_reaches_those_who_wait_and_the_pool_recovers) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    co_await with(pool(numbered_provider(of), 1).opens_at_once(1), [&](auto& pool) -> awaitable<void> {
+      of->failures_left = 1;
+      auto first = co_await pool.provider().open();
+      const std::optional<error> failure = co_await failure_of(pool.provider());
+      EXPECT_TRUE(failure && failure->code() == exec_errc::provider_failed);
+      auto third = co_await pool.provider().open();  // after the back-off
+      EXPECT_EQ(pool.counts().failed(), 1U);
+      co_await first.close();
+      co_await third.close();
+    });
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, a_slow_backend_is_an_error_within_the_limit_of_waiting) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    co_await with(pool(numbered_provider(of), 1).wait_limit(20ms), [&](auto& pool) -> awaitable<void> {
+      of->open_time = 1h;
+      auto first = co_await pool.provider().open();
+      const std::optional<error> failure = co_await failure_of(pool.provider());
+      EXPECT_TRUE(failure && failure->code() == exec_errc::unavailable);
+      EXPECT_TRUE(failure && std::string(failure->what()).find("20 ms") != std::string::npos);
+      co_await first.close();
+    });  // close() cancels the opening that would take an hour
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, closing_fails_those_who_wait_and_leaves_what_was_handed_out) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    auto recipe = pool(numbered_provider(of), 1);
+    auto opened = co_await recipe.open();
+    of->open_time = 1h;
+    auto provider = opened.provider();
+    auto taken = co_await provider.open();
+    std::optional<error> outcome;
+    const auto waits = [&]() -> awaitable<void> { outcome = co_await failure_of(provider); };
+    asio::co_spawn(executor, waits(), [](const std::exception_ptr&) {});
+    co_await rest(5ms);
+    co_await opened.close();
+    co_await opened.close();
+    co_await until([&] { return outcome.has_value(); });
+    EXPECT_EQ(outcome->code(), exec_errc::environment_closed);
+    outcome = co_await failure_of(provider);
+    EXPECT_TRUE(outcome && outcome->code() == exec_errc::environment_closed);
+    EXPECT_EQ(of->closed, 0);
+    co_await taken.close();
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, a_cancelled_wait_takes_no_environment_out) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    co_await with(pool(numbered_provider(of), 1), [&](auto& pool) -> awaitable<void> {
+      const asio::any_io_executor executor = co_await asio::this_coro::executor;
+      of->open_time = 30ms;
+      auto first = co_await pool.provider().open();
+      asio::cancellation_signal signal;
+      bool ended = false;
+      auto provider = pool.provider();
+      const auto waits = [&]() -> awaitable<void> { auto never = co_await provider.open(); };
+      asio::co_spawn(executor, waits(), asio::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr& e) {
+                       EXPECT_TRUE(e);
+                       ended = true;
+                     }));
+      co_await rest(2ms);
+      signal.emit(asio::cancellation_type::terminal);
+      co_await until([&] { return ended; });
+      co_await until([&] { return pool.counts().idle() >= 1; });
+      EXPECT_EQ(pool.counts().handed_out(), 1U);
+      co_await first.close();
+    });
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, a_lost_environment_is_never_handed_out) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    co_await with(pool(numbered_provider(of), 2), [&](auto& pool) -> awaitable<void> {
+      co_await until([&] { return pool.counts().idle() == 2; });
+      of->lost_number = 0;
+      auto env = co_await pool.provider().open();
+      EXPECT_EQ(env.number(), 1);
+      EXPECT_EQ(pool.counts().discarded(), 1U);
+      co_await env.close();
+    });
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, destroyed_without_close_it_ends_what_it_holds) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    auto recipe = pool(numbered_provider(of), 2);
+    std::optional opened(co_await recipe.open());
+    auto provider = opened->provider();
+    opened.reset();
+    const std::optional<error> failure = co_await failure_of(provider);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::environment_closed);
+    co_await rest(5ms);
+  });
+  EXPECT_GT(of->opened, 0);
+  EXPECT_EQ(of->opened, of->destroyed_open);
+}
+
+TEST(Pool, many_threads_take_from_one_pool) {
+  const auto of = std::make_shared<account>();
+  std::mutex mutex;
+  std::set<int> numbers;
+  asio::thread_pool threads(4);
+  const auto takes = [&](auto provider) -> awaitable<void> {
+    for (int i = 0; i < 50; ++i) {
+      auto env = co_await provider.open();
+      {
+        const std::lock_guard lock(mutex);
+        EXPECT_TRUE(numbers.insert(env.number()).second);
+      }
+      co_await env.close();
+    }
+  };
+  const auto work = [&]() -> awaitable<void> {
+    co_await with(pool(numbered_provider(of), 4), [&](auto& pool) -> awaitable<void> {
+      const asio::any_io_executor executor = co_await asio::this_coro::executor;
+      std::atomic<int> ended = 0;
+      for (int i = 0; i < 8; ++i)
+        asio::co_spawn(executor, takes(pool.provider()), [&](const std::exception_ptr& failure) {
+          EXPECT_FALSE(failure);
+          ++ended;
+        });
+      co_await until([&] { return ended == 8; });
+    });
+  };
+  asio::co_spawn(threads, work(), asio::use_future).get();
+  threads.join();
+  EXPECT_EQ(numbers.size(), 400U);
+  expect_none_left(*of);
+}
+
+TEST(Pool, invalid_settings_are_refused) {
+  const auto of = std::make_shared<account>();
+  const auto invalid = [](auto call) { return cofferdam_test::code_of(call) == exec_errc::invalid_argument; };
+  EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 0); }));
+  EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).opens_at_once(0); }));
+  EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).open_interval(-1ms); }));
+  EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).wait_limit(0ms); }));
+  EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).wait_limit(25h); }));
+}
+
+}  // namespace
+
+}  // namespace pool_tests
