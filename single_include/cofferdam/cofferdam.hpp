@@ -18674,8 +18674,8 @@ using jail = basic_jail<>;
 /// * pipes (FIFOs) and Unix sockets in a folder that is mounted: a command can write to them and connect to them, also
 ///   where the mount is read-only;
 /// * file systems that this machine mounts beneath a mounted folder while the jail is open: they appear in the jail;
-/// * a `workspace()` or a mounted path inside a folder that another guest can write to, because that guest can replace
-///   parts of the path by links.
+/// * a `workspace()` or a mounted path inside a folder that another guest can write to, if a part of it is a symbolic
+///   link when the option is set. Links that appear later are an error of `open()`.
 ///
 /// Commands end as those of `local` do, and the variables are the same, with HOME and TMPDIR inside the jail. When the
 /// environment closes or this program dies, the kernel ends every process in the jail.
@@ -18691,9 +18691,13 @@ class basic_jail {
   /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
   /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
   ///              not exist, nothing is done.
-  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, moves
-  ///              it, or removes it. The same holds for protected names. Hide the folder in which such a file is, or do
-  ///              not change it while the jail is open.
+  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path or
+  ///              removes it, and moves the cover if the file is moved. The jail then ends: every operation fails with
+  ///              error{exec_errc::environment_closed}, which has the path. No command begins without the cover. A
+  ///              command that runs at that time may see the new file for some milliseconds; if the file was moved away
+  ///              and made again, until it ends. The same holds for protected names. Hide the folder in which such a
+  ///              file is, or do not change it while the jail is open. A command that renames a folder with a hidden
+  ///              path in it ends the jail, too.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);
@@ -28916,6 +28920,10 @@ void on_readable(asio::posix::stream_descriptor& descriptor, wait_callback callb
 
 /// Calls `callback` when `descriptor` can be written without blocking, has failed, or is closed.
 void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback);
+
+/// Calls `callback` when `descriptor` has an exceptional condition, such as a change that the kernel reports, or is
+/// closed.
+void on_exception(asio::posix::stream_descriptor& descriptor, wait_callback callback);
 
 /// Calls `callback` on `executor`, never before this function returns.
 void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback);
@@ -58169,6 +58177,12 @@ class basic_local_commands {
 
   void abandon() noexcept { session_.abandon(); }
 
+  /// Kills the warden, and makes pending and later commands fail with `reason`. A jail ends with its warden.
+  void lose(const error& reason) noexcept {
+    session_.lose(reason);
+    child_.kill();
+  }
+
  private:
   // close() takes at most the grace period and 5 s: most of that for the warden, the rest for processes it has not
   // ended.
@@ -58301,7 +58315,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `enter(folders, c, request, opened)`: sets the directory in which a command starts, and returns true; `opened`
 ///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
 /// * `closed()`: called when all processes have ended; if it returns false, again after 5 ms, at most 100 times;
-/// * `files(folders, commands)`: the operations on files.
+/// * `files(folders, commands)`: the operations on files;
+/// * `lost()`: returns the error with which the environment must end; no value if it may be used.
 template <class Place>
 class host_state {
  public:
@@ -58330,13 +58345,14 @@ class host_state {
 
   template <class Operation>
   static auto with_files(const std::shared_ptr<host_state>& self, Operation operation) {
-    self->require_open();
+    self->require_usable();
     return operation(self->place_.files(*self->folders_, self->commands_));
   }
 
   /// Returns the strand. All non-const members are called on it, unless documented otherwise.
   const home_strand& home() const noexcept { return home_; }
   const Place& place() const noexcept { return place_; }
+  Place& place() noexcept { return place_; }
   const host_folders& folders() const noexcept { return *folders_; }
   const local_commands& commands() const noexcept { return commands_; }
 
@@ -58344,6 +58360,11 @@ class host_state {
   void abandon() {
     closing_ = true;
     commands_.abandon();
+  }
+
+  /// Ends everything at once, unless the environment closes. Operations fail with `reason`.
+  void fail(const error& reason) noexcept {
+    if (!closing_) commands_.lose(reason);
   }
 
   static awaitable<void> close(std::shared_ptr<host_state> self) {
@@ -58367,11 +58388,12 @@ class host_state {
   }
 
   static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
+    self->require_usable();
     prepared_command ready = self->prepare(c);
     if (ready.refusal) co_return std::move(*ready.refusal);
     if (!ready.has_entered) {
       co_await Place::resolve(self, c, ready.request);
-      self->require_open();
+      self->require_usable();
     }
     command_result result = co_await self->commands_.session().run(std::move(c), std::move(ready.request));
     if (result.advice().empty() && !ready.advice.empty()) result.advice(std::move(ready.advice));
@@ -58379,11 +58401,12 @@ class host_state {
   }
 
   static awaitable<process> start(std::shared_ptr<host_state> self, command c) {
+    self->require_usable();
     prepared_command ready = self->prepare(c);
     if (ready.refusal) co_return process::finished(std::move(*ready.refusal));
     if (!ready.has_entered) {
       co_await Place::resolve(self, c, ready.request);
-      self->require_open();
+      self->require_usable();
     }
     process running = co_await self->commands_.session().start(std::move(c), std::move(ready.request));
     co_return running;
@@ -58406,6 +58429,14 @@ class host_state {
                   std::string(Place::name) + ": the environment is closed; open another one");
   }
 
+  void require_usable() {
+    require_open();
+    const std::optional<error> reason = place_.lost();
+    if (!reason) return;
+    fail(*reason);
+    throw *reason;
+  }
+
   /// A command that was checked before anything starts: the refusal, or the request to start it.
   class prepared_command {
    public:
@@ -58417,7 +58448,6 @@ class host_state {
   };
 
   prepared_command prepare(const command& c) const {
-    require_open();
     prepared_command ready;
     ready.refusal = refuse_invalid(c);
     if (!ready.refusal) ready.refusal = place_.judge(*folders_, c, ready.advice);
@@ -58518,6 +58548,209 @@ const detail::host_state<Place>& host_environment<Place>::state() const {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/os/shown_file.hpp ----
+
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A file or folder as one mount shows it.
+class shown_file {
+ public:
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::uint64_t mount = 0;  ///< the number of the mount; 0 before Linux 5.8
+
+  bool operator==(const shown_file&) const = default;
+
+  /// Returns true if both are the same file, perhaps shown by two mounts.
+  bool is_same_file(const shown_file& other) const noexcept { return device == other.device && inode == other.inode; }
+
+  /// Returns the file that a descriptor refers to; no value if the file cannot be examined.
+  static std::optional<shown_file> of(const unique_fd& fd) {
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) return std::nullopt;
+    shown_file file;
+    file.device = status.st_dev;
+    file.inode = status.st_ino;
+#if defined(STATX_MNT_ID)
+    struct statx more {};
+    if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &more) == 0 && (more.stx_mask & STATX_MNT_ID) != 0)
+      file.mount = more.stx_mnt_id;
+#endif
+    return file;
+  }
+};
+
+/// Opens a file or folder beneath `root` without rights to read or write. On failure returns an empty object and sets
+/// `errno`.
+/// \param path  absolute; `root` is its first `/`.
+inline unique_fd find_beneath(const unique_fd& root, const std::string& path, link_policy links) {
+  return open_beneath(root.get(), path.substr(1), O_PATH, path_resolution::kernel, links);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/jail_cover_watch.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A place in a jail at which a mount hides or protects a name.
+class jail_cover {
+ public:
+  std::string place;  ///< absolute, as the jail names it
+  std::string call;   ///< for errors, as in `hide("/srv/key")`
+};
+
+/// The root of a jail, as this program reaches it. It stays usable when the jail's processes have ended.
+class jail_root {
+ public:
+  /// \param first_process  process 1 of the jail, as the host counts.
+  /// \throws error{exec_errc::provider_failed}.
+  explicit jail_root(pid_t first_process) {
+    const std::string folder = "/proc/" + std::to_string(first_process);
+    // The kernel takes a mount namespace apart when its last user is gone. This file is a user.
+    mounts_ = opened(folder + "/mountinfo", O_RDONLY);
+    root_ = opened(folder + "/root", O_PATH | O_DIRECTORY);
+  }
+
+  const unique_fd& mounts() const noexcept { return mounts_; }
+
+  /// Opens what the jail shows at a path, without rights to read or write. On failure returns an empty object and sets
+  /// `errno`.
+  /// \param place  absolute, as the jail names it.
+  unique_fd find(const std::string& place, link_policy links) const { return find_beneath(root_, place, links); }
+
+ private:
+  static unique_fd opened(const std::string& path, int flags) {
+    unique_fd fd = unique_fd::above_standard(unique_fd(::open(path.c_str(), flags | O_CLOEXEC)));
+    if (fd) return fd;
+    const std::error_code cause(errno, std::system_category());
+    throw error(exec_errc::provider_failed,
+                "jail: '" + path + "' cannot be opened, so its mounts cannot be checked: " + cause.message(), cause);
+  }
+
+  unique_fd mounts_;
+  unique_fd root_;
+};
+
+template <class = void>
+class basic_jail_cover_watch;
+using jail_cover_watch = basic_jail_cover_watch<>;
+
+/// Watches the mounts that hide and protect names. The kernel removes such a mount when a program outside the jail
+/// renames another file over the name or removes the file; and the mount goes along when a program moves the file. Then
+/// the jail shows what is at the name now.
+/// \par Source   proc_pid_mountinfo(5): a change of the mounts is an event of the file; namei.c, vfs_rename()
+template <class Unused>
+class basic_jail_cover_watch : public std::enable_shared_from_this<basic_jail_cover_watch<Unused>> {
+ public:
+  /// Records what the mounts show now. They must have been proven after that.
+  /// \throws error{exec_errc::provider_failed} if a mount is absent.
+  basic_jail_cover_watch(const asio::any_io_executor& executor, jail_root root, std::vector<jail_cover> covers)
+      : root_(std::move(root)), descriptor_(executor) {
+    for (jail_cover& each : covers) {
+      const std::optional<shown_file> shown = shown_file::of(root_.find(each.place, link_policy::refuse));
+      if (!shown) throw error(exec_errc::provider_failed, replaced(each) + "; " + advice);
+      covers_.emplace_back(std::move(each), *shown);
+    }
+  }
+  basic_jail_cover_watch(const basic_jail_cover_watch&) = delete;
+  basic_jail_cover_watch& operator=(const basic_jail_cover_watch&) = delete;
+  ~basic_jail_cover_watch() = default;
+
+  /// Calls `on_loss` once, on the executor, soon after a mount has gone.
+  /// \throws error{exec_errc::provider_failed} if the event loop cannot watch one more descriptor.
+  void start(std::function<void(const error&)> on_loss) {
+    std::error_code failure;
+    const int fd = ::fcntl(root_.mounts().get(), F_DUPFD_CLOEXEC, 3);
+    if (fd < 0) failure.assign(errno, std::system_category());
+    if (!failure) descriptor_.assign(fd, failure);
+    if (failure) {
+      if (fd >= 0) ::close(fd);
+      throw error(exec_errc::provider_failed, "jail: its mounts cannot be watched: " + failure.message(), failure);
+    }
+    on_loss_ = std::move(on_loss);
+    wait();
+  }
+
+  /// Ends the watch. Later changes are not found.
+  void stop() {
+    on_loss_ = nullptr;
+    std::error_code ignored;
+    descriptor_.close(ignored);
+    covers_.clear();
+  }
+
+  /// Returns the error that names the first mount that is gone; no value if all are in their places.
+  std::optional<error> lost() {
+    if (lost_) return lost_;
+    const auto is_gone = [this](const auto& each) {
+      return shown_file::of(root_.find(each.first.place, link_policy::refuse)) != each.second;
+    };
+    const auto found = std::find_if(covers_.begin(), covers_.end(), is_gone);
+    if (found != covers_.end())
+      lost_.emplace(exec_errc::environment_closed, replaced(found->first) + "; the jail was ended; " + advice);
+    return lost_;
+  }
+
+ private:
+  static constexpr const char* advice =
+      "open another one, and change files that jails hide or protect while no jail is open";
+
+  static std::string replaced(const jail_cover& cover) {
+    return "jail: " + cover.call + ": another program has moved, replaced or removed '" + one_line(cover.place) +
+           "', which no longer is covered";
+  }
+
+  /// The kernel reports each event once, also to the call that begins a wait. So the mounts are examined after that.
+  void wait() {
+    const std::weak_ptr<basic_jail_cover_watch> self = this->weak_from_this();
+    on_exception(descriptor_, [self](std::error_code failure) {
+      const std::shared_ptr<basic_jail_cover_watch> kept = self.lock();
+      if (kept && !failure) kept->wait();
+    });
+    if (!on_loss_ || !lost()) return;
+    const std::function<void(const error&)> on_loss = std::exchange(on_loss_, nullptr);
+    std::error_code ignored;
+    descriptor_.close(ignored);
+    on_loss(*lost_);
+  }
+
+  jail_root root_;
+  std::vector<std::pair<jail_cover, shown_file>> covers_;
+  std::optional<error> lost_;
+  std::function<void(const error&)> on_loss_;
+  asio::posix::stream_descriptor descriptor_;  // another descriptor of the file in `root_`
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/detail/os/control_group.hpp ----
 
@@ -59322,6 +59555,7 @@ inline std::vector<std::filesystem::path> host_python_folders() {
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -59330,10 +59564,18 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// A path of this machine that a jail shows.
 class jail_mount {
  public:
-  jail_mount(std::filesystem::path where, bool writable) : path(std::move(where)), is_writable(writable) {}
+  jail_mount(std::filesystem::path where, bool writable)
+      : path(std::move(where)), is_writable(writable), has_links(!is_real(path)) {}
+
+  /// Returns true if no part of a path is a symbolic link now. Parts that do not exist are none.
+  static bool is_real(const std::filesystem::path& path) {
+    std::error_code failure;
+    return std::filesystem::weakly_canonical(path, failure) == path && !failure;
+  }
 
   std::filesystem::path path;
   bool is_writable;
+  bool has_links;  ///< a part of the path was a symbolic link when the option was set
 };
 
 /// The settings of `jail`, shared by its environments.
@@ -59345,6 +59587,7 @@ class jail_settings {
   jail_limits limits;
   std::string workspace_path = "/workspace";
   std::filesystem::path workspace;
+  bool workspace_has_links = false;  ///< as `jail_mount::has_links`
   /// Relative and normal; a `/` at the end stands for a folder.
   std::vector<std::string> protected_names;
   static constexpr std::size_t max_protected = 24;
@@ -59373,6 +59616,7 @@ class jail_settings {
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59419,6 +59663,24 @@ inline bool may_write(const std::filesystem::path& path, const jail_user& user) 
   return (status.st_mode & S_IWOTH) != 0;
 }
 
+/// A file or folder of this machine that a jail must show at a place. While the descriptor is open, the numbers of the
+/// file stay its own.
+class jail_source {
+ public:
+  std::string place;  ///< absolute, as the jail names it
+  std::string call;   ///< for errors, as in `mount_read_only("/srv/models")`
+  unique_fd file;     ///< opened without rights to read or write
+};
+
+/// Opens a file or folder without rights to read or write. On failure returns an empty object and sets `errno`.
+/// \param may_have_links  false: a symbolic link in the path is an error, ELOOP.
+inline unique_fd open_source(const std::filesystem::path& path, bool may_have_links) {
+  if (may_have_links) return unique_fd::above_standard(unique_fd(::open(path.c_str(), O_PATH | O_CLOEXEC)));
+  const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return {};
+  return unique_fd::above_standard(find_beneath(root, path.string(), link_policy::refuse));
+}
+
 /// The arguments of bubblewrap for one jail, and what must then be visible inside.
 class jail_plan {
  public:
@@ -59429,7 +59691,7 @@ class jail_plan {
   static constexpr int block = 7;
   static constexpr int first_file = 8;
 
-  /// \param workspace  the host's folder; empty if the workspace is kept in memory.
+  /// \param workspace  the host's folder, a path without links; empty if the workspace is kept in memory.
   /// \param group      the control group of the jail, or null.
   /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
@@ -59484,6 +59746,10 @@ class jail_plan {
   const std::vector<std::string>& writable() const noexcept { return writable_; }
   /// Paths at which the last mount must be read-only.
   const std::vector<std::string>& read_only() const noexcept { return read_only_; }
+  /// The files and folders of this machine that must be visible, except those that `covers` hides.
+  const std::vector<jail_source>& sources() const noexcept { return sources_; }
+  /// The mounts that hide and protect names.
+  const std::vector<jail_cover>& covers() const noexcept { return covers_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
 
@@ -59637,18 +59903,26 @@ class jail_plan {
   void add_mount(const jail_mount& each, const jail_user& user) {
     const std::string path = each.path.string();
     const char* const option = each.is_writable ? "mount_writable" : "mount_read_only";
-    const std::string call = std::string("jail: ") + option + "(\"" + one_line(path) + "\"): ";
+    jail_source source;
+    source.place = path;
+    source.call = std::string(option) + "(\"" + one_line(path) + "\")";
+    const std::string call = "jail: " + source.call + ": ";
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) {
+    if (::stat(path.c_str(), &status) == 0) source.file = open_source(each.path, each.has_links);
+    if (!source.file) {
       const std::error_code cause(errno, std::system_category());
-      throw error(exec_errc::provider_failed, call + cause.message() + "; name a path that exists on this machine",
-                  cause);
+      const char* const remedy = errno == ELOOP && !each.has_links
+                                     ? "; a part of the path has become a symbolic link since the option was set; keep "
+                                       "other programs from its folders, or name the path that is meant"
+                                     : "; name a path that exists on this machine";
+      throw error(exec_errc::provider_failed, call + cause.message() + remedy, cause);
     }
-    if (each.is_writable && !may_write(path, user))
+    if (each.is_writable && !may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
       throw error(exec_errc::provider_failed, call + "the jail's user (uid " + std::to_string(user.uid) +
                                                   ") cannot write there; change its owner or mode, or use "
                                                   "mount_read_only()");
     add(each.is_writable ? "--bind" : "--ro-bind", path, path);
+    add_source(std::move(source));
     own_.push_back(path);
     if (each.is_writable) writable_.push_back(path);
   }
@@ -59658,15 +59932,33 @@ class jail_plan {
     if (settings.limits.workspace_size) {
       add("--perms", "0700", "--size", std::to_string(*settings.limits.workspace_size), "--tmpfs", inside);
     } else {
-      if (!may_write(workspace, user))
+      jail_source source;
+      source.place = inside;
+      source.call = "workspace(\"" + one_line(workspace.string()) + "\")";
+      source.file = open_source(workspace, false);
+      if (!source.file) {
+        const std::error_code cause(errno, std::system_category());
+        throw error(
+            exec_errc::provider_failed,
+            "jail: " + source.call + ": " + cause.message() + "; keep other programs from the folders of its path",
+            cause);
+      }
+      if (!may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
       if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
       add("--bind", workspace.string(), inside);
+      add_source(std::move(source));
     }
     own_.push_back(inside);
     writable_.push_back(inside);
+  }
+
+  /// A later mount at the same place covers an earlier one.
+  void add_source(jail_source source) {
+    std::erase_if(sources_, [&source](const jail_source& each) { return each.place == source.place; });
+    sources_.push_back(std::move(source));
   }
 
   void add_protection(const jail_settings& settings, const std::filesystem::path& workspace,
@@ -59687,6 +59979,7 @@ class jail_plan {
         break;
     }
     if (each.kind != protection_kind::parent) read_only_.push_back(inside);
+    covers_.push_back({inside, "protect(\"" + one_line(each.path) + "\")"});
   }
 
   /// Covers a path of the host at each place at which the jail shows it. A path inside the workspace may also be named
@@ -59694,28 +59987,35 @@ class jail_plan {
   void add_hidden(const jail_settings& settings, const std::filesystem::path& workspace,
                   const std::filesystem::path& path) {
     const std::filesystem::path inside = settings.workspace_path;
+    const std::string call = "hide(\"" + one_line(path.string()) + "\")";
     std::error_code failure;
-    if (const auto rest = rest_beneath(path, inside); rest && std::filesystem::exists(workspace / *rest, failure))
-      cover(path, std::filesystem::is_directory(workspace / *rest, failure));
+    if (const auto rest = rest_beneath(path, inside)) {
+      // A mount follows links, and its place must not be one.
+      const std::filesystem::path found = std::filesystem::canonical(workspace / *rest, failure);
+      const auto found_rest = failure ? std::nullopt : rest_beneath(found, workspace);
+      if (found_rest) cover(inside / *found_rest, std::filesystem::is_directory(found, failure), call);
+    }
     const std::filesystem::path real = std::filesystem::canonical(path, failure);
     if (failure) return;
     const bool is_folder = std::filesystem::is_directory(real, failure);
-    cover(real, is_folder);
+    cover(real, is_folder, call);
     const auto cover_in = [&](const std::filesystem::path& source, const std::filesystem::path& shown_at) {
       std::error_code unreadable;
       const std::filesystem::path real_source = std::filesystem::canonical(source, unreadable);
       if (unreadable) return;
       if (const auto rest = rest_beneath(real, real_source))
-        cover(rest->empty() ? shown_at : shown_at / *rest, is_folder);
+        cover(rest->empty() ? shown_at : shown_at / *rest, is_folder, call);
     };
     for (const jail_mount& each : settings.mounts) cover_in(each.path, each.path);
     cover_in(workspace, inside);
   }
 
-  void cover(const std::filesystem::path& place, bool is_folder) {
+  /// \param call  the option that asks for it, for errors.
+  void cover(const std::filesystem::path& place, bool is_folder, const std::string& call) {
     const std::string where = place.string();
-    if (std::find(covered_.begin(), covered_.end(), where) != covered_.end()) return;
-    covered_.push_back(where);
+    const auto is_it = [&where](const jail_cover& each) { return each.place == where; };
+    if (std::any_of(covers_.begin(), covers_.end(), is_it)) return;
+    covers_.push_back({where, call});
     if (is_folder) {
       add("--perms", "0555", "--size", "4096", "--tmpfs", where, "--remount-ro", where);
     } else {
@@ -59740,7 +60040,8 @@ class jail_plan {
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
   std::vector<std::string> read_only_;
-  std::vector<std::string> covered_;  // the places at which hidden paths are covered
+  std::vector<jail_source> sources_;
+  std::vector<jail_cover> covers_;
   std::vector<std::size_t> private_;  // the arguments that name a private folder or control group
 };
 
@@ -59789,6 +60090,7 @@ class wanted_walls {
   std::vector<std::string> visible;    ///< paths, with all that is beneath them
   std::vector<std::string> writable;   ///< the same
   std::vector<std::string> read_only;  ///< paths at which the last mount must be read-only
+  std::vector<std::string> covered;    ///< paths at which there must be a mount
 };
 
 /// A wall that does not stand.
@@ -59942,6 +60244,9 @@ class seen_walls {
       if (seen == mounts_.rend() || !seen->is_read_only)
         return missing_wall{"read-only path", one_line(path) + " is writable"};
     }
+    for (const std::string& path : wanted.covered)
+      if (std::none_of(mounts_.begin(), mounts_.end(), [&](const mount& one) { return one.point == path; }))
+        return missing_wall{"covered path", one_line(path) + " has no mount"};
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }
@@ -60776,6 +61081,7 @@ class basic_jail_place {
     std::filesystem::path program = bubblewrap_of(*settings);
     auto folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
     try {
+      require_same_path(*settings, *folders);
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
       const bool is_in_memory = settings->limits.workspace_size.has_value();
@@ -60840,7 +61146,10 @@ class basic_jail_place {
                                    "Add to the recipe: " + lines);
   }
 
+  std::optional<error> lost() const { return watch_ ? watch_->lost() : std::nullopt; }
+
   bool closed() const {
+    if (watch_) watch_->stop();
     if (protection_) protection_->remove_stubs();
     return !group_ || group_->remove();
   }
@@ -60851,6 +61160,30 @@ class basic_jail_place {
     std::vector<std::filesystem::path> folders = python_folders(program, host_variable("HOME"));
     if (folders.empty()) folders.push_back(program.parent_path());
     return folders;
+  }
+
+  /// Refuses a workspace in whose path a link has appeared since the option was set.
+  static void require_same_path(const jail_settings& settings, const host_folders& folders) {
+    if (settings.workspace.empty() || settings.workspace_has_links || folders.workspace() == settings.workspace) return;
+    throw error(exec_errc::provider_failed,
+                "jail: workspace(\"" + one_line(settings.workspace.string()) +
+                    "\"): a part of the path has become a symbolic link since the option was set; keep other programs "
+                    "from its folders, or name the path that is meant");
+  }
+
+  /// Compares what the jail shows with the files and folders that were examined before: another program may have put a
+  /// link in the path meanwhile.
+  static void require_sources(const jail_root& root, const jail_plan& plan) {
+    for (const jail_source& each : plan.sources()) {
+      const auto hides = [&each](const jail_cover& cover) { return is_within(each.place, cover.place); };
+      if (std::any_of(plan.covers().begin(), plan.covers().end(), hides)) continue;
+      const std::optional<shown_file> there = shown_file::of(root.find(each.place, link_policy::follow));
+      const std::optional<shown_file> wanted = shown_file::of(each.file);
+      if (there && wanted && there->is_same_file(*wanted)) continue;
+      throw error(exec_errc::provider_failed, "jail: " + each.call +
+                                                  ": a part of the path was replaced while the jail was built; keep "
+                                                  "other programs from its folders");
+    }
   }
 
   static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
@@ -60921,13 +61254,17 @@ class basic_jail_place {
   /// what the kernel shows of process 1, from which all others descend.
   /// \throws error{exec_errc::provider_failed} with the name of the wall that is missing.
   static awaitable<void> prove(std::shared_ptr<state> self, const jail_start& start) {
+    jail_root root(start.first_process());
     wanted_walls wanted;
+    for (const jail_cover& each : start.plan().covers()) wanted.covered.push_back(each.place);
     wanted.host_namespaces = host_namespaces();
     wanted.has_network = self->place().settings_->network == network_policy::host;
     wanted.visible = start.plan().visible();
     wanted.writable = start.plan().writable();
     wanted.read_only = start.plan().read_only();
+    require_sources(root, start.plan());
     self->place().require_protected(start.first_process());
+    if (!start.plan().covers().empty()) watch_covers(self, std::move(root), start.plan().covers());
     const std::string facts = facts_of(start.first_process());
     if (!facts.empty()) {
       wanted.processes = 1;
@@ -60941,6 +61278,15 @@ class basic_jail_place {
     wanted.user_id = wanted.group_id = inside_id;
     co_await prove_from_inside(self, wanted);
     proven_walls::add(std::move(requested));
+  }
+
+  /// Ends the jail when a mount that hides or protects a name is gone.
+  static void watch_covers(const std::shared_ptr<state>& self, jail_root root, const std::vector<jail_cover>& covers) {
+    const auto watch = std::make_shared<jail_cover_watch>(self->home().executor(), std::move(root), covers);
+    self->place().watch_ = watch;
+    watch->start([weak = std::weak_ptr<state>(self)](const error& reason) {
+      if (const std::shared_ptr<state> kept = weak.lock()) kept->fail(reason);
+    });
   }
 
   /// Compares what is mounted at the protected names with what was there before: another process may have put a link in
@@ -60982,7 +61328,8 @@ class basic_jail_place {
   std::shared_ptr<const jail_settings> settings_;
   std::vector<std::string> visible_;
   std::shared_ptr<workspace_protection> protection_;
-  std::shared_ptr<control_group> group_;  // null if nothing is limited in total
+  std::shared_ptr<control_group> group_;     // null if nothing is limited in total
+  std::shared_ptr<jail_cover_watch> watch_;  // null if nothing is hidden or protected
   isolation_report isolation_;
 };
 
@@ -61165,7 +61512,12 @@ basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::workspace(std::filesystem::path folder) {
-  return with([&](detail::jail_settings& all) { all.workspace = std::move(folder); });
+  std::filesystem::path clean = std::filesystem::absolute(folder).lexically_normal();
+  if (!clean.has_filename()) clean = clean.parent_path();
+  return with([&](detail::jail_settings& all) {
+    all.workspace_has_links = !folder.empty() && !detail::jail_mount::is_real(clean);
+    all.workspace = folder.empty() || all.workspace_has_links ? std::move(folder) : std::move(clean);
+  });
 }
 
 template <class Unused>
@@ -61330,6 +61682,7 @@ class basic_local_place {
   }
 
   bool closed() const { return true; }
+  static std::optional<error> lost() { return std::nullopt; }
 
   std::optional<command_result> judge(const host_folders& folders, const command& c, std::string& advice) const {
     if (paths_ == path_policy::ignore) return std::nullopt;
@@ -78206,6 +78559,10 @@ COFFERDAM_DECL void on_readable(asio::posix::stream_descriptor& descriptor, wait
 
 COFFERDAM_DECL void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback) {
   descriptor.async_wait(asio::posix::stream_descriptor::wait_write, std::move(callback));
+}
+
+COFFERDAM_DECL void on_exception(asio::posix::stream_descriptor& descriptor, wait_callback callback) {
+  descriptor.async_wait(asio::posix::stream_descriptor::wait_error, std::move(callback));
 }
 
 COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback) {

@@ -73,8 +73,8 @@ using jail = basic_jail<>;
 /// * pipes (FIFOs) and Unix sockets in a folder that is mounted: a command can write to them and connect to them, also
 ///   where the mount is read-only;
 /// * file systems that this machine mounts beneath a mounted folder while the jail is open: they appear in the jail;
-/// * a `workspace()` or a mounted path inside a folder that another guest can write to, because that guest can replace
-///   parts of the path by links.
+/// * a `workspace()` or a mounted path inside a folder that another guest can write to, if a part of it is a symbolic
+///   link when the option is set. Links that appear later are an error of `open()`.
 ///
 /// Commands end as those of `local` do, and the variables are the same, with HOME and TMPDIR inside the jail. When the
 /// environment closes or this program dies, the kernel ends every process in the jail.
@@ -90,9 +90,13 @@ class basic_jail {
   /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
   /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
   ///              not exist, nothing is done.
-  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, moves
-  ///              it, or removes it. The same holds for protected names. Hide the folder in which such a file is, or do
-  ///              not change it while the jail is open.
+  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path or
+  ///              removes it, and moves the cover if the file is moved. The jail then ends: every operation fails with
+  ///              error{exec_errc::environment_closed}, which has the path. No command begins without the cover. A
+  ///              command that runs at that time may see the new file for some milliseconds; if the file was moved away
+  ///              and made again, until it ends. The same holds for protected names. Hide the folder in which such a
+  ///              file is, or do not change it while the jail is open. A command that renames a folder with a hidden
+  ///              path in it ends the jail, too.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);

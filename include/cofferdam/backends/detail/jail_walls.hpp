@@ -45,6 +45,7 @@ class wanted_walls {
   std::vector<std::string> visible;    ///< paths, with all that is beneath them
   std::vector<std::string> writable;   ///< the same
   std::vector<std::string> read_only;  ///< paths at which the last mount must be read-only
+  std::vector<std::string> covered;    ///< paths at which there must be a mount
 };
 
 /// A wall that does not stand.
@@ -198,6 +199,9 @@ class seen_walls {
       if (seen == mounts_.rend() || !seen->is_read_only)
         return missing_wall{"read-only path", one_line(path) + " is writable"};
     }
+    for (const std::string& path : wanted.covered)
+      if (std::none_of(mounts_.begin(), mounts_.end(), [&](const mount& one) { return one.point == path; }))
+        return missing_wall{"covered path", one_line(path) + " has no mount"};
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }
