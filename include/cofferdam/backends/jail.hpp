@@ -61,7 +61,8 @@ using jail = basic_jail<>;
 /// * no network, unless `network(network_policy::host)`;
 /// * a system call filter. It is a **deny list**, detail/os/seccomp_program.hpp: it refuses what reaches other
 ///   processes, mounts, namespaces, modules, and parts of the kernel with a history of flaws; on x86-64 also calls of
-///   the 32-bit and x32 interfaces;
+///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders: Git fails
+///   in a repository with `core.sharedRepository`, and `tar -p` for such files;
 /// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
 ///
 /// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
@@ -72,7 +73,6 @@ using jail = basic_jail<>;
 /// * supplementary groups of this program's user, which count for files that are mounted;
 /// * pipes (FIFOs) and Unix sockets in a folder that is mounted: a command can write to them and connect to them, also
 ///   where the mount is read-only;
-/// * file systems that this machine mounts beneath a mounted folder while the jail is open: they appear in the jail;
 /// * a `workspace()` or a mounted path inside a folder that another guest can write to, if a part of it is a symbolic
 ///   link when the option is set. Links that appear later are an error of `open()`.
 ///
@@ -114,14 +114,16 @@ class basic_jail {
   /// Sets if control groups may be used for `memory` and `processes`. Default: true.
   basic_jail& control_groups(bool use);
   /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit. The result of a command
-  /// that it has ended has `error_kind::processor_time_limit`.
+  /// whose first process it has ended has `error_kind::processor_time_limit`. If it has ended another process, the
+  /// result has advice at most: a shell reports that by an exit code, 152 or 137, which any program can use.
   basic_jail& cpu_time(std::chrono::seconds most);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
   /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
   /// that failed because of this limit has `error_kind::process_limit`; not for the default.
   basic_jail& processes(std::uint32_t most);
-  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command that it
-  /// has ended has `error_kind::file_too_large`.
+  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command whose
+  /// first process it has ended has `error_kind::file_too_large`. If it has ended another process, the result has
+  /// advice at most: a shell reports that by the exit code 153, which any program can use.
   basic_jail& file_size(std::uint64_t most);
   /// Limits the number of open files of each process. At least 16. Default: 1024, which a process may
   /// raise to 4096.
@@ -170,7 +172,9 @@ class basic_jail {
   basic_jail& alternatives(std::string lines);
 
   /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
-  ///     a mounted path does not exist, or if there is no shell.
+  ///     a mounted path does not exist or was replaced meanwhile, or if there is no shell;
+  ///     error{exec_errc::invalid_argument} for options that contradict each other, such as `protect` and a
+  ///     `mount_writable` of the same folder, and for a link to the root of this machine.
   awaitable<jail_environment> open() const;
 
  private:
