@@ -103,9 +103,11 @@ class jail_plan {
 
   /// \param workspace  the host's folder, a path without links; empty if the workspace is kept in memory.
   /// \param group      the control group of the jail, or null.
-  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted.
+  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted;
+  ///     error{exec_errc::invalid_argument} for options that contradict each other, and for a link to the root.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
             const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
+    require_no_overlap(settings, workspace, protections);
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -310,12 +312,57 @@ class jail_plan {
     }
   }
 
+  static std::string call_of(const jail_mount& each) {
+    return std::string(each.is_writable ? "mount_writable" : "mount_read_only") + "(\"" + one_line(each.path.string()) +
+           "\")";
+  }
+
+  /// Refuses mounts through which a command could change a protected name, or which would cover one.
+  static void require_no_overlap(const jail_settings& settings, const std::filesystem::path& workspace,
+                                 const std::vector<protected_path>& protections) {
+    const auto touch = [](const std::filesystem::path& a, const std::filesystem::path& b) {
+      return is_within(a, b) || is_within(b, a);
+    };
+    const std::filesystem::path inside = settings.workspace_path;
+    const bool is_on_host = !settings.limits.workspace_size;
+    for (const jail_mount& mount : settings.mounts) {
+      std::error_code failure;
+      const std::filesystem::path real = std::filesystem::canonical(mount.path, failure);
+      const bool is_beneath = mount.path != inside && is_within(mount.path, inside);
+      for (const protected_path& name : protections) {
+        if (name.kind == protection_kind::parent) continue;
+        const bool changes = !failure && mount.is_writable && is_on_host && touch(real, workspace / name.path);
+        if (changes || (is_beneath && touch(mount.path, inside / name.path)))
+          throw error(exec_errc::invalid_argument,
+                      "jail: protect(\"" + one_line(name.path) + "\") and " + call_of(mount) +
+                          " exclude each other, because both are about the same file or folder; mount a folder without "
+                          "protected names, or use mount_read_only() for one that is outside the workspace");
+      }
+    }
+  }
+
+  /// Refuses what a link may lead to and an option may not name.
+  static void require_mountable(const jail_source& source) {
+    const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const std::optional<shown_file> of_root = shown_file::of(root);
+    const std::optional<shown_file> file = shown_file::of(source.file);
+    if (of_root && file && file->is_same_file(*of_root))
+      throw error(exec_errc::invalid_argument,
+                  "jail: " + source.call + ": it leads to the root of this machine; name folders beneath the root");
+    std::error_code failure;
+    const std::filesystem::path real =
+        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(source.file.get()), failure);
+    for (const char* own : {"/proc", "/dev"})
+      if (!failure && is_within(real, own))
+        throw error(exec_errc::invalid_argument, "jail: " + source.call + ": it leads to '" + one_line(real.string()) +
+                                                     "', and the jail has its own /proc and /dev; name another folder");
+  }
+
   void add_mount(const jail_mount& each, const jail_user& user) {
     const std::string path = each.path.string();
-    const char* const option = each.is_writable ? "mount_writable" : "mount_read_only";
     jail_source source;
     source.place = path;
-    source.call = std::string(option) + "(\"" + one_line(path) + "\")";
+    source.call = call_of(each);
     const std::string call = "jail: " + source.call + ": ";
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0) source.file = open_source(each.path, each.has_links);
@@ -327,6 +374,7 @@ class jail_plan {
                                      : "; name a path that exists on this machine";
       throw error(exec_errc::provider_failed, call + cause.message() + remedy, cause);
     }
+    require_mountable(source);
     if (each.is_writable && !may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
       throw error(exec_errc::provider_failed, call + "the jail's user (uid " + std::to_string(user.uid) +
                                                   ") cannot write there; change its owner or mode, or use "
@@ -353,6 +401,7 @@ class jail_plan {
             "jail: " + source.call + ": " + cause.message() + "; keep other programs from the folders of its path",
             cause);
       }
+      require_mountable(source);
       if (!may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +

@@ -47,7 +47,7 @@ class shown_file {
 /// `errno`.
 /// \param path  absolute; `root` is its first `/`.
 inline unique_fd find_beneath(const unique_fd& root, const std::string& path, link_policy links) {
-  return open_beneath(root.get(), path.substr(1), O_PATH, path_resolution::kernel, links);
+  return open_beneath(root.get(), path == "/" ? "." : path.substr(1), O_PATH, path_resolution::kernel, links);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
