@@ -18662,7 +18662,8 @@ using jail = basic_jail<>;
 /// * no network, unless `network(network_policy::host)`;
 /// * a system call filter. It is a **deny list**, detail/os/seccomp_program.hpp: it refuses what reaches other
 ///   processes, mounts, namespaces, modules, and parts of the kernel with a history of flaws; on x86-64 also calls of
-///   the 32-bit and x32 interfaces;
+///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders: Git fails
+///   in a repository with `core.sharedRepository`, and `tar -p` for such files;
 /// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
 ///
 /// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
@@ -18673,7 +18674,6 @@ using jail = basic_jail<>;
 /// * supplementary groups of this program's user, which count for files that are mounted;
 /// * pipes (FIFOs) and Unix sockets in a folder that is mounted: a command can write to them and connect to them, also
 ///   where the mount is read-only;
-/// * file systems that this machine mounts beneath a mounted folder while the jail is open: they appear in the jail;
 /// * a `workspace()` or a mounted path inside a folder that another guest can write to, if a part of it is a symbolic
 ///   link when the option is set. Links that appear later are an error of `open()`.
 ///
@@ -18715,14 +18715,16 @@ class basic_jail {
   /// Sets if control groups may be used for `memory` and `processes`. Default: true.
   basic_jail& control_groups(bool use);
   /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit. The result of a command
-  /// that it has ended has `error_kind::processor_time_limit`.
+  /// whose first process it has ended has `error_kind::processor_time_limit`. If it has ended another process, the
+  /// result has advice at most: a shell reports that by an exit code, 152 or 137, which any program can use.
   basic_jail& cpu_time(std::chrono::seconds most);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
   /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
   /// that failed because of this limit has `error_kind::process_limit`; not for the default.
   basic_jail& processes(std::uint32_t most);
-  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command that it
-  /// has ended has `error_kind::file_too_large`.
+  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command whose
+  /// first process it has ended has `error_kind::file_too_large`. If it has ended another process, the result has
+  /// advice at most: a shell reports that by the exit code 153, which any program can use.
   basic_jail& file_size(std::uint64_t most);
   /// Limits the number of open files of each process. At least 16. Default: 1024, which a process may
   /// raise to 4096.
@@ -18771,7 +18773,9 @@ class basic_jail {
   basic_jail& alternatives(std::string lines);
 
   /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
-  ///     a mounted path does not exist, or if there is no shell.
+  ///     a mounted path does not exist or was replaced meanwhile, or if there is no shell;
+  ///     error{exec_errc::invalid_argument} for options that contradict each other, such as `protect` and a
+  ///     `mount_writable` of the same folder, and for a link to the root of this machine.
   awaitable<jail_environment> open() const;
 
  private:
@@ -29288,6 +29292,7 @@ class terminal_ends {
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -29530,6 +29535,23 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   spawn_child_fails(plan, spawn_stage::exec);
 }
 
+/// The namespaces of another process, for a child that changes mounts there.
+class foreign_mounts {
+ public:
+  int user = -1;  ///< the owner of `mounts`; -1: the child stays in this program's user namespace
+  int mounts = -1;
+  int number = 0;  ///< written by the child: the error
+};
+
+COFFERDAM_DETAIL_NO_SANITIZE inline int private_mounts_child(void* argument) {
+  foreign_mounts& of = *static_cast<foreign_mounts*>(argument);
+  if ((of.user >= 0 && ::syscall(SYS_setns, of.user, CLONE_NEWUSER) < 0) ||
+      ::syscall(SYS_setns, of.mounts, CLONE_NEWNS) < 0 ||
+      ::syscall(SYS_mount, "none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0)
+    of.number = errno;
+  for (;;) ::syscall(SYS_exit_group, 0);
+}
+
 #undef COFFERDAM_DETAIL_NO_SANITIZE
 
 // ThreadSanitizer intercepts `clone` and takes it for a fork. It records the fork in the shared memory, and ends the
@@ -29548,9 +29570,9 @@ extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
 #define COFFERDAM_DETAIL_CLONE ::clone
 #endif
 
-/// Calls clone(2). The child runs `spawn_child` on the given stack.
-inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
-  return COFFERDAM_DETAIL_CLONE(&spawn_child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+/// Calls clone(2). The child runs `child` on the given stack, in this program's memory, while this thread waits.
+inline int clone_for_spawn(void* stack_end, int (*child)(void*), void* argument, int& pidfd) {
+  return COFFERDAM_DETAIL_CLONE(child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, argument, &pidfd);
 }
 
 #undef COFFERDAM_DETAIL_CLONE
@@ -29560,8 +29582,9 @@ inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
 /// memory from the child's new user until the child executes its program.
 class dumpable_guard {
  public:
-  explicit dumpable_guard(const spawn_request& request) {
-    if (request.uid < 0 && request.gid < 0) return;
+  /// \param changes_user  false: the guard does nothing.
+  explicit dumpable_guard(bool changes_user) {
+    if (!changes_user) return;
     lock_ = std::unique_lock(mutex());
     was_dumpable_ = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
   }
@@ -29586,6 +29609,59 @@ class dumpable_guard {
   std::unique_lock<std::mutex> lock_;
   bool was_dumpable_ = false;
 };
+
+/// Starts a child in this program's memory, and waits until it has executed a program or has ended. Returns its number;
+/// -1, with `errno` set, if there is none.
+/// \param changes_user  true if the child changes its user or its user namespace.
+/// \param pidfd         set to the descriptor of the child.
+inline int run_child(int (*child)(void*), void* argument, bool changes_user, unique_fd& pidfd) {
+  constexpr std::size_t stack_size = 32 * 1024;
+  alignas(16) std::array<std::byte, stack_size> stack;
+  sigset_t all_signals;
+  sigset_t before;
+  ::sigfillset(&all_signals);
+  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // so that no signal handler of this program runs in the child
+  int pid = -1;
+  int fd = -1;
+  int clone_error = 0;
+  {
+    const dumpable_guard guard(changes_user);
+    pid = clone_for_spawn(stack.data() + stack.size(), child, argument, fd);
+    clone_error = errno;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid >= 0) pidfd.reset(fd);
+  errno = clone_error;
+  return pid;
+}
+
+/// Waits for the end of a child that ends at once.
+inline void collect(const unique_fd& pidfd) noexcept {
+  siginfo_t ignored{};
+  while (::waitid(wait_for_pidfd, static_cast<id_t>(pidfd.get()), &ignored, WEXITED) < 0 && errno == EINTR) {
+  }
+}
+
+/// Makes all mounts of another mount namespace private: what this machine mounts later does not appear there. The
+/// caller is root, or has made the user namespace that owns the mounts. Takes some hundred microseconds.
+/// \param mounts  a descriptor of the mount namespace, /proc/PID/ns/mnt.
+/// \return        0, or the system's error number.
+/// \par Source    setns(2), mount_namespaces(7), ioctl_nsfs(2)
+inline int make_mounts_private(const unique_fd& mounts) {
+  constexpr unsigned long owner_of_namespace = 0xb701;  // NS_GET_USERNS
+  foreign_mounts plan;
+  plan.mounts = mounts.get();
+  unique_fd owner;
+  if (::geteuid() != 0) {
+    owner.reset(::ioctl(mounts.get(), owner_of_namespace));
+    if (!owner) return errno;
+    plan.user = owner.get();
+  }
+  unique_fd pidfd;
+  if (run_child(&private_mounts_child, &plan, plan.user >= 0, pidfd) < 0) return errno;
+  collect(pidfd);
+  return plan.number;
+}
 
 }  // namespace detail
 
@@ -29620,29 +29696,11 @@ inline spawned spawn(const spawn_request& request) {
   if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
   detail::spawn_plan plan(request);
 
-  constexpr std::size_t stack_size = 32 * 1024;
-  alignas(16) std::array<std::byte, stack_size> stack;
-  int pidfd = -1;
-
-  sigset_t all_signals;
-  sigset_t before;
-  ::sigfillset(&all_signals);
-  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // so that no signal handler of this program runs in the child
-  int pid = -1;
-  int clone_error = 0;
-  {
-    const detail::dumpable_guard guard(request);
-    pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
-    clone_error = errno;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-
-  if (pid < 0) return {spawn_stage::clone, clone_error};
-  unique_fd owned(pidfd);
+  unique_fd owned;
+  const int pid = detail::run_child(&detail::spawn_child, &plan, request.uid >= 0 || request.gid >= 0, owned);
+  if (pid < 0) return {spawn_stage::clone, errno};
   if (plan.stage != spawn_stage::none) {
-    siginfo_t ignored{};
-    while (::waitid(detail::wait_for_pidfd, static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 && errno == EINTR) {
-    }
+    detail::collect(owned);
     return {plan.stage, plan.number};
   }
   owned = unique_fd::above_standard(std::move(owned));
@@ -57759,15 +57817,19 @@ inline std::vector<table_entry> living_with_variable(std::string_view setting) {
   return found;
 }
 
-/// Sends SIGKILL to a process, unless the process has ended and its number has been reused.
-inline void kill_entry(const table_entry& entry) noexcept {
+/// Sends SIGKILL to a process, unless the process has ended and its number has been reused. Returns false if the kernel
+/// has no descriptors of processes (before Linux 5.3); then nothing is sent.
+inline bool kill_entry(const table_entry& entry) noexcept {
   try {
     const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, entry.pid, 0)));
+    if (!pidfd) return errno != ENOSYS;
     table_entry now;
-    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now)) return;
-    if (now.start_time == entry.start_time) signal_process(pidfd.get(), SIGKILL);
+    if (parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now) &&
+        now.start_time == entry.start_time)
+      signal_process(pidfd.get(), SIGKILL);
   } catch (const std::bad_alloc&) {  // without memory, the process is not killed
   }
+  return true;
 }
 
 /// Returns a list of processes for messages, for example "812 (sh), 813 (sleep)". At most 20 processes are listed; the
@@ -58594,7 +58656,7 @@ class shown_file {
 /// `errno`.
 /// \param path  absolute; `root` is its first `/`.
 inline unique_fd find_beneath(const unique_fd& root, const std::string& path, link_policy links) {
-  return open_beneath(root.get(), path.substr(1), O_PATH, path_resolution::kernel, links);
+  return open_beneath(root.get(), path == "/" ? "." : path.substr(1), O_PATH, path_resolution::kernel, links);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -58641,6 +58703,23 @@ class jail_root {
   }
 
   const unique_fd& mounts() const noexcept { return mounts_; }
+
+  /// Keeps file systems that this machine mounts from now on out of the jail. They appear where bubblewrap has bound a
+  /// folder whose mount is shared, as all are under systemd. The jail has no rights to change that itself.
+  /// \throws error{exec_errc::provider_failed}.
+  void make_private(pid_t first_process) const {
+    const std::string folder = "/proc/" + std::to_string(first_process);
+    const std::string mounts = proc_text(folder + "/mountinfo");
+    if (mounts.find(" master:") == std::string::npos && mounts.find(" shared:") == std::string::npos) return;
+    const int failed = make_mounts_private(opened(folder + "/ns/mnt", O_RDONLY));
+    if (failed == 0) return;
+    const std::error_code cause(failed, std::system_category());
+    throw error(
+        exec_errc::provider_failed,
+        "jail: its mounts cannot be made private: " + cause.message() +
+            "; allow this program the call setns, or make the mounts of this machine private before (unshare -m)",
+        cause);
+  }
 
   /// Opens what the jail shows at a path, without rights to read or write. On failure returns an empty object and sets
   /// `errno`.
@@ -59229,17 +59308,15 @@ class jail_limit_watch {
     const bool was_refused = refused > refused_;
     refused_ = refused;
     if (result.ok()) return;
-    if (limits_.file_size && is_ended_by(result, SIGXFSZ)) {
+    if (limits_.file_size && result.term_signal() == SIGXFSZ) {
       result.kind(error_kind::file_too_large);
-      result.reason("The command was ended because it made a file larger than " + std::to_string(*limits_.file_size) +
-                    " bytes (RLIMIT_FSIZE)");
-      result.advice("Write less, or several smaller files.");
-    } else if (limits_.cpu_seconds && (is_ended_by(result, SIGXCPU) || is_ended_by(result, SIGKILL)) &&
+      result.reason("The command was ended because it made a file larger than " + max_file() + " (RLIMIT_FSIZE)");
+      result.advice(less_writing);
+    } else if (limits_.cpu_seconds && (result.term_signal() == SIGXCPU || result.term_signal() == SIGKILL) &&
                has_used_its_time(result)) {
       result.kind(error_kind::processor_time_limit);
-      result.reason("The command was ended because a process had used its " + std::to_string(*limits_.cpu_seconds) +
-                    " s of processor time (RLIMIT_CPU)");
-      result.advice("Do less work in one command.");
+      result.reason("The command was ended because a process had used its " + max_time() + " (RLIMIT_CPU)");
+      result.advice(less_work);
     } else if (was_refused) {
       result.kind(error_kind::process_limit);
       result.reason("The command failed, and a new process was refused while it ran: there may be " +
@@ -59249,14 +59326,23 @@ class jail_limit_watch {
       result.kind(error_kind::disk_full);
       result.reason("The command failed, and " + *folder + " is full (tmpfs)");
       result.advice("Remove files in " + *folder + ", or write less.");
+    } else if (limits_.file_size && result.exit_code() == 128 + SIGXFSZ) {
+      // A shell reports the signal of a child so, and any program can exit with the same code. So there is no kind.
+      result.advice("Exit code 153 usually means that a process made a file larger than " + max_file() +
+                    " (RLIMIT_FSIZE). " + less_writing);
+    } else if (limits_.cpu_seconds && (result.exit_code() == 128 + SIGXCPU || result.exit_code() == 128 + SIGKILL) &&
+               has_used_its_time(result)) {
+      result.advice("Exit code " + std::to_string(result.exit_code()) + " usually means that a process had used its " +
+                    max_time() + " (RLIMIT_CPU). " + less_work);
     }
   }
 
  private:
-  /// Returns true if a signal ended the command, or if its shell reports that a signal ended a child.
-  static bool is_ended_by(const command_result& result, int signal) {
-    return result.term_signal() == signal || result.exit_code() == 128 + signal;
-  }
+  static constexpr const char* less_writing = "Write less, or several smaller files.";
+  static constexpr const char* less_work = "Do less work in one command.";
+
+  std::string max_file() const { return std::to_string(*limits_.file_size) + " bytes"; }
+  std::string max_time() const { return std::to_string(*limits_.cpu_seconds) + " s of processor time"; }
 
   /// The kernel compares another clock with the limit than the one it reports, so half of the limit is enough.
   bool has_used_its_time(const command_result& result) const {
@@ -59693,9 +59779,11 @@ class jail_plan {
 
   /// \param workspace  the host's folder, a path without links; empty if the workspace is kept in memory.
   /// \param group      the control group of the jail, or null.
-  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted.
+  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted;
+  ///     error{exec_errc::invalid_argument} for options that contradict each other, and for a link to the root.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
             const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
+    require_no_overlap(settings, workspace, protections);
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -59900,12 +59988,57 @@ class jail_plan {
     }
   }
 
+  static std::string call_of(const jail_mount& each) {
+    return std::string(each.is_writable ? "mount_writable" : "mount_read_only") + "(\"" + one_line(each.path.string()) +
+           "\")";
+  }
+
+  /// Refuses mounts through which a command could change a protected name, or which would cover one.
+  static void require_no_overlap(const jail_settings& settings, const std::filesystem::path& workspace,
+                                 const std::vector<protected_path>& protections) {
+    const auto touch = [](const std::filesystem::path& a, const std::filesystem::path& b) {
+      return is_within(a, b) || is_within(b, a);
+    };
+    const std::filesystem::path inside = settings.workspace_path;
+    const bool is_on_host = !settings.limits.workspace_size;
+    for (const jail_mount& mount : settings.mounts) {
+      std::error_code failure;
+      const std::filesystem::path real = std::filesystem::canonical(mount.path, failure);
+      const bool is_beneath = mount.path != inside && is_within(mount.path, inside);
+      for (const protected_path& name : protections) {
+        if (name.kind == protection_kind::parent) continue;
+        const bool changes = !failure && mount.is_writable && is_on_host && touch(real, workspace / name.path);
+        if (changes || (is_beneath && touch(mount.path, inside / name.path)))
+          throw error(exec_errc::invalid_argument,
+                      "jail: protect(\"" + one_line(name.path) + "\") and " + call_of(mount) +
+                          " exclude each other, because both are about the same file or folder; mount a folder without "
+                          "protected names, or use mount_read_only() for one that is outside the workspace");
+      }
+    }
+  }
+
+  /// Refuses what a link may lead to and an option may not name.
+  static void require_mountable(const jail_source& source) {
+    const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const std::optional<shown_file> of_root = shown_file::of(root);
+    const std::optional<shown_file> file = shown_file::of(source.file);
+    if (of_root && file && file->is_same_file(*of_root))
+      throw error(exec_errc::invalid_argument,
+                  "jail: " + source.call + ": it leads to the root of this machine; name folders beneath the root");
+    std::error_code failure;
+    const std::filesystem::path real =
+        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(source.file.get()), failure);
+    for (const char* own : {"/proc", "/dev"})
+      if (!failure && is_within(real, own))
+        throw error(exec_errc::invalid_argument, "jail: " + source.call + ": it leads to '" + one_line(real.string()) +
+                                                     "', and the jail has its own /proc and /dev; name another folder");
+  }
+
   void add_mount(const jail_mount& each, const jail_user& user) {
     const std::string path = each.path.string();
-    const char* const option = each.is_writable ? "mount_writable" : "mount_read_only";
     jail_source source;
     source.place = path;
-    source.call = std::string(option) + "(\"" + one_line(path) + "\")";
+    source.call = call_of(each);
     const std::string call = "jail: " + source.call + ": ";
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0) source.file = open_source(each.path, each.has_links);
@@ -59917,6 +60050,7 @@ class jail_plan {
                                      : "; name a path that exists on this machine";
       throw error(exec_errc::provider_failed, call + cause.message() + remedy, cause);
     }
+    require_mountable(source);
     if (each.is_writable && !may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
       throw error(exec_errc::provider_failed, call + "the jail's user (uid " + std::to_string(user.uid) +
                                                   ") cannot write there; change its owner or mode, or use "
@@ -59943,6 +60077,7 @@ class jail_plan {
             "jail: " + source.call + ": " + cause.message() + "; keep other programs from the folders of its path",
             cause);
       }
+      require_mountable(source);
       if (!may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
@@ -60143,6 +60278,7 @@ class seen_walls {
     std::string point;
     std::string kind;
     bool is_read_only = false;
+    bool is_private = true;  // false: it receives mounts that other namespaces make, or passes on its own
   };
 
   void take(std::string_view line) {
@@ -60156,6 +60292,7 @@ class seen_walls {
       one.point = unescaped(words[4]);
       const std::string_view options = words[5];
       one.is_read_only = options == "ro" || options.starts_with("ro,");
+      one.is_private = line.find(" master:") >= dash && line.find(" shared:") >= dash;
       one.kind = std::string(words_of(line.substr(dash + 3)).front());
       mounts_.push_back(std::move(one));
     } else if (const std::size_t colon = line.find(':'); colon != std::string_view::npos) {
@@ -60233,6 +60370,7 @@ class seen_walls {
       } else if (!is_beneath_any(one.point, wanted.visible)) {
         return missing_wall{"private root", one_line(one.point) + " is mounted"};
       }
+      if (!one.is_private) return missing_wall{"own mounts", one_line(one.point) + " receives mounts of this machine"};
       if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
         return missing_wall{"read-only root", one_line(one.point) + " is writable"};
     }
@@ -60376,6 +60514,10 @@ class filter_assembler {
     add(filter_code::jump_any_bit, bits, 0, 1);
     answer(value);
   }
+  void answer_unless_any_bit(std::uint32_t bits, std::uint32_t value) {
+    add(filter_code::jump_any_bit, bits, 1, 0);
+    answer(value);
+  }
   /// Adds the instructions that `body` adds, and skips them at run time unless the loaded word is equal to `word`.
   template <class Body>
   void only_if_equal(std::uint32_t word, Body body) {
@@ -60480,12 +60622,37 @@ inline constexpr auto refused_calls = std::to_array<refused_call>({
     {"vhangup", 153, 58},
 });
 
+/// A system call that sets the mode of a file.
+class mode_call {
+ public:
+  std::string_view name;
+  std::int16_t x86_64;   ///< the call's number on x86-64; -1 if it does not exist there
+  std::int16_t aarch64;  ///< the call's number on AArch64; -1 if it does not exist there
+  std::uint8_t mode;     ///< the position of the argument with the mode
+  std::int8_t flags;     ///< the position of the argument with the flags of open(2); -1 if there is none
+};
+
+/// The system calls that can set the mode of a file. mkdir(2) is not among them, because it ignores the bits that
+/// matter here, and openat2(2) is refused as a whole, because a filter cannot read its mode.
+inline constexpr auto mode_calls = std::to_array<mode_call>({
+    {"chmod", 90, -1, 1, -1},
+    {"fchmod", 91, 52, 1, -1},
+    {"fchmodat", 268, 53, 2, -1},
+    {"fchmodat2", 452, 452, 2, -1},
+    {"mknod", 133, -1, 1, -1},
+    {"mknodat", 259, 33, 2, -1},
+    {"creat", 85, -1, 1, -1},
+    {"open", 2, -1, 2, 1},
+    {"openat", 257, 56, 3, 2},
+});
+
 /// An architecture: its name, and the numbers of the system calls whose arguments the filter checks.
 class filter_machine {
  public:
   std::string_view name;
   std::uint32_t architecture;  ///< the value of AUDIT_ARCH_* in seccomp_data
   std::int16_t refused_call::*number;
+  std::int16_t mode_call::*mode_number;
   std::uint32_t ioctl;
   std::uint32_t clone;
   std::uint32_t kill;
@@ -60495,13 +60662,14 @@ class filter_machine {
 };
 
 inline constexpr auto filter_machines = std::to_array<filter_machine>({
-    {"x86_64", 0xc000003e, &refused_call::x86_64, 16, 56, 62, 135, 41, 53},
-    {"aarch64", 0xc00000b7, &refused_call::aarch64, 29, 220, 129, 92, 198, 199},
+    {"x86_64", 0xc000003e, &refused_call::x86_64, &mode_call::x86_64, 16, 56, 62, 135, 41, 53},
+    {"aarch64", 0xc00000b7, &refused_call::aarch64, &mode_call::aarch64, 29, 220, 129, 92, 198, 199},
 });
 
 /// The highest system call number of Linux 6.17. Higher numbers fail with ENOSYS, as on an older kernel.
 inline constexpr std::uint32_t highest_call = 469;
 inline constexpr std::uint32_t clone3_call = 435;
+inline constexpr std::uint32_t openat2_call = 437;
 /// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. CLONE_NEWTIME is not needed, because only clone3
 /// and unshare accept it.
 inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
@@ -60515,7 +60683,10 @@ inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
 /// - These fail with EPERM: `refused_calls`; clone(2) with a flag for a new namespace; ioctl(2) with TIOCSTI or
 ///   TIOCLINUX; kill(2) of all processes (-1), which a shell may call by accident; personality(2) with a value other
 ///   than 0; raw sockets; netlink sockets other than NETLINK_ROUTE.
-/// - clone3(2) fails with ENOSYS, because a filter cannot read its flags. The C library then uses clone(2).
+/// - `mode_calls` with S_ISUID or S_ISGID fail with EPERM. In a folder that is mounted, such a file would give other
+///   users of the machine the rights of the folder's owner. A filter cannot tell folders from files.
+/// - clone3(2) and openat2(2) fail with ENOSYS, because a filter cannot read their flags and modes. The C library then
+///   uses clone(2), and programs open(2).
 /// - Sockets other than Unix, IPv4, IPv6 and netlink fail with EAFNOSUPPORT.
 /// - All other calls are allowed.
 inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
@@ -60533,10 +60704,25 @@ inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
   if (found->name == "x86_64") program.answer_if_at_least(first_x32_call, filter_answer::kill);
   program.answer_if_greater(highest_call, filter_answer::fail(ENOSYS));
   program.answer_if_equal(clone3_call, filter_answer::fail(ENOSYS));
+  program.answer_if_equal(openat2_call, filter_answer::fail(ENOSYS));
   for (const refused_call& call : refused_calls)
     if (call.*(found->number) >= 0)
       program.answer_if_equal(static_cast<std::uint32_t>(call.*(found->number)), no_permission);
 
+  constexpr std::uint32_t gives_rights = 06000;           // S_ISUID | S_ISGID
+  constexpr std::uint32_t makes_file = 0100 | 020000000;  // O_CREAT | __O_TMPFILE
+  for (const mode_call& call : mode_calls) {
+    if (call.*(found->mode_number) < 0) continue;
+    program.only_if_equal(static_cast<std::uint32_t>(call.*(found->mode_number)), [&] {
+      if (call.flags >= 0) {  // otherwise the mode is not used, and may be anything
+        program.load_argument(static_cast<unsigned>(call.flags));
+        program.answer_unless_any_bit(makes_file, filter_answer::allow);
+      }
+      program.load_argument(call.mode);
+      program.answer_if_any_bit(gives_rights, no_permission);
+      program.answer(filter_answer::allow);
+    });
+  }
   program.only_if_equal(found->clone, [&] {
     program.load_argument(0);
     program.answer_if_any_bit(new_namespace_flags, no_permission);
@@ -60789,9 +60975,7 @@ class basic_jail_start {
       try {
         for (const table_entry& each : process_table()) {
           if (each.session != started_->pid || each.pid == started_->pid) continue;
-          kill_entry(each);
-          const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, each.pid, 0)));
-          if (!pidfd && errno == ENOSYS) ::kill(each.pid, SIGKILL);
+          if (!kill_entry(each)) ::kill(each.pid, SIGKILL);
         }
       } catch (const std::bad_alloc&) {  // without memory, the child is not found
       }
@@ -61262,6 +61446,7 @@ class basic_jail_place {
     wanted.visible = start.plan().visible();
     wanted.writable = start.plan().writable();
     wanted.read_only = start.plan().read_only();
+    root.make_private(start.first_process());
     require_sources(root, start.plan());
     self->place().require_protected(start.first_process());
     if (!start.plan().covers().empty()) watch_covers(self, std::move(root), start.plan().covers());

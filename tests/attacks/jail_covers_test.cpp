@@ -9,6 +9,7 @@
 #include <cofferdam/core/with.hpp>
 
 #include "support/census.hpp"
+#include "support/forked_host.hpp"
 #include "support/jail_tests.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
@@ -16,13 +17,17 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -243,6 +248,101 @@ TEST_F(JailCovers, FS_19_a_link_that_appears_while_the_jail_is_built_moves_no_co
   EXPECT_NE(failure.find("hide(\"" + (folder / "sub/secret").string() + "\")"), std::string::npos) << failure;
   // The control: this is how the jail would show the secret.
   EXPECT_EQ(result_of(recipe().workspace(folder), "cat other/secret").out_text(), canary);
+}
+
+TEST_F(JailCovers, FS_18_a_writable_mount_is_no_way_around_a_protected_name) {
+  const std::filesystem::path folder = base_.make_shared_folder("project");
+  base_.make_shared_folder("project/.git");
+  base_.make_shared_folder("project/.git/hooks");
+  base_.make_shared_folder("project/data");
+  base_.make_link("link", folder.string());
+  const auto refusal = [](const jail& recipe) {
+    try {
+      result_of(recipe, "true");
+    } catch (const error& failure) {
+      EXPECT_EQ(failure.code(), exec_errc::invalid_argument) << failure.what();
+      return std::string(failure.what());
+    }
+    return std::string();
+  };
+  const jail guarded = recipe().workspace(folder).protect(".git/hooks").protect(".envrc");
+  const std::filesystem::path git = folder / ".git";
+  for (const std::filesystem::path& path : {base_.path(), base_ / "link", folder, git, git / "hooks"}) {
+    const std::string text = refusal(jail(guarded).mount_writable(path));
+    EXPECT_NE(text.find("mount_writable(\"" + path.string() + "\") exclude each other"), std::string::npos)
+        << path << text;
+  }
+  // Mounts that would lie over a protected name.
+  const jail inside = jail(guarded).workspace_path(folder.string());
+  EXPECT_NE(refusal(jail(inside).mount_read_only(git)).find("exclude each other"), std::string::npos);
+  EXPECT_EQ(refusal(jail(inside).mount_read_only(folder / "data")), "");
+  EXPECT_EQ(refusal(jail(guarded).mount_writable(folder / "data").mount_read_only(folder)), "");
+  EXPECT_EQ(refusal(jail(guarded).mount_writable(folder / "data")), "");
+  // The control: without protected names, the guest writes through the mount.
+  result_of(recipe().workspace(folder).mount_writable(git), "echo evil > " + (git / "hooks/run").string());
+  EXPECT_EQ(base_.read("project/.git/hooks/run"), "evil\n");
+}
+
+TEST_F(JailCovers, FS_19_a_link_to_the_root_is_not_mounted) {
+  base_.make_link("root", "/");
+  base_.make_link("devices", "/dev");
+  for (const auto& [name, words] : {std::pair{"root", "leads to the root"}, std::pair{"devices", "leads to '/dev'"}})
+    for (const jail& wrong : {recipe().mount_read_only(base_ / name), recipe().mount_writable(base_ / name),
+                              recipe().workspace(base_ / name)}) {
+      std::string text;
+      try {
+        result_of(wrong, "true");
+      } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), exec_errc::invalid_argument) << failure.what();
+        text = failure.what();
+      }
+      EXPECT_NE(text.find(words), std::string::npos) << text;
+    }
+}
+
+// ---- mounts of this machine -----------------------------------------------------------------------------------------
+
+// Under systemd all mounts are shared: what is mounted later appears wherever a folder above it is bound.
+TEST_F(JailCovers, FS_18_what_this_machine_mounts_later_does_not_appear) {
+  COFFERDAM_NEEDS("root", ::geteuid() == 0, "shared mounts, as under systemd");
+  const std::filesystem::path folder = base_.make_shared_folder("ws");
+  base_.make_shared_folder("ws/sub");
+  base_.make_shared_folder("data");
+  base_.make_shared_folder("data/sub");
+  const auto mounts_later = [&](const char* name) {
+    const std::string place = (base_ / name).string();
+    if (::mount("none", place.c_str(), "tmpfs", 0, nullptr) != 0) return false;
+    base_.write(std::string(name) + "/file", canary);
+    return true;
+  };
+  const std::string outcome = cofferdam_test::in_forked_host([&]() -> std::string {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_SHARED, nullptr) != 0)
+      return "no mounts";
+    std::string seen = "jail:";
+    run([&]() -> awaitable<void> {
+      auto body = [&](jail_environment& env) -> awaitable<void> {
+        if (!mounts_later("ws/sub") || !mounts_later("data/sub")) co_return;
+        const command_result result =
+            co_await env.run_command("cat sub/file; cat " + (base_ / "data/sub/file").string() + "; echo looked");
+        seen += result.out_text();
+      };
+      co_await with(recipe().workspace(folder).mount_read_only(base_ / "data"), std::ref(body));
+    });
+    // The control: the same with bubblewrap alone.
+    for (const char* name : {"ws/sub", "data/sub"}) ::umount((base_ / name).c_str());
+    const std::string line = "bwrap --unshare-user --bind / / sh -c 'touch " + folder.string() + "/begun; until [ -e " +
+                             folder.string() + "/done ]; do sleep 0.05; done; cat " + folder.string() + "/sub/file'";
+    FILE* const bare = ::popen(line.c_str(), "r");
+    eventually([&] { return base_.has("ws/begun"); });
+    mounts_later("ws/sub");
+    base_.write("ws/done", "");
+    char text[64] = {};
+    seen += std::fgets(text, sizeof text, bare) != nullptr ? std::string("bare:") + text : "bare: nothing";
+    ::pclose(bare);
+    return seen;
+  });
+  COFFERDAM_NEEDS("mounts", outcome != "no mounts", "shared mounts, as under systemd");
+  EXPECT_EQ(outcome, std::string("jail:looked\nbare:") + canary);
 }
 
 }  // namespace jail_cover_attacks

@@ -6,8 +6,10 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
+#include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/shown_file.hpp>
 #include <cofferdam/os/directory.hpp>
+#include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -49,6 +51,23 @@ class jail_root {
   }
 
   const unique_fd& mounts() const noexcept { return mounts_; }
+
+  /// Keeps file systems that this machine mounts from now on out of the jail. They appear where bubblewrap has bound a
+  /// folder whose mount is shared, as all are under systemd. The jail has no rights to change that itself.
+  /// \throws error{exec_errc::provider_failed}.
+  void make_private(pid_t first_process) const {
+    const std::string folder = "/proc/" + std::to_string(first_process);
+    const std::string mounts = proc_text(folder + "/mountinfo");
+    if (mounts.find(" master:") == std::string::npos && mounts.find(" shared:") == std::string::npos) return;
+    const int failed = make_mounts_private(opened(folder + "/ns/mnt", O_RDONLY));
+    if (failed == 0) return;
+    const std::error_code cause(failed, std::system_category());
+    throw error(
+        exec_errc::provider_failed,
+        "jail: its mounts cannot be made private: " + cause.message() +
+            "; allow this program the call setns, or make the mounts of this machine private before (unshare -m)",
+        cause);
+  }
 
   /// Opens what the jail shows at a path, without rights to read or write. On failure returns an empty object and sets
   /// `errno`.

@@ -357,6 +357,7 @@ class basic_jail_place {
     wanted.visible = start.plan().visible();
     wanted.writable = start.plan().writable();
     wanted.read_only = start.plan().read_only();
+    root.make_private(start.first_process());
     require_sources(root, start.plan());
     self->place().require_protected(start.first_process());
     if (!start.plan().covers().empty()) watch_covers(self, std::move(root), start.plan().covers());

@@ -201,8 +201,8 @@ class mode_call {
   std::int8_t flags;     ///< the position of the argument with the flags of open(2); -1 if there is none
 };
 
-/// The system calls that can set the mode of a file. mkdir(2) is not among them, because it ignores the bits that matter
-/// here, and openat2(2) is refused as a whole, because a filter cannot read its mode.
+/// The system calls that can set the mode of a file. mkdir(2) is not among them, because it ignores the bits that
+/// matter here, and openat2(2) is refused as a whole, because a filter cannot read its mode.
 inline constexpr auto mode_calls = std::to_array<mode_call>({
     {"chmod", 90, -1, 1, -1},
     {"fchmod", 91, 52, 1, -1},
