@@ -77,7 +77,8 @@ using jail = basic_jail<>;
 ///   link when the option is set. Links that appear later are an error of `open()`.
 ///
 /// Commands end as those of `local` do, and the variables are the same, with HOME and TMPDIR inside the jail. When the
-/// environment closes or this program dies, the kernel ends every process in the jail.
+/// environment closes or this program dies, the kernel ends every process in the jail. If this program is killed, a
+/// process that it has forked, and that has executed no other program, keeps the jail until that process ends, too.
 template <class Unused>
 class basic_jail {
  public:
