@@ -20003,7 +20003,8 @@ using jail = basic_jail<>;
 /// * no network, unless `network(network_policy::host)`;
 /// * a system call filter. It is a **deny list**, detail/os/seccomp_program.hpp: it refuses what reaches other
 ///   processes, mounts, namespaces, modules, and parts of the kernel with a history of flaws; on x86-64 also calls of
-///   the 32-bit and x32 interfaces;
+///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders: Git fails
+///   in a repository with `core.sharedRepository`, and `tar -p` for such files;
 /// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
 ///
 /// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
@@ -20014,12 +20015,12 @@ using jail = basic_jail<>;
 /// * supplementary groups of this program's user, which count for files that are mounted;
 /// * pipes (FIFOs) and Unix sockets in a folder that is mounted: a command can write to them and connect to them, also
 ///   where the mount is read-only;
-/// * file systems that this machine mounts beneath a mounted folder while the jail is open: they appear in the jail;
-/// * a `workspace()` or a mounted path inside a folder that another guest can write to, because that guest can replace
-///   parts of the path by links.
+/// * a `workspace()` or a mounted path inside a folder that another guest can write to, if a part of it is a symbolic
+///   link when the option is set. Links that appear later are an error of `open()`.
 ///
 /// Commands end as those of `local` do, and the variables are the same, with HOME and TMPDIR inside the jail. When the
-/// environment closes or this program dies, the kernel ends every process in the jail.
+/// environment closes or this program dies, the kernel ends every process in the jail. If this program is killed, a
+/// process that it has forked, and that has executed no other program, keeps the jail until that process ends, too.
 template <class Unused>
 class basic_jail {
  public:
@@ -20032,9 +20033,13 @@ class basic_jail {
   /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
   /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
   ///              not exist, nothing is done.
-  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, moves
-  ///              it, or removes it. The same holds for protected names. Hide the folder in which such a file is, or do
-  ///              not change it while the jail is open.
+  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path or
+  ///              removes it, and moves the cover if the file is moved. The jail then ends: every operation fails with
+  ///              error{exec_errc::environment_closed}, which has the path. No command begins without the cover. A
+  ///              command that runs at that time may see the new file for some milliseconds; if the file was moved away
+  ///              and made again, until it ends. The same holds for protected names. Hide the folder in which such a
+  ///              file is, or do not change it while the jail is open. A command that renames a folder with a hidden
+  ///              path in it ends the jail, too.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);
@@ -20052,14 +20057,16 @@ class basic_jail {
   /// Sets if control groups may be used for `memory` and `processes`. Default: true.
   basic_jail& control_groups(bool use);
   /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit. The result of a command
-  /// that it has ended has `error_kind::processor_time_limit`.
+  /// whose first process it has ended has `error_kind::processor_time_limit`. If it has ended another process, the
+  /// result has advice at most: a shell reports that by an exit code, 152 or 137, which any program can use.
   basic_jail& cpu_time(std::chrono::seconds most);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
   /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
   /// that failed because of this limit has `error_kind::process_limit`; not for the default.
   basic_jail& processes(std::uint32_t most);
-  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command that it
-  /// has ended has `error_kind::file_too_large`.
+  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command whose
+  /// first process it has ended has `error_kind::file_too_large`. If it has ended another process, the result has
+  /// advice at most: a shell reports that by the exit code 153, which any program can use.
   basic_jail& file_size(std::uint64_t most);
   /// Limits the number of open files of each process. At least 16. Default: 1024, which a process may
   /// raise to 4096.
@@ -20108,7 +20115,9 @@ class basic_jail {
   basic_jail& alternatives(std::string lines);
 
   /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
-  ///     a mounted path does not exist, or if there is no shell.
+  ///     a mounted path does not exist or was replaced meanwhile, or if there is no shell;
+  ///     error{exec_errc::invalid_argument} for options that contradict each other, such as `protect` and a
+  ///     `mount_writable` of the same folder, and for a link to the root of this machine.
   awaitable<jail_environment> open() const;
 
  private:
@@ -29605,6 +29614,10 @@ void on_readable(asio::posix::stream_descriptor& descriptor, wait_callback callb
 /// Calls `callback` when `descriptor` can be written without blocking, has failed, or is closed.
 void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback);
 
+/// Calls `callback` when `descriptor` has an exceptional condition, such as a change that the kernel reports, or is
+/// closed.
+void on_exception(asio::posix::stream_descriptor& descriptor, wait_callback callback);
+
 /// Calls `callback` on `executor`, never before this function returns.
 void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback);
 
@@ -29968,6 +29981,7 @@ class terminal_ends {
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -30210,6 +30224,23 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   spawn_child_fails(plan, spawn_stage::exec);
 }
 
+/// The namespaces of another process, for a child that changes mounts there.
+class foreign_mounts {
+ public:
+  int user = -1;  ///< the owner of `mounts`; -1: the child stays in this program's user namespace
+  int mounts = -1;
+  int number = 0;  ///< written by the child: the error
+};
+
+COFFERDAM_DETAIL_NO_SANITIZE inline int private_mounts_child(void* argument) {
+  foreign_mounts& of = *static_cast<foreign_mounts*>(argument);
+  if ((of.user >= 0 && ::syscall(SYS_setns, of.user, CLONE_NEWUSER) < 0) ||
+      ::syscall(SYS_setns, of.mounts, CLONE_NEWNS) < 0 ||
+      ::syscall(SYS_mount, "none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0)
+    of.number = errno;
+  for (;;) ::syscall(SYS_exit_group, 0);
+}
+
 #undef COFFERDAM_DETAIL_NO_SANITIZE
 
 // ThreadSanitizer intercepts `clone` and takes it for a fork. It records the fork in the shared memory, and ends the
@@ -30228,9 +30259,9 @@ extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
 #define COFFERDAM_DETAIL_CLONE ::clone
 #endif
 
-/// Calls clone(2). The child runs `spawn_child` on the given stack.
-inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
-  return COFFERDAM_DETAIL_CLONE(&spawn_child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+/// Calls clone(2). The child runs `child` on the given stack, in this program's memory, while this thread waits.
+inline int clone_for_spawn(void* stack_end, int (*child)(void*), void* argument, int& pidfd) {
+  return COFFERDAM_DETAIL_CLONE(child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, argument, &pidfd);
 }
 
 #undef COFFERDAM_DETAIL_CLONE
@@ -30240,8 +30271,9 @@ inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
 /// memory from the child's new user until the child executes its program.
 class dumpable_guard {
  public:
-  explicit dumpable_guard(const spawn_request& request) {
-    if (request.uid < 0 && request.gid < 0) return;
+  /// \param changes_user  false: the guard does nothing.
+  explicit dumpable_guard(bool changes_user) {
+    if (!changes_user) return;
     lock_ = std::unique_lock(mutex());
     was_dumpable_ = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
   }
@@ -30266,6 +30298,59 @@ class dumpable_guard {
   std::unique_lock<std::mutex> lock_;
   bool was_dumpable_ = false;
 };
+
+/// Starts a child in this program's memory, and waits until it has executed a program or has ended. Returns its number;
+/// -1, with `errno` set, if there is none.
+/// \param changes_user  true if the child changes its user or its user namespace.
+/// \param pidfd         set to the descriptor of the child.
+inline int run_child(int (*child)(void*), void* argument, bool changes_user, unique_fd& pidfd) {
+  constexpr std::size_t stack_size = 32 * 1024;
+  alignas(16) std::array<std::byte, stack_size> stack;
+  sigset_t all_signals;
+  sigset_t before;
+  ::sigfillset(&all_signals);
+  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // so that no signal handler of this program runs in the child
+  int pid = -1;
+  int fd = -1;
+  int clone_error = 0;
+  {
+    const dumpable_guard guard(changes_user);
+    pid = clone_for_spawn(stack.data() + stack.size(), child, argument, fd);
+    clone_error = errno;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid >= 0) pidfd.reset(fd);
+  errno = clone_error;
+  return pid;
+}
+
+/// Waits for the end of a child that ends at once.
+inline void collect(const unique_fd& pidfd) noexcept {
+  siginfo_t ignored{};
+  while (::waitid(wait_for_pidfd, static_cast<id_t>(pidfd.get()), &ignored, WEXITED) < 0 && errno == EINTR) {
+  }
+}
+
+/// Makes all mounts of another mount namespace private: what this machine mounts later does not appear there. The
+/// caller is root, or has made the user namespace that owns the mounts. Takes some hundred microseconds.
+/// \param mounts  a descriptor of the mount namespace, /proc/PID/ns/mnt.
+/// \return        0, or the system's error number.
+/// \par Source    setns(2), mount_namespaces(7), ioctl_nsfs(2)
+inline int make_mounts_private(const unique_fd& mounts) {
+  constexpr unsigned long owner_of_namespace = 0xb701;  // NS_GET_USERNS
+  foreign_mounts plan;
+  plan.mounts = mounts.get();
+  unique_fd owner;
+  if (::geteuid() != 0) {
+    owner.reset(::ioctl(mounts.get(), owner_of_namespace));
+    if (!owner) return errno;
+    plan.user = owner.get();
+  }
+  unique_fd pidfd;
+  if (run_child(&private_mounts_child, &plan, plan.user >= 0, pidfd) < 0) return errno;
+  collect(pidfd);
+  return plan.number;
+}
 
 }  // namespace detail
 
@@ -30300,29 +30385,11 @@ inline spawned spawn(const spawn_request& request) {
   if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
   detail::spawn_plan plan(request);
 
-  constexpr std::size_t stack_size = 32 * 1024;
-  alignas(16) std::array<std::byte, stack_size> stack;
-  int pidfd = -1;
-
-  sigset_t all_signals;
-  sigset_t before;
-  ::sigfillset(&all_signals);
-  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // so that no signal handler of this program runs in the child
-  int pid = -1;
-  int clone_error = 0;
-  {
-    const detail::dumpable_guard guard(request);
-    pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
-    clone_error = errno;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-
-  if (pid < 0) return {spawn_stage::clone, clone_error};
-  unique_fd owned(pidfd);
+  unique_fd owned;
+  const int pid = detail::run_child(&detail::spawn_child, &plan, request.uid >= 0 || request.gid >= 0, owned);
+  if (pid < 0) return {spawn_stage::clone, errno};
   if (plan.stage != spawn_stage::none) {
-    siginfo_t ignored{};
-    while (::waitid(detail::wait_for_pidfd, static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 && errno == EINTR) {
-    }
+    detail::collect(owned);
     return {plan.stage, plan.number};
   }
   owned = unique_fd::above_standard(std::move(owned));
@@ -58712,15 +58779,19 @@ inline std::vector<table_entry> living_with_variable(std::string_view setting) {
   return found;
 }
 
-/// Sends SIGKILL to a process, unless the process has ended and its number has been reused.
-inline void kill_entry(const table_entry& entry) noexcept {
+/// Sends SIGKILL to a process, unless the process has ended and its number has been reused. Returns false if the kernel
+/// has no descriptors of processes (before Linux 5.3); then nothing is sent.
+inline bool kill_entry(const table_entry& entry) noexcept {
   try {
     const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, entry.pid, 0)));
+    if (!pidfd) return errno != ENOSYS;
     table_entry now;
-    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now)) return;
-    if (now.start_time == entry.start_time) signal_process(pidfd.get(), SIGKILL);
+    if (parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now) &&
+        now.start_time == entry.start_time)
+      signal_process(pidfd.get(), SIGKILL);
   } catch (const std::bad_alloc&) {  // without memory, the process is not killed
   }
+  return true;
 }
 
 /// Returns a list of processes for messages, for example "812 (sh), 813 (sleep)". At most 20 processes are listed; the
@@ -59130,6 +59201,12 @@ class basic_local_commands {
 
   void abandon() noexcept { session_.abandon(); }
 
+  /// Kills the warden, and makes pending and later commands fail with `reason`. A jail ends with its warden.
+  void lose(const error& reason) noexcept {
+    session_.lose(reason);
+    child_.kill();
+  }
+
  private:
   // close() takes at most the grace period and 5 s: most of that for the warden, the rest for processes it has not
   // ended.
@@ -59262,7 +59339,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `enter(folders, c, request, opened)`: sets the directory in which a command starts, and returns true; `opened`
 ///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
 /// * `closed()`: called when all processes have ended; if it returns false, again after 5 ms, at most 100 times;
-/// * `files(folders, commands)`: the operations on files.
+/// * `files(folders, commands)`: the operations on files;
+/// * `lost()`: returns the error with which the environment must end; no value if it may be used.
 template <class Place>
 class host_state {
  public:
@@ -59291,13 +59369,14 @@ class host_state {
 
   template <class Operation>
   static auto with_files(const std::shared_ptr<host_state>& self, Operation operation) {
-    self->require_open();
+    self->require_usable();
     return operation(self->place_.files(*self->folders_, self->commands_));
   }
 
   /// Returns the strand. All non-const members are called on it, unless documented otherwise.
   const home_strand& home() const noexcept { return home_; }
   const Place& place() const noexcept { return place_; }
+  Place& place() noexcept { return place_; }
   const host_folders& folders() const noexcept { return *folders_; }
   const local_commands& commands() const noexcept { return commands_; }
 
@@ -59308,6 +59387,11 @@ class host_state {
   void abandon() {
     closing_ = true;
     commands_.abandon();
+  }
+
+  /// Ends everything at once, unless the environment closes. Operations fail with `reason`.
+  void fail(const error& reason) noexcept {
+    if (!closing_) commands_.lose(reason);
   }
 
   static awaitable<void> close(std::shared_ptr<host_state> self) {
@@ -59331,11 +59415,12 @@ class host_state {
   }
 
   static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
+    self->require_usable();
     prepared_command ready = self->prepare(c);
     if (ready.refusal) co_return std::move(*ready.refusal);
     if (!ready.has_entered) {
       co_await Place::resolve(self, c, ready.request);
-      self->require_open();
+      self->require_usable();
     }
     command_result result = co_await self->commands_.session().run(std::move(c), std::move(ready.request));
     if (result.advice().empty() && !ready.advice.empty()) result.advice(std::move(ready.advice));
@@ -59343,11 +59428,12 @@ class host_state {
   }
 
   static awaitable<process> start(std::shared_ptr<host_state> self, command c) {
+    self->require_usable();
     prepared_command ready = self->prepare(c);
     if (ready.refusal) co_return process::finished(std::move(*ready.refusal));
     if (!ready.has_entered) {
       co_await Place::resolve(self, c, ready.request);
-      self->require_open();
+      self->require_usable();
     }
     process running = co_await self->commands_.session().start(std::move(c), std::move(ready.request));
     co_return running;
@@ -59370,6 +59456,14 @@ class host_state {
                   std::string(Place::name) + ": the environment is closed; open another one");
   }
 
+  void require_usable() {
+    require_open();
+    const std::optional<error> reason = place_.lost();
+    if (!reason) return;
+    fail(*reason);
+    throw *reason;
+  }
+
   /// A command that was checked before anything starts: the refusal, or the request to start it.
   class prepared_command {
    public:
@@ -59381,7 +59475,6 @@ class host_state {
   };
 
   prepared_command prepare(const command& c) const {
-    require_open();
     prepared_command ready;
     ready.refusal = refuse_invalid(c);
     if (!ready.refusal) ready.refusal = place_.judge(*folders_, c, ready.advice);
@@ -59487,6 +59580,226 @@ const detail::host_state<Place>& host_environment<Place>::state() const {
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/detail/os/shown_file.hpp ----
+
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A file or folder as one mount shows it.
+class shown_file {
+ public:
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::uint64_t mount = 0;  ///< the number of the mount; 0 before Linux 5.8
+
+  bool operator==(const shown_file&) const = default;
+
+  /// Returns true if both are the same file, perhaps shown by two mounts.
+  bool is_same_file(const shown_file& other) const noexcept { return device == other.device && inode == other.inode; }
+
+  /// Returns the file that a descriptor refers to; no value if the file cannot be examined.
+  static std::optional<shown_file> of(const unique_fd& fd) {
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) return std::nullopt;
+    shown_file file;
+    file.device = status.st_dev;
+    file.inode = status.st_ino;
+#if defined(STATX_MNT_ID)
+    struct statx more {};
+    if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &more) == 0 && (more.stx_mask & STATX_MNT_ID) != 0)
+      file.mount = more.stx_mnt_id;
+#endif
+    return file;
+  }
+};
+
+/// Opens a file or folder beneath `root` without rights to read or write. On failure returns an empty object and sets
+/// `errno`.
+/// \param path  absolute; `root` is its first `/`.
+inline unique_fd find_beneath(const unique_fd& root, const std::string& path, link_policy links) {
+  return open_beneath(root.get(), path == "/" ? "." : path.substr(1), O_PATH, path_resolution::kernel, links);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/jail_cover_watch.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// A place in a jail at which a mount hides or protects a name.
+class jail_cover {
+ public:
+  std::string place;  ///< absolute, as the jail names it
+  std::string call;   ///< for errors, as in `hide("/srv/key")`
+};
+
+/// The root of a jail, as this program reaches it. It stays usable when the jail's processes have ended.
+class jail_root {
+ public:
+  /// \param first_process  process 1 of the jail, as the host counts.
+  /// \throws error{exec_errc::provider_failed}.
+  explicit jail_root(pid_t first_process) {
+    const std::string folder = "/proc/" + std::to_string(first_process);
+    // The kernel takes a mount namespace apart when its last user is gone. This file is a user.
+    mounts_ = opened(folder + "/mountinfo", O_RDONLY);
+    root_ = opened(folder + "/root", O_PATH | O_DIRECTORY);
+  }
+
+  const unique_fd& mounts() const noexcept { return mounts_; }
+
+  /// Keeps file systems that this machine mounts from now on out of the jail. They appear where bubblewrap has bound a
+  /// folder whose mount is shared, as all are under systemd. The jail has no rights to change that itself.
+  /// \throws error{exec_errc::provider_failed}.
+  void make_private(pid_t first_process) const {
+    const std::string folder = "/proc/" + std::to_string(first_process);
+    const std::string mounts = proc_text(folder + "/mountinfo");
+    if (mounts.find(" master:") == std::string::npos && mounts.find(" shared:") == std::string::npos) return;
+    const int failed = make_mounts_private(opened(folder + "/ns/mnt", O_RDONLY));
+    if (failed == 0) return;
+    const std::error_code cause(failed, std::system_category());
+    throw error(
+        exec_errc::provider_failed,
+        "jail: its mounts cannot be made private: " + cause.message() +
+            "; allow this program the call setns, or make the mounts of this machine private before (unshare -m)",
+        cause);
+  }
+
+  /// Opens what the jail shows at a path, without rights to read or write. On failure returns an empty object and sets
+  /// `errno`.
+  /// \param place  absolute, as the jail names it.
+  unique_fd find(const std::string& place, link_policy links) const { return find_beneath(root_, place, links); }
+
+ private:
+  static unique_fd opened(const std::string& path, int flags) {
+    unique_fd fd = unique_fd::above_standard(unique_fd(::open(path.c_str(), flags | O_CLOEXEC)));
+    if (fd) return fd;
+    const std::error_code cause(errno, std::system_category());
+    throw error(exec_errc::provider_failed,
+                "jail: '" + path + "' cannot be opened, so its mounts cannot be checked: " + cause.message(), cause);
+  }
+
+  unique_fd mounts_;
+  unique_fd root_;
+};
+
+template <class = void>
+class basic_jail_cover_watch;
+using jail_cover_watch = basic_jail_cover_watch<>;
+
+/// Watches the mounts that hide and protect names. The kernel removes such a mount when a program outside the jail
+/// renames another file over the name or removes the file; and the mount goes along when a program moves the file. Then
+/// the jail shows what is at the name now.
+/// \par Source   proc_pid_mountinfo(5): a change of the mounts is an event of the file; namei.c, vfs_rename()
+template <class Unused>
+class basic_jail_cover_watch : public std::enable_shared_from_this<basic_jail_cover_watch<Unused>> {
+ public:
+  /// Records what the mounts show now. They must have been proven after that.
+  /// \throws error{exec_errc::provider_failed} if a mount is absent.
+  basic_jail_cover_watch(const asio::any_io_executor& executor, jail_root root, std::vector<jail_cover> covers)
+      : root_(std::move(root)), descriptor_(executor) {
+    for (jail_cover& each : covers) {
+      const std::optional<shown_file> shown = shown_file::of(root_.find(each.place, link_policy::refuse));
+      if (!shown) throw error(exec_errc::provider_failed, replaced(each) + "; " + advice);
+      covers_.emplace_back(std::move(each), *shown);
+    }
+  }
+  basic_jail_cover_watch(const basic_jail_cover_watch&) = delete;
+  basic_jail_cover_watch& operator=(const basic_jail_cover_watch&) = delete;
+  ~basic_jail_cover_watch() = default;
+
+  /// Calls `on_loss` once, on the executor, soon after a mount has gone.
+  /// \throws error{exec_errc::provider_failed} if the event loop cannot watch one more descriptor.
+  void start(std::function<void(const error&)> on_loss) {
+    std::error_code failure;
+    const int fd = ::fcntl(root_.mounts().get(), F_DUPFD_CLOEXEC, 3);
+    if (fd < 0) failure.assign(errno, std::system_category());
+    if (!failure) descriptor_.assign(fd, failure);
+    if (failure) {
+      if (fd >= 0) ::close(fd);
+      throw error(exec_errc::provider_failed, "jail: its mounts cannot be watched: " + failure.message(), failure);
+    }
+    on_loss_ = std::move(on_loss);
+    wait();
+  }
+
+  /// Ends the watch. Later changes are not found.
+  void stop() {
+    on_loss_ = nullptr;
+    std::error_code ignored;
+    descriptor_.close(ignored);
+    covers_.clear();
+  }
+
+  /// Returns the error that names the first mount that is gone; no value if all are in their places.
+  std::optional<error> lost() {
+    if (lost_) return lost_;
+    const auto is_gone = [this](const auto& each) {
+      return shown_file::of(root_.find(each.first.place, link_policy::refuse)) != each.second;
+    };
+    const auto found = std::find_if(covers_.begin(), covers_.end(), is_gone);
+    if (found != covers_.end())
+      lost_.emplace(exec_errc::environment_closed, replaced(found->first) + "; the jail was ended; " + advice);
+    return lost_;
+  }
+
+ private:
+  static constexpr const char* advice =
+      "open another one, and change files that jails hide or protect while no jail is open";
+
+  static std::string replaced(const jail_cover& cover) {
+    return "jail: " + cover.call + ": another program has moved, replaced or removed '" + one_line(cover.place) +
+           "', which no longer is covered";
+  }
+
+  /// The kernel reports each event once, also to the call that begins a wait. So the mounts are examined after that.
+  void wait() {
+    const std::weak_ptr<basic_jail_cover_watch> self = this->weak_from_this();
+    on_exception(descriptor_, [self](std::error_code failure) {
+      const std::shared_ptr<basic_jail_cover_watch> kept = self.lock();
+      if (kept && !failure) kept->wait();
+    });
+    if (!on_loss_ || !lost()) return;
+    const std::function<void(const error&)> on_loss = std::exchange(on_loss_, nullptr);
+    std::error_code ignored;
+    descriptor_.close(ignored);
+    on_loss(*lost_);
+  }
+
+  jail_root root_;
+  std::vector<std::pair<jail_cover, shown_file>> covers_;
+  std::optional<error> lost_;
+  std::function<void(const error&)> on_loss_;
+  asio::posix::stream_descriptor descriptor_;  // another descriptor of the file in `root_`
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 // ---- cofferdam/detail/os/control_group.hpp ----
 
@@ -59965,17 +60278,15 @@ class jail_limit_watch {
     const bool was_refused = refused > refused_;
     refused_ = refused;
     if (result.ok()) return;
-    if (limits_.file_size && is_ended_by(result, SIGXFSZ)) {
+    if (limits_.file_size && result.term_signal() == SIGXFSZ) {
       result.kind(error_kind::file_too_large);
-      result.reason("The command was ended because it made a file larger than " + std::to_string(*limits_.file_size) +
-                    " bytes (RLIMIT_FSIZE)");
-      result.advice("Write less, or several smaller files.");
-    } else if (limits_.cpu_seconds && (is_ended_by(result, SIGXCPU) || is_ended_by(result, SIGKILL)) &&
+      result.reason("The command was ended because it made a file larger than " + max_file() + " (RLIMIT_FSIZE)");
+      result.advice(less_writing);
+    } else if (limits_.cpu_seconds && (result.term_signal() == SIGXCPU || result.term_signal() == SIGKILL) &&
                has_used_its_time(result)) {
       result.kind(error_kind::processor_time_limit);
-      result.reason("The command was ended because a process had used its " + std::to_string(*limits_.cpu_seconds) +
-                    " s of processor time (RLIMIT_CPU)");
-      result.advice("Do less work in one command.");
+      result.reason("The command was ended because a process had used its " + max_time() + " (RLIMIT_CPU)");
+      result.advice(less_work);
     } else if (was_refused) {
       result.kind(error_kind::process_limit);
       result.reason("The command failed, and a new process was refused while it ran: there may be " +
@@ -59985,14 +60296,23 @@ class jail_limit_watch {
       result.kind(error_kind::disk_full);
       result.reason("The command failed, and " + *folder + " is full (tmpfs)");
       result.advice("Remove files in " + *folder + ", or write less.");
+    } else if (limits_.file_size && result.exit_code() == 128 + SIGXFSZ) {
+      // A shell reports the signal of a child so, and any program can exit with the same code. So there is no kind.
+      result.advice("Exit code 153 usually means that a process made a file larger than " + max_file() +
+                    " (RLIMIT_FSIZE). " + less_writing);
+    } else if (limits_.cpu_seconds && (result.exit_code() == 128 + SIGXCPU || result.exit_code() == 128 + SIGKILL) &&
+               has_used_its_time(result)) {
+      result.advice("Exit code " + std::to_string(result.exit_code()) + " usually means that a process had used its " +
+                    max_time() + " (RLIMIT_CPU). " + less_work);
     }
   }
 
  private:
-  /// Returns true if a signal ended the command, or if its shell reports that a signal ended a child.
-  static bool is_ended_by(const command_result& result, int signal) {
-    return result.term_signal() == signal || result.exit_code() == 128 + signal;
-  }
+  static constexpr const char* less_writing = "Write less, or several smaller files.";
+  static constexpr const char* less_work = "Do less work in one command.";
+
+  std::string max_file() const { return std::to_string(*limits_.file_size) + " bytes"; }
+  std::string max_time() const { return std::to_string(*limits_.cpu_seconds) + " s of processor time"; }
 
   /// The kernel compares another clock with the limit than the one it reports, so half of the limit is enough.
   bool has_used_its_time(const command_result& result) const {
@@ -60234,8 +60554,22 @@ inline bool is_within(const std::filesystem::path& path, const std::filesystem::
   return end == folder.end();
 }
 
+/// Returns true if a folder has the standard library of Python, as the prefix of an installation does.
+inline bool has_python_library(const std::filesystem::path& prefix) {
+  constexpr int newest = 30;
+  for (int minor = newest; minor >= 6; --minor)
+    for (const char* name : {"lib/python3.", "lib/pypy3.", "lib64/python3."})
+      for (const char* kind : {"", "t"}) {  // t: without the global lock
+        const std::filesystem::path folder = prefix / (name + std::to_string(minor) + kind);
+        if (::access((folder / "os.py").c_str(), F_OK) == 0) return true;
+      }
+  return false;
+}
+
 /// Returns the folders of one Python installation, outside /usr: its prefix and, for a virtual environment, the base
-/// prefix. Nothing is run: as Python does itself, this looks for pyvenv.cfg, and resolves the links to the program.
+/// prefix. Nothing is run: as Python does itself, this looks for pyvenv.cfg, and resolves the links to the program. A
+/// guest may have written both, if the virtual environment is in its workspace. So they lead only to folders that have
+/// the standard library.
 /// \param program  a path of python3.
 /// \param home     the user's home. It is never returned, and neither is a folder that holds it.
 /// \par Source     CPython, Modules/getpath.py
@@ -60244,25 +60578,25 @@ inline std::vector<std::filesystem::path> python_folders(const std::filesystem::
   namespace fs = std::filesystem;
   std::vector<fs::path> found;
   std::error_code failure;
-  const auto add = [&](const fs::path& prefix) {
+  const auto add = [&](const fs::path& prefix, bool may_be_virtual) {
     const fs::path real = fs::canonical(prefix, failure);
     if (failure || is_within(real, "/usr") || real == "/" || is_within(home, real)) return;
-    const bool is_python = fs::exists(real / "pyvenv.cfg", failure) || fs::is_directory(real / "lib", failure);
-    if (!is_python || real == home / ".local") return;
+    const bool is_virtual = may_be_virtual && fs::exists(real / "pyvenv.cfg", failure);
+    if (real == home / ".local" || (!is_virtual && !has_python_library(real))) return;
     for (const fs::path& path : {prefix.lexically_normal(), real})
       if (std::find(found.begin(), found.end(), path) == found.end()) found.push_back(path);
   };
   const fs::path prefix = program.parent_path().parent_path();
   std::ifstream config(prefix / "pyvenv.cfg");
-  if (config.is_open()) add(prefix);
+  if (config.is_open()) add(prefix, true);
   for (std::string line; std::getline(config, line);) {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos || line.substr(0, line.find_last_not_of(" \t", equals - 1) + 1) != "home") continue;
     const std::size_t start = line.find_first_not_of(" \t", equals + 1);
-    if (start != std::string::npos) add(fs::path(line.substr(start)).parent_path());
+    if (start != std::string::npos) add(fs::path(line.substr(start)).parent_path(), false);
   }
   const fs::path real = fs::canonical(program, failure);
-  if (!failure) add(real.parent_path().parent_path());
+  if (!failure) add(real.parent_path().parent_path(), false);
   return found;
 }
 
@@ -60291,6 +60625,7 @@ inline std::vector<std::filesystem::path> host_python_folders() {
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -60299,10 +60634,18 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// A path of this machine that a jail shows.
 class jail_mount {
  public:
-  jail_mount(std::filesystem::path where, bool writable) : path(std::move(where)), is_writable(writable) {}
+  jail_mount(std::filesystem::path where, bool writable)
+      : path(std::move(where)), is_writable(writable), has_links(!is_real(path)) {}
+
+  /// Returns true if no part of a path is a symbolic link now. Parts that do not exist are none.
+  static bool is_real(const std::filesystem::path& path) {
+    std::error_code failure;
+    return std::filesystem::weakly_canonical(path, failure) == path && !failure;
+  }
 
   std::filesystem::path path;
   bool is_writable;
+  bool has_links;  ///< a part of the path was a symbolic link when the option was set
 };
 
 /// The settings of `jail`, shared by its environments.
@@ -60314,6 +60657,7 @@ class jail_settings {
   jail_limits limits;
   std::string workspace_path = "/workspace";
   std::filesystem::path workspace;
+  bool workspace_has_links = false;  ///< as `jail_mount::has_links`
   /// Relative and normal; a `/` at the end stands for a folder.
   std::vector<std::string> protected_names;
   static constexpr std::size_t max_protected = 24;
@@ -60342,6 +60686,7 @@ class jail_settings {
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60388,6 +60733,24 @@ inline bool may_write(const std::filesystem::path& path, const jail_user& user) 
   return (status.st_mode & S_IWOTH) != 0;
 }
 
+/// A file or folder of this machine that a jail must show at a place. While the descriptor is open, the numbers of the
+/// file stay its own.
+class jail_source {
+ public:
+  std::string place;  ///< absolute, as the jail names it
+  std::string call;   ///< for errors, as in `mount_read_only("/srv/models")`
+  unique_fd file;     ///< opened without rights to read or write
+};
+
+/// Opens a file or folder without rights to read or write. On failure returns an empty object and sets `errno`.
+/// \param may_have_links  false: a symbolic link in the path is an error, ELOOP.
+inline unique_fd open_source(const std::filesystem::path& path, bool may_have_links) {
+  if (may_have_links) return unique_fd::above_standard(unique_fd(::open(path.c_str(), O_PATH | O_CLOEXEC)));
+  const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return {};
+  return unique_fd::above_standard(find_beneath(root, path.string(), link_policy::refuse));
+}
+
 /// The arguments of bubblewrap for one jail, and what must then be visible inside.
 class jail_plan {
  public:
@@ -60398,11 +60761,13 @@ class jail_plan {
   static constexpr int block = 7;
   static constexpr int first_file = 8;
 
-  /// \param workspace  the host's folder; empty if the workspace is kept in memory.
+  /// \param workspace  the host's folder, a path without links; empty if the workspace is kept in memory.
   /// \param group      the control group of the jail, or null.
-  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted.
+  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted;
+  ///     error{exec_errc::invalid_argument} for options that contradict each other, and for a link to the root.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
             const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
+    require_no_overlap(settings, workspace, protections);
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -60453,6 +60818,10 @@ class jail_plan {
   const std::vector<std::string>& writable() const noexcept { return writable_; }
   /// Paths at which the last mount must be read-only.
   const std::vector<std::string>& read_only() const noexcept { return read_only_; }
+  /// The files and folders of this machine that must be visible, except those that `covers` hides.
+  const std::vector<jail_source>& sources() const noexcept { return sources_; }
+  /// The mounts that hide and protect names.
+  const std::vector<jail_cover>& covers() const noexcept { return covers_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
 
@@ -60603,21 +60972,75 @@ class jail_plan {
     }
   }
 
+  static std::string call_of(const jail_mount& each) {
+    return std::string(each.is_writable ? "mount_writable" : "mount_read_only") + "(\"" + one_line(each.path.string()) +
+           "\")";
+  }
+
+  /// Refuses mounts through which a command could change a protected name, or which would cover one.
+  static void require_no_overlap(const jail_settings& settings, const std::filesystem::path& workspace,
+                                 const std::vector<protected_path>& protections) {
+    const auto touch = [](const std::filesystem::path& a, const std::filesystem::path& b) {
+      return is_within(a, b) || is_within(b, a);
+    };
+    const std::filesystem::path inside = settings.workspace_path;
+    const bool is_on_host = !settings.limits.workspace_size;
+    for (const jail_mount& mount : settings.mounts) {
+      std::error_code failure;
+      const std::filesystem::path real = std::filesystem::canonical(mount.path, failure);
+      const bool is_beneath = mount.path != inside && is_within(mount.path, inside);
+      for (const protected_path& name : protections) {
+        if (name.kind == protection_kind::parent) continue;
+        const bool changes = !failure && mount.is_writable && is_on_host && touch(real, workspace / name.path);
+        if (changes || (is_beneath && touch(mount.path, inside / name.path)))
+          throw error(exec_errc::invalid_argument,
+                      "jail: protect(\"" + one_line(name.path) + "\") and " + call_of(mount) +
+                          " exclude each other, because both are about the same file or folder; mount a folder without "
+                          "protected names, or use mount_read_only() for one that is outside the workspace");
+      }
+    }
+  }
+
+  /// Refuses what a link may lead to and an option may not name.
+  static void require_mountable(const jail_source& source) {
+    const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const std::optional<shown_file> of_root = shown_file::of(root);
+    const std::optional<shown_file> file = shown_file::of(source.file);
+    if (of_root && file && file->is_same_file(*of_root))
+      throw error(exec_errc::invalid_argument,
+                  "jail: " + source.call + ": it leads to the root of this machine; name folders beneath the root");
+    std::error_code failure;
+    const std::filesystem::path real =
+        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(source.file.get()), failure);
+    for (const char* own : {"/proc", "/dev"})
+      if (!failure && is_within(real, own))
+        throw error(exec_errc::invalid_argument, "jail: " + source.call + ": it leads to '" + one_line(real.string()) +
+                                                     "', and the jail has its own /proc and /dev; name another folder");
+  }
+
   void add_mount(const jail_mount& each, const jail_user& user) {
     const std::string path = each.path.string();
-    const char* const option = each.is_writable ? "mount_writable" : "mount_read_only";
-    const std::string call = std::string("jail: ") + option + "(\"" + one_line(path) + "\"): ";
+    jail_source source;
+    source.place = path;
+    source.call = call_of(each);
+    const std::string call = "jail: " + source.call + ": ";
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) {
+    if (::stat(path.c_str(), &status) == 0) source.file = open_source(each.path, each.has_links);
+    if (!source.file) {
       const std::error_code cause(errno, std::system_category());
-      throw error(exec_errc::provider_failed, call + cause.message() + "; name a path that exists on this machine",
-                  cause);
+      const char* const remedy = errno == ELOOP && !each.has_links
+                                     ? "; a part of the path has become a symbolic link since the option was set; keep "
+                                       "other programs from its folders, or name the path that is meant"
+                                     : "; name a path that exists on this machine";
+      throw error(exec_errc::provider_failed, call + cause.message() + remedy, cause);
     }
-    if (each.is_writable && !may_write(path, user))
+    require_mountable(source);
+    if (each.is_writable && !may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
       throw error(exec_errc::provider_failed, call + "the jail's user (uid " + std::to_string(user.uid) +
                                                   ") cannot write there; change its owner or mode, or use "
                                                   "mount_read_only()");
     add(each.is_writable ? "--bind" : "--ro-bind", path, path);
+    add_source(std::move(source));
     own_.push_back(path);
     if (each.is_writable) writable_.push_back(path);
   }
@@ -60627,15 +61050,34 @@ class jail_plan {
     if (settings.limits.workspace_size) {
       add("--perms", "0700", "--size", std::to_string(*settings.limits.workspace_size), "--tmpfs", inside);
     } else {
-      if (!may_write(workspace, user))
+      jail_source source;
+      source.place = inside;
+      source.call = "workspace(\"" + one_line(workspace.string()) + "\")";
+      source.file = open_source(workspace, false);
+      if (!source.file) {
+        const std::error_code cause(errno, std::system_category());
+        throw error(
+            exec_errc::provider_failed,
+            "jail: " + source.call + ": " + cause.message() + "; keep other programs from the folders of its path",
+            cause);
+      }
+      require_mountable(source);
+      if (!may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
       if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
       add("--bind", workspace.string(), inside);
+      add_source(std::move(source));
     }
     own_.push_back(inside);
     writable_.push_back(inside);
+  }
+
+  /// A later mount at the same place covers an earlier one.
+  void add_source(jail_source source) {
+    std::erase_if(sources_, [&source](const jail_source& each) { return each.place == source.place; });
+    sources_.push_back(std::move(source));
   }
 
   void add_protection(const jail_settings& settings, const std::filesystem::path& workspace,
@@ -60656,6 +61098,7 @@ class jail_plan {
         break;
     }
     if (each.kind != protection_kind::parent) read_only_.push_back(inside);
+    covers_.push_back({inside, "protect(\"" + one_line(each.path) + "\")"});
   }
 
   /// Covers a path of the host at each place at which the jail shows it. A path inside the workspace may also be named
@@ -60663,28 +61106,35 @@ class jail_plan {
   void add_hidden(const jail_settings& settings, const std::filesystem::path& workspace,
                   const std::filesystem::path& path) {
     const std::filesystem::path inside = settings.workspace_path;
+    const std::string call = "hide(\"" + one_line(path.string()) + "\")";
     std::error_code failure;
-    if (const auto rest = rest_beneath(path, inside); rest && std::filesystem::exists(workspace / *rest, failure))
-      cover(path, std::filesystem::is_directory(workspace / *rest, failure));
+    if (const auto rest = rest_beneath(path, inside)) {
+      // A mount follows links, and its place must not be one.
+      const std::filesystem::path found = std::filesystem::canonical(workspace / *rest, failure);
+      const auto found_rest = failure ? std::nullopt : rest_beneath(found, workspace);
+      if (found_rest) cover(inside / *found_rest, std::filesystem::is_directory(found, failure), call);
+    }
     const std::filesystem::path real = std::filesystem::canonical(path, failure);
     if (failure) return;
     const bool is_folder = std::filesystem::is_directory(real, failure);
-    cover(real, is_folder);
+    cover(real, is_folder, call);
     const auto cover_in = [&](const std::filesystem::path& source, const std::filesystem::path& shown_at) {
       std::error_code unreadable;
       const std::filesystem::path real_source = std::filesystem::canonical(source, unreadable);
       if (unreadable) return;
       if (const auto rest = rest_beneath(real, real_source))
-        cover(rest->empty() ? shown_at : shown_at / *rest, is_folder);
+        cover(rest->empty() ? shown_at : shown_at / *rest, is_folder, call);
     };
     for (const jail_mount& each : settings.mounts) cover_in(each.path, each.path);
     cover_in(workspace, inside);
   }
 
-  void cover(const std::filesystem::path& place, bool is_folder) {
+  /// \param call  the option that asks for it, for errors.
+  void cover(const std::filesystem::path& place, bool is_folder, const std::string& call) {
     const std::string where = place.string();
-    if (std::find(covered_.begin(), covered_.end(), where) != covered_.end()) return;
-    covered_.push_back(where);
+    const auto is_it = [&where](const jail_cover& each) { return each.place == where; };
+    if (std::any_of(covers_.begin(), covers_.end(), is_it)) return;
+    covers_.push_back({where, call});
     if (is_folder) {
       add("--perms", "0555", "--size", "4096", "--tmpfs", where, "--remount-ro", where);
     } else {
@@ -60709,7 +61159,8 @@ class jail_plan {
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
   std::vector<std::string> read_only_;
-  std::vector<std::string> covered_;  // the places at which hidden paths are covered
+  std::vector<jail_source> sources_;
+  std::vector<jail_cover> covers_;
   std::vector<std::size_t> private_;  // the arguments that name a private folder or control group
 };
 
@@ -60758,6 +61209,7 @@ class wanted_walls {
   std::vector<std::string> visible;    ///< paths, with all that is beneath them
   std::vector<std::string> writable;   ///< the same
   std::vector<std::string> read_only;  ///< paths at which the last mount must be read-only
+  std::vector<std::string> covered;    ///< paths at which there must be a mount
 };
 
 /// A wall that does not stand.
@@ -60810,6 +61262,7 @@ class seen_walls {
     std::string point;
     std::string kind;
     bool is_read_only = false;
+    bool is_private = true;  // false: it receives mounts that other namespaces make, or passes on its own
   };
 
   void take(std::string_view line) {
@@ -60823,6 +61276,7 @@ class seen_walls {
       one.point = unescaped(words[4]);
       const std::string_view options = words[5];
       one.is_read_only = options == "ro" || options.starts_with("ro,");
+      one.is_private = line.find(" master:") >= dash && line.find(" shared:") >= dash;
       one.kind = std::string(words_of(line.substr(dash + 3)).front());
       mounts_.push_back(std::move(one));
     } else if (const std::size_t colon = line.find(':'); colon != std::string_view::npos) {
@@ -60900,6 +61354,7 @@ class seen_walls {
       } else if (!is_beneath_any(one.point, wanted.visible)) {
         return missing_wall{"private root", one_line(one.point) + " is mounted"};
       }
+      if (!one.is_private) return missing_wall{"own mounts", one_line(one.point) + " receives mounts of this machine"};
       if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
         return missing_wall{"read-only root", one_line(one.point) + " is writable"};
     }
@@ -60911,6 +61366,9 @@ class seen_walls {
       if (seen == mounts_.rend() || !seen->is_read_only)
         return missing_wall{"read-only path", one_line(path) + " is writable"};
     }
+    for (const std::string& path : wanted.covered)
+      if (std::none_of(mounts_.begin(), mounts_.end(), [&](const mount& one) { return one.point == path; }))
+        return missing_wall{"covered path", one_line(path) + " has no mount"};
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }
@@ -61040,6 +61498,10 @@ class filter_assembler {
     add(filter_code::jump_any_bit, bits, 0, 1);
     answer(value);
   }
+  void answer_unless_any_bit(std::uint32_t bits, std::uint32_t value) {
+    add(filter_code::jump_any_bit, bits, 1, 0);
+    answer(value);
+  }
   /// Adds the instructions that `body` adds, and skips them at run time unless the loaded word is equal to `word`.
   template <class Body>
   void only_if_equal(std::uint32_t word, Body body) {
@@ -61144,12 +61606,37 @@ inline constexpr auto refused_calls = std::to_array<refused_call>({
     {"vhangup", 153, 58},
 });
 
+/// A system call that sets the mode of a file.
+class mode_call {
+ public:
+  std::string_view name;
+  std::int16_t x86_64;   ///< the call's number on x86-64; -1 if it does not exist there
+  std::int16_t aarch64;  ///< the call's number on AArch64; -1 if it does not exist there
+  std::uint8_t mode;     ///< the position of the argument with the mode
+  std::int8_t flags;     ///< the position of the argument with the flags of open(2); -1 if there is none
+};
+
+/// The system calls that can set the mode of a file. mkdir(2) is not among them, because it ignores the bits that
+/// matter here, and openat2(2) is refused as a whole, because a filter cannot read its mode.
+inline constexpr auto mode_calls = std::to_array<mode_call>({
+    {"chmod", 90, -1, 1, -1},
+    {"fchmod", 91, 52, 1, -1},
+    {"fchmodat", 268, 53, 2, -1},
+    {"fchmodat2", 452, 452, 2, -1},
+    {"mknod", 133, -1, 1, -1},
+    {"mknodat", 259, 33, 2, -1},
+    {"creat", 85, -1, 1, -1},
+    {"open", 2, -1, 2, 1},
+    {"openat", 257, 56, 3, 2},
+});
+
 /// An architecture: its name, and the numbers of the system calls whose arguments the filter checks.
 class filter_machine {
  public:
   std::string_view name;
   std::uint32_t architecture;  ///< the value of AUDIT_ARCH_* in seccomp_data
   std::int16_t refused_call::*number;
+  std::int16_t mode_call::*mode_number;
   std::uint32_t ioctl;
   std::uint32_t clone;
   std::uint32_t kill;
@@ -61159,13 +61646,14 @@ class filter_machine {
 };
 
 inline constexpr auto filter_machines = std::to_array<filter_machine>({
-    {"x86_64", 0xc000003e, &refused_call::x86_64, 16, 56, 62, 135, 41, 53},
-    {"aarch64", 0xc00000b7, &refused_call::aarch64, 29, 220, 129, 92, 198, 199},
+    {"x86_64", 0xc000003e, &refused_call::x86_64, &mode_call::x86_64, 16, 56, 62, 135, 41, 53},
+    {"aarch64", 0xc00000b7, &refused_call::aarch64, &mode_call::aarch64, 29, 220, 129, 92, 198, 199},
 });
 
 /// The highest system call number of Linux 6.17. Higher numbers fail with ENOSYS, as on an older kernel.
 inline constexpr std::uint32_t highest_call = 469;
 inline constexpr std::uint32_t clone3_call = 435;
+inline constexpr std::uint32_t openat2_call = 437;
 /// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. CLONE_NEWTIME is not needed, because only clone3
 /// and unshare accept it.
 inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
@@ -61179,7 +61667,10 @@ inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
 /// - These fail with EPERM: `refused_calls`; clone(2) with a flag for a new namespace; ioctl(2) with TIOCSTI or
 ///   TIOCLINUX; kill(2) of all processes (-1), which a shell may call by accident; personality(2) with a value other
 ///   than 0; raw sockets; netlink sockets other than NETLINK_ROUTE.
-/// - clone3(2) fails with ENOSYS, because a filter cannot read its flags. The C library then uses clone(2).
+/// - `mode_calls` with S_ISUID or S_ISGID fail with EPERM. In a folder that is mounted, such a file would give other
+///   users of the machine the rights of the folder's owner. A filter cannot tell folders from files.
+/// - clone3(2) and openat2(2) fail with ENOSYS, because a filter cannot read their flags and modes. The C library then
+///   uses clone(2), and programs open(2).
 /// - Sockets other than Unix, IPv4, IPv6 and netlink fail with EAFNOSUPPORT.
 /// - All other calls are allowed.
 inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
@@ -61197,10 +61688,25 @@ inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
   if (found->name == "x86_64") program.answer_if_at_least(first_x32_call, filter_answer::kill);
   program.answer_if_greater(highest_call, filter_answer::fail(ENOSYS));
   program.answer_if_equal(clone3_call, filter_answer::fail(ENOSYS));
+  program.answer_if_equal(openat2_call, filter_answer::fail(ENOSYS));
   for (const refused_call& call : refused_calls)
     if (call.*(found->number) >= 0)
       program.answer_if_equal(static_cast<std::uint32_t>(call.*(found->number)), no_permission);
 
+  constexpr std::uint32_t gives_rights = 06000;           // S_ISUID | S_ISGID
+  constexpr std::uint32_t makes_file = 0100 | 020000000;  // O_CREAT | __O_TMPFILE
+  for (const mode_call& call : mode_calls) {
+    if (call.*(found->mode_number) < 0) continue;
+    program.only_if_equal(static_cast<std::uint32_t>(call.*(found->mode_number)), [&] {
+      if (call.flags >= 0) {  // otherwise the mode is not used, and may be anything
+        program.load_argument(static_cast<unsigned>(call.flags));
+        program.answer_unless_any_bit(makes_file, filter_answer::allow);
+      }
+      program.load_argument(call.mode);
+      program.answer_if_any_bit(gives_rights, no_permission);
+      program.answer(filter_answer::allow);
+    });
+  }
   program.only_if_equal(found->clone, [&] {
     program.load_argument(0);
     program.answer_if_any_bit(new_namespace_flags, no_permission);
@@ -61453,9 +61959,7 @@ class basic_jail_start {
       try {
         for (const table_entry& each : process_table()) {
           if (each.session != started_->pid || each.pid == started_->pid) continue;
-          kill_entry(each);
-          const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, each.pid, 0)));
-          if (!pidfd && errno == ENOSYS) ::kill(each.pid, SIGKILL);
+          if (!kill_entry(each)) ::kill(each.pid, SIGKILL);
         }
       } catch (const std::bad_alloc&) {  // without memory, the child is not found
       }
@@ -61745,6 +62249,7 @@ class basic_jail_place {
     std::filesystem::path program = bubblewrap_of(*settings);
     auto folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
     try {
+      require_same_path(*settings, *folders);
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
       const bool is_in_memory = settings->limits.workspace_size.has_value();
@@ -61809,7 +62314,10 @@ class basic_jail_place {
                                    "Add to the recipe: " + lines);
   }
 
+  std::optional<error> lost() const { return watch_ ? watch_->lost() : std::nullopt; }
+
   bool closed() const {
+    if (watch_) watch_->stop();
     if (protection_) protection_->remove_stubs();
     return !group_ || group_->remove();
   }
@@ -61820,6 +62328,30 @@ class basic_jail_place {
     std::vector<std::filesystem::path> folders = python_folders(program, host_variable("HOME"));
     if (folders.empty()) folders.push_back(program.parent_path());
     return folders;
+  }
+
+  /// Refuses a workspace in whose path a link has appeared since the option was set.
+  static void require_same_path(const jail_settings& settings, const host_folders& folders) {
+    if (settings.workspace.empty() || settings.workspace_has_links || folders.workspace() == settings.workspace) return;
+    throw error(exec_errc::provider_failed,
+                "jail: workspace(\"" + one_line(settings.workspace.string()) +
+                    "\"): a part of the path has become a symbolic link since the option was set; keep other programs "
+                    "from its folders, or name the path that is meant");
+  }
+
+  /// Compares what the jail shows with the files and folders that were examined before: another program may have put a
+  /// link in the path meanwhile.
+  static void require_sources(const jail_root& root, const jail_plan& plan) {
+    for (const jail_source& each : plan.sources()) {
+      const auto hides = [&each](const jail_cover& cover) { return is_within(each.place, cover.place); };
+      if (std::any_of(plan.covers().begin(), plan.covers().end(), hides)) continue;
+      const std::optional<shown_file> there = shown_file::of(root.find(each.place, link_policy::follow));
+      const std::optional<shown_file> wanted = shown_file::of(each.file);
+      if (there && wanted && there->is_same_file(*wanted)) continue;
+      throw error(exec_errc::provider_failed, "jail: " + each.call +
+                                                  ": a part of the path was replaced while the jail was built; keep "
+                                                  "other programs from its folders");
+    }
   }
 
   static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
@@ -61890,13 +62422,18 @@ class basic_jail_place {
   /// what the kernel shows of process 1, from which all others descend.
   /// \throws error{exec_errc::provider_failed} with the name of the wall that is missing.
   static awaitable<void> prove(std::shared_ptr<state> self, const jail_start& start) {
+    jail_root root(start.first_process());
     wanted_walls wanted;
+    for (const jail_cover& each : start.plan().covers()) wanted.covered.push_back(each.place);
     wanted.host_namespaces = host_namespaces();
     wanted.has_network = self->place().settings_->network == network_policy::host;
     wanted.visible = start.plan().visible();
     wanted.writable = start.plan().writable();
     wanted.read_only = start.plan().read_only();
+    root.make_private(start.first_process());
+    require_sources(root, start.plan());
     self->place().require_protected(start.first_process());
+    if (!start.plan().covers().empty()) watch_covers(self, std::move(root), start.plan().covers());
     const std::string facts = facts_of(start.first_process());
     if (!facts.empty()) {
       wanted.processes = 1;
@@ -61910,6 +62447,15 @@ class basic_jail_place {
     wanted.user_id = wanted.group_id = inside_id;
     co_await prove_from_inside(self, wanted);
     proven_walls::add(std::move(requested));
+  }
+
+  /// Ends the jail when a mount that hides or protects a name is gone.
+  static void watch_covers(const std::shared_ptr<state>& self, jail_root root, const std::vector<jail_cover>& covers) {
+    const auto watch = std::make_shared<jail_cover_watch>(self->home().executor(), std::move(root), covers);
+    self->place().watch_ = watch;
+    watch->start([weak = std::weak_ptr<state>(self)](const error& reason) {
+      if (const std::shared_ptr<state> kept = weak.lock()) kept->fail(reason);
+    });
   }
 
   /// Compares what is mounted at the protected names with what was there before: another process may have put a link in
@@ -61951,7 +62497,8 @@ class basic_jail_place {
   std::shared_ptr<const jail_settings> settings_;
   std::vector<std::string> visible_;
   std::shared_ptr<workspace_protection> protection_;
-  std::shared_ptr<control_group> group_;  // null if nothing is limited in total
+  std::shared_ptr<control_group> group_;     // null if nothing is limited in total
+  std::shared_ptr<jail_cover_watch> watch_;  // null if nothing is hidden or protected
   isolation_report isolation_;
 };
 
@@ -62134,7 +62681,12 @@ basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::workspace(std::filesystem::path folder) {
-  return with([&](detail::jail_settings& all) { all.workspace = std::move(folder); });
+  std::filesystem::path clean = std::filesystem::absolute(folder).lexically_normal();
+  if (!clean.has_filename()) clean = clean.parent_path();
+  return with([&](detail::jail_settings& all) {
+    all.workspace_has_links = !folder.empty() && !detail::jail_mount::is_real(clean);
+    all.workspace = folder.empty() || all.workspace_has_links ? std::move(folder) : std::move(clean);
+  });
 }
 
 template <class Unused>
@@ -62299,6 +62851,7 @@ class basic_local_place {
   }
 
   bool closed() const { return true; }
+  static std::optional<error> lost() { return std::nullopt; }
 
   std::optional<command_result> judge(const host_folders& folders, const command& c, std::string& advice) const {
     if (paths_ == path_policy::ignore) return std::nullopt;
@@ -78922,6 +79475,10 @@ COFFERDAM_DECL void on_readable(asio::posix::stream_descriptor& descriptor, wait
 
 COFFERDAM_DECL void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback) {
   descriptor.async_wait(asio::posix::stream_descriptor::wait_write, std::move(callback));
+}
+
+COFFERDAM_DECL void on_exception(asio::posix::stream_descriptor& descriptor, wait_callback callback) {
+  descriptor.async_wait(asio::posix::stream_descriptor::wait_error, std::move(callback));
 }
 
 COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback) {

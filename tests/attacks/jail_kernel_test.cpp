@@ -107,6 +107,58 @@ TEST_F(JailKernel, SY_10_a_setuid_program_gives_no_rights) {
   EXPECT_EQ(std::system((as_nobody + program + " -u | grep -qx 0").c_str()), 0);  // the control
 }
 
+// In a folder that is shared with this machine, such a file would run with the rights of the folder's owner.
+TEST_F(JailKernel, SY_10_a_guest_makes_no_setuid_file_for_users_outside) {
+  const std::string code =
+      "import ctypes, os, platform, stat\n"
+      "libc = ctypes.CDLL(None)\n"
+      "os.umask(0)\n"
+      "def plain(name): os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o755)); return name\n"
+      "def opened(name): return os.open(plain(name), os.O_RDONLY)\n"
+      "def unnamed(name, mode):\n"
+      "    fd = os.open('.', os.O_TMPFILE | os.O_WRONLY, mode)\n"
+      "    os.link('/proc/self/fd/%d' % fd, name, src_dir_fd=os.open('/', os.O_RDONLY), follow_symlinks=True)\n"
+      "def how(mode): return (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_WRONLY, mode, 0)\n"
+      "ways = {\n"
+      "    'chmod': lambda n, m: os.chmod(plain(n), m),\n"
+      "    'fchmod': lambda n, m: os.fchmod(opened(n), m),\n"
+      "    'fchmodat': lambda n, m: os.chmod(plain(n), m, dir_fd=os.open('.', os.O_RDONLY)),\n"
+      "    'fchmodat2': lambda n, m: libc.syscall(452, -100, plain(n).encode(), m, 0),\n"
+      "    'mknod': lambda n, m: os.mknod(n, stat.S_IFREG | m),\n"
+      "    'mknodat': lambda n, m: os.mknod(n, stat.S_IFREG | m, dir_fd=os.open('.', os.O_RDONLY)),\n"
+      "    'open': lambda n, m: os.open(n, os.O_CREAT | os.O_WRONLY, m),\n"
+      "    'tmpfile': unnamed,\n"
+      "    'openat2': lambda n, m: libc.syscall(437, -100, n.encode(), how(m), 24),\n"
+      "    'later': lambda n, m: os.rename(plain(n + '.new'), n) or os.chmod(n, m),\n"
+      "}\n"
+      "if platform.machine() == 'x86_64':\n"
+      "    ways['creat'] = lambda n, m: libc.syscall(85, n.encode(), m)\n"
+      "    ways['raw open'] = lambda n, m: libc.syscall(2, n.encode(), os.O_CREAT | os.O_WRONLY, m)\n"
+      "    ways['raw mknod'] = lambda n, m: libc.syscall(133, n.encode(), stat.S_IFREG | m, 0)\n"
+      "    ways['raw chmod'] = lambda n, m: libc.syscall(90, plain(n).encode(), m)\n"
+      "for name, way in ways.items():\n"
+      "    for mode in 0o4755, 0o2755:\n"
+      "        try: way('%s %o' % (name, mode), mode)\n"
+      "        except OSError: pass\n";
+  const auto with_rights = [](const std::filesystem::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& each : std::filesystem::directory_iterator(folder)) {
+      struct stat status {};
+      if (::lstat(each.path().c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0)
+        names.push_back(each.path().filename());
+    }
+    return names;
+  };
+  const std::filesystem::path inside = base_.make_shared_folder("inside");
+  const command_result held = result_of(recipe().workspace(inside), python(code));
+  EXPECT_TRUE(held.ok()) << held.err_text();
+  EXPECT_EQ(with_rights(inside), std::vector<std::string>());
+  EXPECT_TRUE(base_.has("inside/chmod 4755"));
+  const std::filesystem::path control = base_.make_shared_folder("control");
+  EXPECT_TRUE(result_of(outside().workspace(control), python(code)).ok());
+  EXPECT_GE(with_rights(control).size(), 18U);
+}
+
 TEST_F(JailKernel, SY_14_a_guest_has_no_descriptor_of_a_folder) {
   const std::string shows =
       "python3 -c 'import os\n"
@@ -161,6 +213,18 @@ TEST_F(JailKernel, SY_21_programs_of_every_day_run_as_outside) {
        "run m.go 2>&1"},
       {"cargo", "cargo new -q c --vcs none && cd c && cargo run -q"},
       {"pip", "python3 -m pip --version | cut -d' ' -f1"},
+      {"tar",
+       "mkdir -p t/a && echo x > t/a/f && chmod 750 t/a && tar cf t.tar t && rm -r t && tar xpf t.tar && stat -c %a "
+       "t/a "
+       "t/a/f && tar --mode=6755 -cf s.tar t/a/f && tar xf s.tar --no-same-permissions && echo extracted"},
+      {"cp", "echo x > a && chmod 640 a && cp -p a b && cp -a b c && stat -c %a a b c && cp /usr/bin/su . && ls su"},
+      {"install", "echo x > a && install -m 755 a b && install -d -m 750 c && stat -c %a b c"},
+      {"npm",
+       "mkdir p && echo '{\"name\":\"p\",\"version\":\"1.0.0\",\"bin\":\"x.js\"}' > p/package.json && echo > p/x.js && "
+       "npm_config_cache=$PWD/k npm install --offline --no-audit --no-fund ./p >&2 && ls node_modules/.bin"},
+      {"dpkg-deb",
+       "mkdir -p d/DEBIAN d/opt && printf 'Package: d\\nVersion: 1\\nArchitecture: all\\nMaintainer: a\\nDescription: "
+       "d\\n' > d/DEBIAN/control && dpkg-deb -b d >&2 && dpkg-deb -x d.deb out && ls out"},
   };
   const jail shown = recipe().mount_read_only((base_ / "src").string());
   int compared = 0;

@@ -19,7 +19,7 @@ using paths = std::vector<std::filesystem::path>;
 TEST(JailPython, a_virtual_environment_has_a_prefix_and_a_base_prefix) {
   const temporary_folder base;
   base.write("opt/python/bin/python3", "", 0755);
-  base.make_folder("opt/python/lib");
+  base.write("opt/python/lib/python3.12/os.py", "");
   base.make_folder("venv/bin");
   base.make_link("venv/bin/python3", (base / "opt/python/bin/python3").string());
   base.write("venv/pyvenv.cfg", "home = " + (base / "opt/python/bin").string() + "\nversion = 3.12\n");
@@ -33,16 +33,29 @@ TEST(JailPython, the_python_of_the_system_needs_no_folder) {
 TEST(JailPython, a_home_is_never_shown_nor_what_holds_it) {
   const temporary_folder base;
   base.write("home/user/bin/python3", "", 0755);
-  base.make_folder("home/user/lib");
+  base.write("home/user/lib/python3.12/os.py", "");
   base.write("home/user/.local/bin/python3", "", 0755);
-  base.make_folder("home/user/.local/lib");
+  base.write("home/user/.local/lib/python3.12/os.py", "");
   base.write("home/bin/python3", "", 0755);
-  base.make_folder("home/lib");
+  base.write("home/lib/python3.12/os.py", "");
   const std::filesystem::path home = base / "home/user";
   EXPECT_EQ(python_folders(home / "bin/python3", home), paths());
   EXPECT_EQ(python_folders(home / ".local/bin/python3", home), paths());
   EXPECT_EQ(python_folders(base / "home/bin/python3", home), paths());
   EXPECT_EQ(python_folders(home / ".local/bin/python3", base / "elsewhere"), paths{home / ".local"});
+}
+
+// A virtual environment may be in the workspace of a guest.
+TEST(JailPython, a_changed_virtual_environment_leads_to_installations_alone) {
+  const temporary_folder base;
+  base.write("secrets/lib/key", "");
+  base.write("secrets/bin/python3", "", 0755);
+  base.make_folder("venv/bin");
+  base.make_link("venv/bin/python3", (base / "secrets/bin/python3").string());
+  base.write("venv/pyvenv.cfg", "home = " + (base / "secrets/bin").string() + "\n");
+  EXPECT_EQ(python_folders(base / "venv/bin/python3", base / "home"), paths{base / "venv"});
+  base.write("secrets/lib/python3.13t/os.py", "");  // the control: now it is an installation
+  EXPECT_EQ(python_folders(base / "venv/bin/python3", base / "home"), (paths{base / "venv", base / "secrets"}));
 }
 
 }  // namespace jail_python_tests

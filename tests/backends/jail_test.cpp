@@ -678,11 +678,22 @@ TEST_F(Jail, a_result_names_the_limit_that_ended_the_command) {
             error_kind::disk_full);
   // Failures for other reasons have no kind.
   const jail all = recipe().file_size(mebibyte).cpu_time(9s).workspace_size(mebibyte).processes(50);
-  for (const char* line : {"exit 1", "exit 153", "kill -9 $$", "kill -XCPU $$"}) {
-    const bool looks_like_file_limit = line == std::string_view("exit 153");
-    EXPECT_EQ(result_of(all, line).kind(), looks_like_file_limit ? error_kind::file_too_large : error_kind::none)
-        << line;
+  for (const char* line : {"exit 1", "exit 153", "exit 152", "exit 137", "kill -9 $$", "kill -XCPU $$"}) {
+    const command_result result = result_of(all, line);
+    EXPECT_EQ(result.kind(), error_kind::none) << line;
+    EXPECT_EQ(result.reason().find("because"), std::string::npos) << line << result.reason();
   }
+  // If the limit has ended a child of the shell, nothing but the exit code says so, and that is no proof.
+  const command_result child = result_of(recipe().file_size(mebibyte), "dd if=/dev/zero of=big bs=8M count=1; exit $?");
+  EXPECT_EQ(child.exit_code(), 153);
+  EXPECT_EQ(child.kind(), error_kind::none);
+  EXPECT_EQ(child.advice(),
+            "Exit code 153 usually means that a process made a file larger than 1048576 bytes (RLIMIT_FSIZE). Write "
+            "less, or several smaller files.");
+  const command_result worker = result_of(recipe().cpu_time(1s), "sh -c 'while :; do :; done'; exit $?");
+  EXPECT_EQ(worker.exit_code(), 152);
+  EXPECT_EQ(worker.kind(), error_kind::none);
+  EXPECT_TRUE(worker.advice().starts_with("Exit code 152 usually means")) << worker.advice();
 }
 
 TEST_F(Jail, a_refused_process_is_named_where_there_are_control_groups) {

@@ -105,6 +105,7 @@ std::map<std::uint32_t, std::uint32_t> policy_of(std::string_view machine) {
   const bool is_intel = machine == "x86_64";
   for (const std::uint32_t number : is_intel ? x86_64_refused : aarch64_refused) policy[number] = failing(EPERM);
   policy[435] = failing(ENOSYS);  // clone3
+  policy[437] = failing(ENOSYS);  // openat2
   for (const std::uint32_t number :
        is_intel ? std::vector<std::uint32_t>{41, 53} : std::vector<std::uint32_t>{198, 199})
     policy[number] = failing(EAFNOSUPPORT);  // for the domain AF_UNSPEC, because the arguments are zero
@@ -169,6 +170,42 @@ TEST(SeccompProgram, arguments_are_compared_as_the_kernel_takes_them) {
   EXPECT_EQ(answer("x86_64", x86_64, 135, {0}), allowed);
   EXPECT_EQ(answer("x86_64", x86_64, 135, {0x0400000}), failing(EPERM));  // READ_IMPLIES_EXEC
   EXPECT_EQ(answer("aarch64", aarch64, 92, {0x0040000}), failing(EPERM));
+}
+
+TEST(SeccompProgram, no_call_sets_the_bits_that_give_rights) {
+  class call {
+   public:
+    std::uint32_t x86_64;  // 0: not there
+    std::uint32_t aarch64;
+    unsigned mode;
+  };
+  // chmod, fchmod, fchmodat, fchmodat2, mknod, mknodat, creat
+  for (const call& each : {call{90, 0, 1}, call{91, 52, 1}, call{268, 53, 2}, call{452, 452, 2}, call{133, 0, 1},
+                           call{259, 33, 2}, call{85, 0, 1}})
+    for (const auto& [machine, architecture, number] :
+         {std::tuple{std::string_view("x86_64"), x86_64, each.x86_64},
+          std::tuple{std::string_view("aarch64"), aarch64, each.aarch64}}) {
+      if (number == 0) continue;
+      const auto with_mode = [&](std::uint64_t mode) {
+        std::vector<std::uint64_t> arguments(each.mode + 1, ~std::uint64_t{0});
+        arguments.back() = mode;
+        return answer(machine, architecture, number, arguments);
+      };
+      for (const std::uint64_t mode : {04755U, 02755U, 06777U, 04000U, 02000U, 0104755U})
+        EXPECT_EQ(with_mode(mode), failing(EPERM)) << machine << number;
+      for (const std::uint64_t mode : {0U, 0755U, 01777U, 0100644U})
+        EXPECT_EQ(with_mode(mode), allowed) << machine << number;
+    }
+  constexpr std::uint64_t large_file = 0100000;
+  for (const std::uint64_t creates : {std::uint64_t{O_CREAT}, std::uint64_t{O_TMPFILE}, O_CREAT | large_file}) {
+    EXPECT_EQ(answer("x86_64", x86_64, 2, {0, creates | O_WRONLY, 04755}), failing(EPERM));
+    EXPECT_EQ(answer("x86_64", x86_64, 257, {0, 0, creates, 02755}), failing(EPERM));
+    EXPECT_EQ(answer("aarch64", aarch64, 56, {0, 0, creates, 04755}), failing(EPERM));
+    EXPECT_EQ(answer("x86_64", x86_64, 257, {0, 0, creates, 01777}), allowed);
+  }
+  EXPECT_EQ(answer("x86_64", x86_64, 2, {0, O_RDWR, 07777}), allowed);  // the mode is not used
+  EXPECT_EQ(answer("x86_64", x86_64, 257, {0, 0, O_RDWR | O_TRUNC, 07777}), allowed);
+  EXPECT_EQ(answer("aarch64", aarch64, 56, {0, 0, O_RDWR, 07777}), allowed);
 }
 
 TEST(SeccompProgram, only_sockets_that_programs_need_can_be_made) {
@@ -278,7 +315,13 @@ TEST(SeccompProgram, the_kernel_refuses_these_calls_under_the_filter_alone) {
       {"io_uring_register", COFFERDAM_TRY(427, -1, 0, nullptr, 0), EPERM},
       {"personality", COFFERDAM_TRY(SYS_personality, 0x0400000), EPERM},
       {"adjtimex", COFFERDAM_TRY(SYS_adjtimex, nullptr), EPERM},
+      {"fchmod", COFFERDAM_TRY(SYS_fchmod, -1, 04755), EPERM},
+      {"fchmodat", COFFERDAM_TRY(SYS_fchmodat, -1, "", 02755), EPERM},
+      {"mknodat", COFFERDAM_TRY(SYS_mknodat, -1, "", 0104755, 0), EPERM},
+      {"openat", COFFERDAM_TRY(SYS_openat, -1, "x", O_CREAT, 04755), EPERM},
+      {"openat to read", COFFERDAM_TRY(SYS_openat, -1, "/", O_RDONLY, 04755), 0},
       {"clone3", COFFERDAM_TRY(435, nullptr, 0), ENOSYS},
+      {"openat2", COFFERDAM_TRY(437, -1, nullptr, nullptr, 0), ENOSYS},
       {"a new call", COFFERDAM_TRY(500), ENOSYS},
       {"AF_ALG", COFFERDAM_TRY(SYS_socket, AF_ALG, SOCK_SEQPACKET, 0), EAFNOSUPPORT},
       {"AF_VSOCK", COFFERDAM_TRY(SYS_socket, 40, SOCK_STREAM, 0), EAFNOSUPPORT},
@@ -295,7 +338,7 @@ TEST(SeccompProgram, the_kernel_refuses_these_calls_under_the_filter_alone) {
       ++differing;
     }
   }
-  EXPECT_EQ(differing, 16);
+  EXPECT_EQ(differing, 20);
 }
 
 // Takes the rules out one at a time. Each time, a call must have another outcome than under the whole filter. The test
@@ -314,6 +357,16 @@ TEST(SeccompProgram, without_any_one_rule_a_call_has_another_outcome) {
   const auto add = [&](const char* name, call made) { probes.emplace_back(name, std::move(made)); };
   add("clone", [] { return ::syscall(SYS_clone, CLONE_NEWUSER | CLONE_FS, 0, 0, 0, 0); });  // exclude each other
   add("clone3", [] { return ::syscall(435, nullptr, 0); });
+  add("openat2", [] { return ::syscall(437, -1, nullptr, nullptr, 0); });
+  for (const cofferdam::detail::mode_call& each : cofferdam::detail::mode_calls) {
+    const long number = is_x86 ? each.x86_64 : each.aarch64;
+    if (number < 0) continue;
+    add("a mode", [number, position = each.mode] {
+      std::array<long, 4> arguments{-1, -1, -1, -1};  // no path, no descriptor
+      arguments.at(position) = 04755;
+      return ::syscall(number, arguments[0], arguments[1], arguments[2], arguments[3]);
+    });
+  }
   add("TIOCSTI", [] { return ::syscall(SYS_ioctl, -1, 0x5412, 0); });
   add("TIOCLINUX", [] { return ::syscall(SYS_ioctl, -1, 0x541c, 0); });
   add("kill of all", [] { return ::syscall(SYS_kill, -1, 9999); });

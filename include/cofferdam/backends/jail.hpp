@@ -61,7 +61,8 @@ using jail = basic_jail<>;
 /// * no network, unless `network(network_policy::host)`;
 /// * a system call filter. It is a **deny list**, detail/os/seccomp_program.hpp: it refuses what reaches other
 ///   processes, mounts, namespaces, modules, and parts of the kernel with a history of flaws; on x86-64 also calls of
-///   the 32-bit and x32 interfaces;
+///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders: Git fails
+///   in a repository with `core.sharedRepository`, and `tar -p` for such files;
 /// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
 ///
 /// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
@@ -72,12 +73,12 @@ using jail = basic_jail<>;
 /// * supplementary groups of this program's user, which count for files that are mounted;
 /// * pipes (FIFOs) and Unix sockets in a folder that is mounted: a command can write to them and connect to them, also
 ///   where the mount is read-only;
-/// * file systems that this machine mounts beneath a mounted folder while the jail is open: they appear in the jail;
-/// * a `workspace()` or a mounted path inside a folder that another guest can write to, because that guest can replace
-///   parts of the path by links.
+/// * a `workspace()` or a mounted path inside a folder that another guest can write to, if a part of it is a symbolic
+///   link when the option is set. Links that appear later are an error of `open()`.
 ///
 /// Commands end as those of `local` do, and the variables are the same, with HOME and TMPDIR inside the jail. When the
-/// environment closes or this program dies, the kernel ends every process in the jail.
+/// environment closes or this program dies, the kernel ends every process in the jail. If this program is killed, a
+/// process that it has forked, and that has executed no other program, keeps the jail until that process ends, too.
 template <class Unused>
 class basic_jail {
  public:
@@ -90,9 +91,13 @@ class basic_jail {
   /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
   /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
   ///              not exist, nothing is done.
-  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path, moves
-  ///              it, or removes it. The same holds for protected names. Hide the folder in which such a file is, or do
-  ///              not change it while the jail is open.
+  /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path or
+  ///              removes it, and moves the cover if the file is moved. The jail then ends: every operation fails with
+  ///              error{exec_errc::environment_closed}, which has the path. No command begins without the cover. A
+  ///              command that runs at that time may see the new file for some milliseconds; if the file was moved away
+  ///              and made again, until it ends. The same holds for protected names. Hide the folder in which such a
+  ///              file is, or do not change it while the jail is open. A command that renames a folder with a hidden
+  ///              path in it ends the jail, too.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);
@@ -110,14 +115,16 @@ class basic_jail {
   /// Sets if control groups may be used for `memory` and `processes`. Default: true.
   basic_jail& control_groups(bool use);
   /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit. The result of a command
-  /// that it has ended has `error_kind::processor_time_limit`.
+  /// whose first process it has ended has `error_kind::processor_time_limit`. If it has ended another process, the
+  /// result has advice at most: a shell reports that by an exit code, 152 or 137, which any program can use.
   basic_jail& cpu_time(std::chrono::seconds most);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
   /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
   /// that failed because of this limit has `error_kind::process_limit`; not for the default.
   basic_jail& processes(std::uint32_t most);
-  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command that it
-  /// has ended has `error_kind::file_too_large`.
+  /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command whose
+  /// first process it has ended has `error_kind::file_too_large`. If it has ended another process, the result has
+  /// advice at most: a shell reports that by the exit code 153, which any program can use.
   basic_jail& file_size(std::uint64_t most);
   /// Limits the number of open files of each process. At least 16. Default: 1024, which a process may
   /// raise to 4096.
@@ -166,7 +173,9 @@ class basic_jail {
   basic_jail& alternatives(std::string lines);
 
   /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
-  ///     a mounted path does not exist, or if there is no shell.
+  ///     a mounted path does not exist or was replaced meanwhile, or if there is no shell;
+  ///     error{exec_errc::invalid_argument} for options that contradict each other, such as `protect` and a
+  ///     `mount_writable` of the same folder, and for a link to the root of this machine.
   awaitable<jail_environment> open() const;
 
  private:

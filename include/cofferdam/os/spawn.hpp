@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -264,6 +265,23 @@ COFFERDAM_DETAIL_NO_SANITIZE inline int spawn_child(void* argument) {
   spawn_child_fails(plan, spawn_stage::exec);
 }
 
+/// The namespaces of another process, for a child that changes mounts there.
+class foreign_mounts {
+ public:
+  int user = -1;  ///< the owner of `mounts`; -1: the child stays in this program's user namespace
+  int mounts = -1;
+  int number = 0;  ///< written by the child: the error
+};
+
+COFFERDAM_DETAIL_NO_SANITIZE inline int private_mounts_child(void* argument) {
+  foreign_mounts& of = *static_cast<foreign_mounts*>(argument);
+  if ((of.user >= 0 && ::syscall(SYS_setns, of.user, CLONE_NEWUSER) < 0) ||
+      ::syscall(SYS_setns, of.mounts, CLONE_NEWNS) < 0 ||
+      ::syscall(SYS_mount, "none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0)
+    of.number = errno;
+  for (;;) ::syscall(SYS_exit_group, 0);
+}
+
 #undef COFFERDAM_DETAIL_NO_SANITIZE
 
 // ThreadSanitizer intercepts `clone` and takes it for a fork. It records the fork in the shared memory, and ends the
@@ -282,9 +300,9 @@ extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
 #define COFFERDAM_DETAIL_CLONE ::clone
 #endif
 
-/// Calls clone(2). The child runs `spawn_child` on the given stack.
-inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
-  return COFFERDAM_DETAIL_CLONE(&spawn_child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+/// Calls clone(2). The child runs `child` on the given stack, in this program's memory, while this thread waits.
+inline int clone_for_spawn(void* stack_end, int (*child)(void*), void* argument, int& pidfd) {
+  return COFFERDAM_DETAIL_CLONE(child, stack_end, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, argument, &pidfd);
 }
 
 #undef COFFERDAM_DETAIL_CLONE
@@ -294,8 +312,9 @@ inline int clone_for_spawn(void* stack_end, spawn_plan& plan, int& pidfd) {
 /// memory from the child's new user until the child executes its program.
 class dumpable_guard {
  public:
-  explicit dumpable_guard(const spawn_request& request) {
-    if (request.uid < 0 && request.gid < 0) return;
+  /// \param changes_user  false: the guard does nothing.
+  explicit dumpable_guard(bool changes_user) {
+    if (!changes_user) return;
     lock_ = std::unique_lock(mutex());
     was_dumpable_ = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
   }
@@ -320,6 +339,59 @@ class dumpable_guard {
   std::unique_lock<std::mutex> lock_;
   bool was_dumpable_ = false;
 };
+
+/// Starts a child in this program's memory, and waits until it has executed a program or has ended. Returns its number;
+/// -1, with `errno` set, if there is none.
+/// \param changes_user  true if the child changes its user or its user namespace.
+/// \param pidfd         set to the descriptor of the child.
+inline int run_child(int (*child)(void*), void* argument, bool changes_user, unique_fd& pidfd) {
+  constexpr std::size_t stack_size = 32 * 1024;
+  alignas(16) std::array<std::byte, stack_size> stack;
+  sigset_t all_signals;
+  sigset_t before;
+  ::sigfillset(&all_signals);
+  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // so that no signal handler of this program runs in the child
+  int pid = -1;
+  int fd = -1;
+  int clone_error = 0;
+  {
+    const dumpable_guard guard(changes_user);
+    pid = clone_for_spawn(stack.data() + stack.size(), child, argument, fd);
+    clone_error = errno;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid >= 0) pidfd.reset(fd);
+  errno = clone_error;
+  return pid;
+}
+
+/// Waits for the end of a child that ends at once.
+inline void collect(const unique_fd& pidfd) noexcept {
+  siginfo_t ignored{};
+  while (::waitid(wait_for_pidfd, static_cast<id_t>(pidfd.get()), &ignored, WEXITED) < 0 && errno == EINTR) {
+  }
+}
+
+/// Makes all mounts of another mount namespace private: what this machine mounts later does not appear there. The
+/// caller is root, or has made the user namespace that owns the mounts. Takes some hundred microseconds.
+/// \param mounts  a descriptor of the mount namespace, /proc/PID/ns/mnt.
+/// \return        0, or the system's error number.
+/// \par Source    setns(2), mount_namespaces(7), ioctl_nsfs(2)
+inline int make_mounts_private(const unique_fd& mounts) {
+  constexpr unsigned long owner_of_namespace = 0xb701;  // NS_GET_USERNS
+  foreign_mounts plan;
+  plan.mounts = mounts.get();
+  unique_fd owner;
+  if (::geteuid() != 0) {
+    owner.reset(::ioctl(mounts.get(), owner_of_namespace));
+    if (!owner) return errno;
+    plan.user = owner.get();
+  }
+  unique_fd pidfd;
+  if (run_child(&private_mounts_child, &plan, plan.user >= 0, pidfd) < 0) return errno;
+  collect(pidfd);
+  return plan.number;
+}
 
 }  // namespace detail
 
@@ -354,29 +426,11 @@ inline spawned spawn(const spawn_request& request) {
   if (request.candidates.empty() && request.program < 0) return {spawn_stage::exec, ENOENT};
   detail::spawn_plan plan(request);
 
-  constexpr std::size_t stack_size = 32 * 1024;
-  alignas(16) std::array<std::byte, stack_size> stack;
-  int pidfd = -1;
-
-  sigset_t all_signals;
-  sigset_t before;
-  ::sigfillset(&all_signals);
-  ::pthread_sigmask(SIG_SETMASK, &all_signals, &before);  // so that no signal handler of this program runs in the child
-  int pid = -1;
-  int clone_error = 0;
-  {
-    const detail::dumpable_guard guard(request);
-    pid = detail::clone_for_spawn(stack.data() + stack.size(), plan, pidfd);
-    clone_error = errno;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-
-  if (pid < 0) return {spawn_stage::clone, clone_error};
-  unique_fd owned(pidfd);
+  unique_fd owned;
+  const int pid = detail::run_child(&detail::spawn_child, &plan, request.uid >= 0 || request.gid >= 0, owned);
+  if (pid < 0) return {spawn_stage::clone, errno};
   if (plan.stage != spawn_stage::none) {
-    siginfo_t ignored{};
-    while (::waitid(detail::wait_for_pidfd, static_cast<id_t>(owned.get()), &ignored, WEXITED) < 0 && errno == EINTR) {
-    }
+    detail::collect(owned);
     return {plan.stage, plan.number};
   }
   owned = unique_fd::above_standard(std::move(owned));

@@ -41,7 +41,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `enter(folders, c, request, opened)`: sets the directory in which a command starts, and returns true; `opened`
 ///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
 /// * `closed()`: called when all processes have ended; if it returns false, again after 5 ms, at most 100 times;
-/// * `files(folders, commands)`: the operations on files.
+/// * `files(folders, commands)`: the operations on files;
+/// * `lost()`: returns the error with which the environment must end; no value if it may be used.
 template <class Place>
 class host_state {
  public:
@@ -70,13 +71,14 @@ class host_state {
 
   template <class Operation>
   static auto with_files(const std::shared_ptr<host_state>& self, Operation operation) {
-    self->require_open();
+    self->require_usable();
     return operation(self->place_.files(*self->folders_, self->commands_));
   }
 
   /// Returns the strand. All non-const members are called on it, unless documented otherwise.
   const home_strand& home() const noexcept { return home_; }
   const Place& place() const noexcept { return place_; }
+  Place& place() noexcept { return place_; }
   const host_folders& folders() const noexcept { return *folders_; }
   const local_commands& commands() const noexcept { return commands_; }
 
@@ -87,6 +89,11 @@ class host_state {
   void abandon() {
     closing_ = true;
     commands_.abandon();
+  }
+
+  /// Ends everything at once, unless the environment closes. Operations fail with `reason`.
+  void fail(const error& reason) noexcept {
+    if (!closing_) commands_.lose(reason);
   }
 
   static awaitable<void> close(std::shared_ptr<host_state> self) {
@@ -110,11 +117,12 @@ class host_state {
   }
 
   static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
+    self->require_usable();
     prepared_command ready = self->prepare(c);
     if (ready.refusal) co_return std::move(*ready.refusal);
     if (!ready.has_entered) {
       co_await Place::resolve(self, c, ready.request);
-      self->require_open();
+      self->require_usable();
     }
     command_result result = co_await self->commands_.session().run(std::move(c), std::move(ready.request));
     if (result.advice().empty() && !ready.advice.empty()) result.advice(std::move(ready.advice));
@@ -122,11 +130,12 @@ class host_state {
   }
 
   static awaitable<process> start(std::shared_ptr<host_state> self, command c) {
+    self->require_usable();
     prepared_command ready = self->prepare(c);
     if (ready.refusal) co_return process::finished(std::move(*ready.refusal));
     if (!ready.has_entered) {
       co_await Place::resolve(self, c, ready.request);
-      self->require_open();
+      self->require_usable();
     }
     process running = co_await self->commands_.session().start(std::move(c), std::move(ready.request));
     co_return running;
@@ -149,6 +158,14 @@ class host_state {
                   std::string(Place::name) + ": the environment is closed; open another one");
   }
 
+  void require_usable() {
+    require_open();
+    const std::optional<error> reason = place_.lost();
+    if (!reason) return;
+    fail(*reason);
+    throw *reason;
+  }
+
   /// A command that was checked before anything starts: the refusal, or the request to start it.
   class prepared_command {
    public:
@@ -160,7 +177,6 @@ class host_state {
   };
 
   prepared_command prepare(const command& c) const {
-    require_open();
     prepared_command ready;
     ready.refusal = refuse_invalid(c);
     if (!ready.refusal) ready.refusal = place_.judge(*folders_, c, ready.advice);

@@ -134,17 +134,15 @@ class jail_limit_watch {
     const bool was_refused = refused > refused_;
     refused_ = refused;
     if (result.ok()) return;
-    if (limits_.file_size && is_ended_by(result, SIGXFSZ)) {
+    if (limits_.file_size && result.term_signal() == SIGXFSZ) {
       result.kind(error_kind::file_too_large);
-      result.reason("The command was ended because it made a file larger than " + std::to_string(*limits_.file_size) +
-                    " bytes (RLIMIT_FSIZE)");
-      result.advice("Write less, or several smaller files.");
-    } else if (limits_.cpu_seconds && (is_ended_by(result, SIGXCPU) || is_ended_by(result, SIGKILL)) &&
+      result.reason("The command was ended because it made a file larger than " + max_file() + " (RLIMIT_FSIZE)");
+      result.advice(less_writing);
+    } else if (limits_.cpu_seconds && (result.term_signal() == SIGXCPU || result.term_signal() == SIGKILL) &&
                has_used_its_time(result)) {
       result.kind(error_kind::processor_time_limit);
-      result.reason("The command was ended because a process had used its " + std::to_string(*limits_.cpu_seconds) +
-                    " s of processor time (RLIMIT_CPU)");
-      result.advice("Do less work in one command.");
+      result.reason("The command was ended because a process had used its " + max_time() + " (RLIMIT_CPU)");
+      result.advice(less_work);
     } else if (was_refused) {
       result.kind(error_kind::process_limit);
       result.reason("The command failed, and a new process was refused while it ran: there may be " +
@@ -154,14 +152,23 @@ class jail_limit_watch {
       result.kind(error_kind::disk_full);
       result.reason("The command failed, and " + *folder + " is full (tmpfs)");
       result.advice("Remove files in " + *folder + ", or write less.");
+    } else if (limits_.file_size && result.exit_code() == 128 + SIGXFSZ) {
+      // A shell reports the signal of a child so, and any program can exit with the same code. So there is no kind.
+      result.advice("Exit code 153 usually means that a process made a file larger than " + max_file() +
+                    " (RLIMIT_FSIZE). " + less_writing);
+    } else if (limits_.cpu_seconds && (result.exit_code() == 128 + SIGXCPU || result.exit_code() == 128 + SIGKILL) &&
+               has_used_its_time(result)) {
+      result.advice("Exit code " + std::to_string(result.exit_code()) + " usually means that a process had used its " +
+                    max_time() + " (RLIMIT_CPU). " + less_work);
     }
   }
 
  private:
-  /// Returns true if a signal ended the command, or if its shell reports that a signal ended a child.
-  static bool is_ended_by(const command_result& result, int signal) {
-    return result.term_signal() == signal || result.exit_code() == 128 + signal;
-  }
+  static constexpr const char* less_writing = "Write less, or several smaller files.";
+  static constexpr const char* less_work = "Do less work in one command.";
+
+  std::string max_file() const { return std::to_string(*limits_.file_size) + " bytes"; }
+  std::string max_time() const { return std::to_string(*limits_.cpu_seconds) + " s of processor time"; }
 
   /// The kernel compares another clock with the limit than the one it reports, so half of the limit is enough.
   bool has_used_its_time(const command_result& result) const {

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/jail_cover_watch.hpp>
 #include <cofferdam/backends/detail/jail_protection.hpp>
 #include <cofferdam/backends/detail/jail_python.hpp>
 #include <cofferdam/backends/detail/jail_settings.hpp>
@@ -9,6 +10,9 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
+#include <cofferdam/detail/os/shown_file.hpp>
+#include <cofferdam/os/directory.hpp>
+#include <cofferdam/os/unique_fd.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +73,24 @@ inline bool may_write(const std::filesystem::path& path, const jail_user& user) 
   return (status.st_mode & S_IWOTH) != 0;
 }
 
+/// A file or folder of this machine that a jail must show at a place. While the descriptor is open, the numbers of the
+/// file stay its own.
+class jail_source {
+ public:
+  std::string place;  ///< absolute, as the jail names it
+  std::string call;   ///< for errors, as in `mount_read_only("/srv/models")`
+  unique_fd file;     ///< opened without rights to read or write
+};
+
+/// Opens a file or folder without rights to read or write. On failure returns an empty object and sets `errno`.
+/// \param may_have_links  false: a symbolic link in the path is an error, ELOOP.
+inline unique_fd open_source(const std::filesystem::path& path, bool may_have_links) {
+  if (may_have_links) return unique_fd::above_standard(unique_fd(::open(path.c_str(), O_PATH | O_CLOEXEC)));
+  const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return {};
+  return unique_fd::above_standard(find_beneath(root, path.string(), link_policy::refuse));
+}
+
 /// The arguments of bubblewrap for one jail, and what must then be visible inside.
 class jail_plan {
  public:
@@ -78,11 +101,13 @@ class jail_plan {
   static constexpr int block = 7;
   static constexpr int first_file = 8;
 
-  /// \param workspace  the host's folder; empty if the workspace is kept in memory.
+  /// \param workspace  the host's folder, a path without links; empty if the workspace is kept in memory.
   /// \param group      the control group of the jail, or null.
-  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted.
+  /// \throws error{exec_errc::provider_failed} for a path that does not exist or cannot be mounted;
+  ///     error{exec_errc::invalid_argument} for options that contradict each other, and for a link to the root.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
             const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
+    require_no_overlap(settings, workspace, protections);
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
       add(each);
@@ -133,6 +158,10 @@ class jail_plan {
   const std::vector<std::string>& writable() const noexcept { return writable_; }
   /// Paths at which the last mount must be read-only.
   const std::vector<std::string>& read_only() const noexcept { return read_only_; }
+  /// The files and folders of this machine that must be visible, except those that `covers` hides.
+  const std::vector<jail_source>& sources() const noexcept { return sources_; }
+  /// The mounts that hide and protect names.
+  const std::vector<jail_cover>& covers() const noexcept { return covers_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
 
@@ -283,21 +312,75 @@ class jail_plan {
     }
   }
 
+  static std::string call_of(const jail_mount& each) {
+    return std::string(each.is_writable ? "mount_writable" : "mount_read_only") + "(\"" + one_line(each.path.string()) +
+           "\")";
+  }
+
+  /// Refuses mounts through which a command could change a protected name, or which would cover one.
+  static void require_no_overlap(const jail_settings& settings, const std::filesystem::path& workspace,
+                                 const std::vector<protected_path>& protections) {
+    const auto touch = [](const std::filesystem::path& a, const std::filesystem::path& b) {
+      return is_within(a, b) || is_within(b, a);
+    };
+    const std::filesystem::path inside = settings.workspace_path;
+    const bool is_on_host = !settings.limits.workspace_size;
+    for (const jail_mount& mount : settings.mounts) {
+      std::error_code failure;
+      const std::filesystem::path real = std::filesystem::canonical(mount.path, failure);
+      const bool is_beneath = mount.path != inside && is_within(mount.path, inside);
+      for (const protected_path& name : protections) {
+        if (name.kind == protection_kind::parent) continue;
+        const bool changes = !failure && mount.is_writable && is_on_host && touch(real, workspace / name.path);
+        if (changes || (is_beneath && touch(mount.path, inside / name.path)))
+          throw error(exec_errc::invalid_argument,
+                      "jail: protect(\"" + one_line(name.path) + "\") and " + call_of(mount) +
+                          " exclude each other, because both are about the same file or folder; mount a folder without "
+                          "protected names, or use mount_read_only() for one that is outside the workspace");
+      }
+    }
+  }
+
+  /// Refuses what a link may lead to and an option may not name.
+  static void require_mountable(const jail_source& source) {
+    const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const std::optional<shown_file> of_root = shown_file::of(root);
+    const std::optional<shown_file> file = shown_file::of(source.file);
+    if (of_root && file && file->is_same_file(*of_root))
+      throw error(exec_errc::invalid_argument,
+                  "jail: " + source.call + ": it leads to the root of this machine; name folders beneath the root");
+    std::error_code failure;
+    const std::filesystem::path real =
+        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(source.file.get()), failure);
+    for (const char* own : {"/proc", "/dev"})
+      if (!failure && is_within(real, own))
+        throw error(exec_errc::invalid_argument, "jail: " + source.call + ": it leads to '" + one_line(real.string()) +
+                                                     "', and the jail has its own /proc and /dev; name another folder");
+  }
+
   void add_mount(const jail_mount& each, const jail_user& user) {
     const std::string path = each.path.string();
-    const char* const option = each.is_writable ? "mount_writable" : "mount_read_only";
-    const std::string call = std::string("jail: ") + option + "(\"" + one_line(path) + "\"): ";
+    jail_source source;
+    source.place = path;
+    source.call = call_of(each);
+    const std::string call = "jail: " + source.call + ": ";
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) {
+    if (::stat(path.c_str(), &status) == 0) source.file = open_source(each.path, each.has_links);
+    if (!source.file) {
       const std::error_code cause(errno, std::system_category());
-      throw error(exec_errc::provider_failed, call + cause.message() + "; name a path that exists on this machine",
-                  cause);
+      const char* const remedy = errno == ELOOP && !each.has_links
+                                     ? "; a part of the path has become a symbolic link since the option was set; keep "
+                                       "other programs from its folders, or name the path that is meant"
+                                     : "; name a path that exists on this machine";
+      throw error(exec_errc::provider_failed, call + cause.message() + remedy, cause);
     }
-    if (each.is_writable && !may_write(path, user))
+    require_mountable(source);
+    if (each.is_writable && !may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
       throw error(exec_errc::provider_failed, call + "the jail's user (uid " + std::to_string(user.uid) +
                                                   ") cannot write there; change its owner or mode, or use "
                                                   "mount_read_only()");
     add(each.is_writable ? "--bind" : "--ro-bind", path, path);
+    add_source(std::move(source));
     own_.push_back(path);
     if (each.is_writable) writable_.push_back(path);
   }
@@ -307,15 +390,34 @@ class jail_plan {
     if (settings.limits.workspace_size) {
       add("--perms", "0700", "--size", std::to_string(*settings.limits.workspace_size), "--tmpfs", inside);
     } else {
-      if (!may_write(workspace, user))
+      jail_source source;
+      source.place = inside;
+      source.call = "workspace(\"" + one_line(workspace.string()) + "\")";
+      source.file = open_source(workspace, false);
+      if (!source.file) {
+        const std::error_code cause(errno, std::system_category());
+        throw error(
+            exec_errc::provider_failed,
+            "jail: " + source.call + ": " + cause.message() + "; keep other programs from the folders of its path",
+            cause);
+      }
+      require_mountable(source);
+      if (!may_write("/proc/self/fd/" + std::to_string(source.file.get()), user))
         throw error(exec_errc::provider_failed,
                     "jail: the workspace '" + workspace.string() + "' is not writable for the jail's user (uid " +
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
       if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
       add("--bind", workspace.string(), inside);
+      add_source(std::move(source));
     }
     own_.push_back(inside);
     writable_.push_back(inside);
+  }
+
+  /// A later mount at the same place covers an earlier one.
+  void add_source(jail_source source) {
+    std::erase_if(sources_, [&source](const jail_source& each) { return each.place == source.place; });
+    sources_.push_back(std::move(source));
   }
 
   void add_protection(const jail_settings& settings, const std::filesystem::path& workspace,
@@ -336,6 +438,7 @@ class jail_plan {
         break;
     }
     if (each.kind != protection_kind::parent) read_only_.push_back(inside);
+    covers_.push_back({inside, "protect(\"" + one_line(each.path) + "\")"});
   }
 
   /// Covers a path of the host at each place at which the jail shows it. A path inside the workspace may also be named
@@ -343,28 +446,35 @@ class jail_plan {
   void add_hidden(const jail_settings& settings, const std::filesystem::path& workspace,
                   const std::filesystem::path& path) {
     const std::filesystem::path inside = settings.workspace_path;
+    const std::string call = "hide(\"" + one_line(path.string()) + "\")";
     std::error_code failure;
-    if (const auto rest = rest_beneath(path, inside); rest && std::filesystem::exists(workspace / *rest, failure))
-      cover(path, std::filesystem::is_directory(workspace / *rest, failure));
+    if (const auto rest = rest_beneath(path, inside)) {
+      // A mount follows links, and its place must not be one.
+      const std::filesystem::path found = std::filesystem::canonical(workspace / *rest, failure);
+      const auto found_rest = failure ? std::nullopt : rest_beneath(found, workspace);
+      if (found_rest) cover(inside / *found_rest, std::filesystem::is_directory(found, failure), call);
+    }
     const std::filesystem::path real = std::filesystem::canonical(path, failure);
     if (failure) return;
     const bool is_folder = std::filesystem::is_directory(real, failure);
-    cover(real, is_folder);
+    cover(real, is_folder, call);
     const auto cover_in = [&](const std::filesystem::path& source, const std::filesystem::path& shown_at) {
       std::error_code unreadable;
       const std::filesystem::path real_source = std::filesystem::canonical(source, unreadable);
       if (unreadable) return;
       if (const auto rest = rest_beneath(real, real_source))
-        cover(rest->empty() ? shown_at : shown_at / *rest, is_folder);
+        cover(rest->empty() ? shown_at : shown_at / *rest, is_folder, call);
     };
     for (const jail_mount& each : settings.mounts) cover_in(each.path, each.path);
     cover_in(workspace, inside);
   }
 
-  void cover(const std::filesystem::path& place, bool is_folder) {
+  /// \param call  the option that asks for it, for errors.
+  void cover(const std::filesystem::path& place, bool is_folder, const std::string& call) {
     const std::string where = place.string();
-    if (std::find(covered_.begin(), covered_.end(), where) != covered_.end()) return;
-    covered_.push_back(where);
+    const auto is_it = [&where](const jail_cover& each) { return each.place == where; };
+    if (std::any_of(covers_.begin(), covers_.end(), is_it)) return;
+    covers_.push_back({where, call});
     if (is_folder) {
       add("--perms", "0555", "--size", "4096", "--tmpfs", where, "--remount-ro", where);
     } else {
@@ -389,7 +499,8 @@ class jail_plan {
   std::vector<std::string> writable_;
   std::vector<std::string> own_;
   std::vector<std::string> read_only_;
-  std::vector<std::string> covered_;  // the places at which hidden paths are covered
+  std::vector<jail_source> sources_;
+  std::vector<jail_cover> covers_;
   std::vector<std::size_t> private_;  // the arguments that name a private folder or control group
 };
 

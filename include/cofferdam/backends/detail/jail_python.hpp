@@ -39,8 +39,22 @@ inline bool is_within(const std::filesystem::path& path, const std::filesystem::
   return end == folder.end();
 }
 
+/// Returns true if a folder has the standard library of Python, as the prefix of an installation does.
+inline bool has_python_library(const std::filesystem::path& prefix) {
+  constexpr int newest = 30;
+  for (int minor = newest; minor >= 6; --minor)
+    for (const char* name : {"lib/python3.", "lib/pypy3.", "lib64/python3."})
+      for (const char* kind : {"", "t"}) {  // t: without the global lock
+        const std::filesystem::path folder = prefix / (name + std::to_string(minor) + kind);
+        if (::access((folder / "os.py").c_str(), F_OK) == 0) return true;
+      }
+  return false;
+}
+
 /// Returns the folders of one Python installation, outside /usr: its prefix and, for a virtual environment, the base
-/// prefix. Nothing is run: as Python does itself, this looks for pyvenv.cfg, and resolves the links to the program.
+/// prefix. Nothing is run: as Python does itself, this looks for pyvenv.cfg, and resolves the links to the program. A
+/// guest may have written both, if the virtual environment is in its workspace. So they lead only to folders that have
+/// the standard library.
 /// \param program  a path of python3.
 /// \param home     the user's home. It is never returned, and neither is a folder that holds it.
 /// \par Source     CPython, Modules/getpath.py
@@ -49,25 +63,25 @@ inline std::vector<std::filesystem::path> python_folders(const std::filesystem::
   namespace fs = std::filesystem;
   std::vector<fs::path> found;
   std::error_code failure;
-  const auto add = [&](const fs::path& prefix) {
+  const auto add = [&](const fs::path& prefix, bool may_be_virtual) {
     const fs::path real = fs::canonical(prefix, failure);
     if (failure || is_within(real, "/usr") || real == "/" || is_within(home, real)) return;
-    const bool is_python = fs::exists(real / "pyvenv.cfg", failure) || fs::is_directory(real / "lib", failure);
-    if (!is_python || real == home / ".local") return;
+    const bool is_virtual = may_be_virtual && fs::exists(real / "pyvenv.cfg", failure);
+    if (real == home / ".local" || (!is_virtual && !has_python_library(real))) return;
     for (const fs::path& path : {prefix.lexically_normal(), real})
       if (std::find(found.begin(), found.end(), path) == found.end()) found.push_back(path);
   };
   const fs::path prefix = program.parent_path().parent_path();
   std::ifstream config(prefix / "pyvenv.cfg");
-  if (config.is_open()) add(prefix);
+  if (config.is_open()) add(prefix, true);
   for (std::string line; std::getline(config, line);) {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos || line.substr(0, line.find_last_not_of(" \t", equals - 1) + 1) != "home") continue;
     const std::size_t start = line.find_first_not_of(" \t", equals + 1);
-    if (start != std::string::npos) add(fs::path(line.substr(start)).parent_path());
+    if (start != std::string::npos) add(fs::path(line.substr(start)).parent_path(), false);
   }
   const fs::path real = fs::canonical(program, failure);
-  if (!failure) add(real.parent_path().parent_path());
+  if (!failure) add(real.parent_path().parent_path(), false);
   return found;
 }
 

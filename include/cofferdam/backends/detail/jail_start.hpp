@@ -204,9 +204,7 @@ class basic_jail_start {
       try {
         for (const table_entry& each : process_table()) {
           if (each.session != started_->pid || each.pid == started_->pid) continue;
-          kill_entry(each);
-          const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, each.pid, 0)));
-          if (!pidfd && errno == ENOSYS) ::kill(each.pid, SIGKILL);
+          if (!kill_entry(each)) ::kill(each.pid, SIGKILL);
         }
       } catch (const std::bad_alloc&) {  // without memory, the child is not found
       }

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/detail/host_folders.hpp>
 #include <cofferdam/backends/detail/host_state.hpp>
+#include <cofferdam/backends/detail/jail_cover_watch.hpp>
 #include <cofferdam/backends/detail/jail_limits.hpp>
 #include <cofferdam/backends/detail/jail_plan.hpp>
 #include <cofferdam/backends/detail/jail_protection.hpp>
@@ -22,6 +23,8 @@
 #include <cofferdam/detail/os/control_group.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/detail/os/shown_file.hpp>
+#include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -173,6 +176,7 @@ class basic_jail_place {
     std::filesystem::path program = bubblewrap_of(*settings);
     auto folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
     try {
+      require_same_path(*settings, *folders);
       const jail_user user = choose_jail_user(settings->workspace);
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
       const bool is_in_memory = settings->limits.workspace_size.has_value();
@@ -237,7 +241,10 @@ class basic_jail_place {
                                    "Add to the recipe: " + lines);
   }
 
+  std::optional<error> lost() const { return watch_ ? watch_->lost() : std::nullopt; }
+
   bool closed() const {
+    if (watch_) watch_->stop();
     if (protection_) protection_->remove_stubs();
     return !group_ || group_->remove();
   }
@@ -248,6 +255,30 @@ class basic_jail_place {
     std::vector<std::filesystem::path> folders = python_folders(program, host_variable("HOME"));
     if (folders.empty()) folders.push_back(program.parent_path());
     return folders;
+  }
+
+  /// Refuses a workspace in whose path a link has appeared since the option was set.
+  static void require_same_path(const jail_settings& settings, const host_folders& folders) {
+    if (settings.workspace.empty() || settings.workspace_has_links || folders.workspace() == settings.workspace) return;
+    throw error(exec_errc::provider_failed,
+                "jail: workspace(\"" + one_line(settings.workspace.string()) +
+                    "\"): a part of the path has become a symbolic link since the option was set; keep other programs "
+                    "from its folders, or name the path that is meant");
+  }
+
+  /// Compares what the jail shows with the files and folders that were examined before: another program may have put a
+  /// link in the path meanwhile.
+  static void require_sources(const jail_root& root, const jail_plan& plan) {
+    for (const jail_source& each : plan.sources()) {
+      const auto hides = [&each](const jail_cover& cover) { return is_within(each.place, cover.place); };
+      if (std::any_of(plan.covers().begin(), plan.covers().end(), hides)) continue;
+      const std::optional<shown_file> there = shown_file::of(root.find(each.place, link_policy::follow));
+      const std::optional<shown_file> wanted = shown_file::of(each.file);
+      if (there && wanted && there->is_same_file(*wanted)) continue;
+      throw error(exec_errc::provider_failed, "jail: " + each.call +
+                                                  ": a part of the path was replaced while the jail was built; keep "
+                                                  "other programs from its folders");
+    }
   }
 
   static std::filesystem::path bubblewrap_of(const jail_settings& settings) {
@@ -318,13 +349,18 @@ class basic_jail_place {
   /// what the kernel shows of process 1, from which all others descend.
   /// \throws error{exec_errc::provider_failed} with the name of the wall that is missing.
   static awaitable<void> prove(std::shared_ptr<state> self, const jail_start& start) {
+    jail_root root(start.first_process());
     wanted_walls wanted;
+    for (const jail_cover& each : start.plan().covers()) wanted.covered.push_back(each.place);
     wanted.host_namespaces = host_namespaces();
     wanted.has_network = self->place().settings_->network == network_policy::host;
     wanted.visible = start.plan().visible();
     wanted.writable = start.plan().writable();
     wanted.read_only = start.plan().read_only();
+    root.make_private(start.first_process());
+    require_sources(root, start.plan());
     self->place().require_protected(start.first_process());
+    if (!start.plan().covers().empty()) watch_covers(self, std::move(root), start.plan().covers());
     const std::string facts = facts_of(start.first_process());
     if (!facts.empty()) {
       wanted.processes = 1;
@@ -338,6 +374,15 @@ class basic_jail_place {
     wanted.user_id = wanted.group_id = inside_id;
     co_await prove_from_inside(self, wanted);
     proven_walls::add(std::move(requested));
+  }
+
+  /// Ends the jail when a mount that hides or protects a name is gone.
+  static void watch_covers(const std::shared_ptr<state>& self, jail_root root, const std::vector<jail_cover>& covers) {
+    const auto watch = std::make_shared<jail_cover_watch>(self->home().executor(), std::move(root), covers);
+    self->place().watch_ = watch;
+    watch->start([weak = std::weak_ptr<state>(self)](const error& reason) {
+      if (const std::shared_ptr<state> kept = weak.lock()) kept->fail(reason);
+    });
   }
 
   /// Compares what is mounted at the protected names with what was there before: another process may have put a link in
@@ -379,7 +424,8 @@ class basic_jail_place {
   std::shared_ptr<const jail_settings> settings_;
   std::vector<std::string> visible_;
   std::shared_ptr<workspace_protection> protection_;
-  std::shared_ptr<control_group> group_;  // null if nothing is limited in total
+  std::shared_ptr<control_group> group_;     // null if nothing is limited in total
+  std::shared_ptr<jail_cover_watch> watch_;  // null if nothing is hidden or protected
   isolation_report isolation_;
 };
 

@@ -45,6 +45,7 @@ class wanted_walls {
   std::vector<std::string> visible;    ///< paths, with all that is beneath them
   std::vector<std::string> writable;   ///< the same
   std::vector<std::string> read_only;  ///< paths at which the last mount must be read-only
+  std::vector<std::string> covered;    ///< paths at which there must be a mount
 };
 
 /// A wall that does not stand.
@@ -97,6 +98,7 @@ class seen_walls {
     std::string point;
     std::string kind;
     bool is_read_only = false;
+    bool is_private = true;  // false: it receives mounts that other namespaces make, or passes on its own
   };
 
   void take(std::string_view line) {
@@ -110,6 +112,7 @@ class seen_walls {
       one.point = unescaped(words[4]);
       const std::string_view options = words[5];
       one.is_read_only = options == "ro" || options.starts_with("ro,");
+      one.is_private = line.find(" master:") >= dash && line.find(" shared:") >= dash;
       one.kind = std::string(words_of(line.substr(dash + 3)).front());
       mounts_.push_back(std::move(one));
     } else if (const std::size_t colon = line.find(':'); colon != std::string_view::npos) {
@@ -187,6 +190,7 @@ class seen_walls {
       } else if (!is_beneath_any(one.point, wanted.visible)) {
         return missing_wall{"private root", one_line(one.point) + " is mounted"};
       }
+      if (!one.is_private) return missing_wall{"own mounts", one_line(one.point) + " receives mounts of this machine"};
       if (!one.is_read_only && !is_beneath_any(one.point, wanted.writable))
         return missing_wall{"read-only root", one_line(one.point) + " is writable"};
     }
@@ -198,6 +202,9 @@ class seen_walls {
       if (seen == mounts_.rend() || !seen->is_read_only)
         return missing_wall{"read-only path", one_line(path) + " is writable"};
     }
+    for (const std::string& path : wanted.covered)
+      if (std::none_of(mounts_.begin(), mounts_.end(), [&](const mount& one) { return one.point == path; }))
+        return missing_wall{"covered path", one_line(path) + " has no mount"};
     if (!has_root) return missing_wall{"private root", "it is not among the mounts"};
     return std::nullopt;
   }

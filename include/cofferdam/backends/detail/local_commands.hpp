@@ -270,6 +270,12 @@ class basic_local_commands {
 
   void abandon() noexcept { session_.abandon(); }
 
+  /// Kills the warden, and makes pending and later commands fail with `reason`. A jail ends with its warden.
+  void lose(const error& reason) noexcept {
+    session_.lose(reason);
+    child_.kill();
+  }
+
  private:
   // close() takes at most the grace period and 5 s: most of that for the warden, the rest for processes it has not
   // ended.

@@ -9,6 +9,7 @@
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/path_advice.hpp>
@@ -107,6 +108,7 @@ class basic_local_place {
   }
 
   bool closed() const { return true; }
+  static std::optional<error> lost() { return std::nullopt; }
 
   std::optional<command_result> judge(const host_folders& folders, const command& c, std::string& advice) const {
     if (paths_ == path_policy::ignore) return std::nullopt;

@@ -182,7 +182,12 @@ basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::workspace(std::filesystem::path folder) {
-  return with([&](detail::jail_settings& all) { all.workspace = std::move(folder); });
+  std::filesystem::path clean = std::filesystem::absolute(folder).lexically_normal();
+  if (!clean.has_filename()) clean = clean.parent_path();
+  return with([&](detail::jail_settings& all) {
+    all.workspace_has_links = !folder.empty() && !detail::jail_mount::is_real(clean);
+    all.workspace = folder.empty() || all.workspace_has_links ? std::move(folder) : std::move(clean);
+  });
 }
 
 template <class Unused>

@@ -76,6 +76,10 @@ void on_readable(asio::posix::stream_descriptor& descriptor, wait_callback callb
 /// Calls `callback` when `descriptor` can be written without blocking, has failed, or is closed.
 void on_writable(asio::posix::stream_descriptor& descriptor, wait_callback callback);
 
+/// Calls `callback` when `descriptor` has an exceptional condition, such as a change that the kernel reports, or is
+/// closed.
+void on_exception(asio::posix::stream_descriptor& descriptor, wait_callback callback);
+
 /// Calls `callback` on `executor`, never before this function returns.
 void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback);
 

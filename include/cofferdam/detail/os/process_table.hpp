@@ -160,15 +160,19 @@ inline std::vector<table_entry> living_with_variable(std::string_view setting) {
   return found;
 }
 
-/// Sends SIGKILL to a process, unless the process has ended and its number has been reused.
-inline void kill_entry(const table_entry& entry) noexcept {
+/// Sends SIGKILL to a process, unless the process has ended and its number has been reused. Returns false if the kernel
+/// has no descriptors of processes (before Linux 5.3); then nothing is sent.
+inline bool kill_entry(const table_entry& entry) noexcept {
   try {
     const unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, entry.pid, 0)));
+    if (!pidfd) return errno != ENOSYS;
     table_entry now;
-    if (!pidfd || !parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now)) return;
-    if (now.start_time == entry.start_time) signal_process(pidfd.get(), SIGKILL);
+    if (parse_stat(proc_text("/proc/" + std::to_string(entry.pid) + "/stat"), now) &&
+        now.start_time == entry.start_time)
+      signal_process(pidfd.get(), SIGKILL);
   } catch (const std::bad_alloc&) {  // without memory, the process is not killed
   }
+  return true;
 }
 
 /// Returns a list of processes for messages, for example "812 (sh), 813 (sleep)". At most 20 processes are listed; the

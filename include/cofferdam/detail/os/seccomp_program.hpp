@@ -83,6 +83,10 @@ class filter_assembler {
     add(filter_code::jump_any_bit, bits, 0, 1);
     answer(value);
   }
+  void answer_unless_any_bit(std::uint32_t bits, std::uint32_t value) {
+    add(filter_code::jump_any_bit, bits, 1, 0);
+    answer(value);
+  }
   /// Adds the instructions that `body` adds, and skips them at run time unless the loaded word is equal to `word`.
   template <class Body>
   void only_if_equal(std::uint32_t word, Body body) {
@@ -187,12 +191,37 @@ inline constexpr auto refused_calls = std::to_array<refused_call>({
     {"vhangup", 153, 58},
 });
 
+/// A system call that sets the mode of a file.
+class mode_call {
+ public:
+  std::string_view name;
+  std::int16_t x86_64;   ///< the call's number on x86-64; -1 if it does not exist there
+  std::int16_t aarch64;  ///< the call's number on AArch64; -1 if it does not exist there
+  std::uint8_t mode;     ///< the position of the argument with the mode
+  std::int8_t flags;     ///< the position of the argument with the flags of open(2); -1 if there is none
+};
+
+/// The system calls that can set the mode of a file. mkdir(2) is not among them, because it ignores the bits that
+/// matter here, and openat2(2) is refused as a whole, because a filter cannot read its mode.
+inline constexpr auto mode_calls = std::to_array<mode_call>({
+    {"chmod", 90, -1, 1, -1},
+    {"fchmod", 91, 52, 1, -1},
+    {"fchmodat", 268, 53, 2, -1},
+    {"fchmodat2", 452, 452, 2, -1},
+    {"mknod", 133, -1, 1, -1},
+    {"mknodat", 259, 33, 2, -1},
+    {"creat", 85, -1, 1, -1},
+    {"open", 2, -1, 2, 1},
+    {"openat", 257, 56, 3, 2},
+});
+
 /// An architecture: its name, and the numbers of the system calls whose arguments the filter checks.
 class filter_machine {
  public:
   std::string_view name;
   std::uint32_t architecture;  ///< the value of AUDIT_ARCH_* in seccomp_data
   std::int16_t refused_call::*number;
+  std::int16_t mode_call::*mode_number;
   std::uint32_t ioctl;
   std::uint32_t clone;
   std::uint32_t kill;
@@ -202,13 +231,14 @@ class filter_machine {
 };
 
 inline constexpr auto filter_machines = std::to_array<filter_machine>({
-    {"x86_64", 0xc000003e, &refused_call::x86_64, 16, 56, 62, 135, 41, 53},
-    {"aarch64", 0xc00000b7, &refused_call::aarch64, 29, 220, 129, 92, 198, 199},
+    {"x86_64", 0xc000003e, &refused_call::x86_64, &mode_call::x86_64, 16, 56, 62, 135, 41, 53},
+    {"aarch64", 0xc00000b7, &refused_call::aarch64, &mode_call::aarch64, 29, 220, 129, 92, 198, 199},
 });
 
 /// The highest system call number of Linux 6.17. Higher numbers fail with ENOSYS, as on an older kernel.
 inline constexpr std::uint32_t highest_call = 469;
 inline constexpr std::uint32_t clone3_call = 435;
+inline constexpr std::uint32_t openat2_call = 437;
 /// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. CLONE_NEWTIME is not needed, because only clone3
 /// and unshare accept it.
 inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
@@ -222,7 +252,10 @@ inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
 /// - These fail with EPERM: `refused_calls`; clone(2) with a flag for a new namespace; ioctl(2) with TIOCSTI or
 ///   TIOCLINUX; kill(2) of all processes (-1), which a shell may call by accident; personality(2) with a value other
 ///   than 0; raw sockets; netlink sockets other than NETLINK_ROUTE.
-/// - clone3(2) fails with ENOSYS, because a filter cannot read its flags. The C library then uses clone(2).
+/// - `mode_calls` with S_ISUID or S_ISGID fail with EPERM. In a folder that is mounted, such a file would give other
+///   users of the machine the rights of the folder's owner. A filter cannot tell folders from files.
+/// - clone3(2) and openat2(2) fail with ENOSYS, because a filter cannot read their flags and modes. The C library then
+///   uses clone(2), and programs open(2).
 /// - Sockets other than Unix, IPv4, IPv6 and netlink fail with EAFNOSUPPORT.
 /// - All other calls are allowed.
 inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
@@ -240,10 +273,25 @@ inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
   if (found->name == "x86_64") program.answer_if_at_least(first_x32_call, filter_answer::kill);
   program.answer_if_greater(highest_call, filter_answer::fail(ENOSYS));
   program.answer_if_equal(clone3_call, filter_answer::fail(ENOSYS));
+  program.answer_if_equal(openat2_call, filter_answer::fail(ENOSYS));
   for (const refused_call& call : refused_calls)
     if (call.*(found->number) >= 0)
       program.answer_if_equal(static_cast<std::uint32_t>(call.*(found->number)), no_permission);
 
+  constexpr std::uint32_t gives_rights = 06000;           // S_ISUID | S_ISGID
+  constexpr std::uint32_t makes_file = 0100 | 020000000;  // O_CREAT | __O_TMPFILE
+  for (const mode_call& call : mode_calls) {
+    if (call.*(found->mode_number) < 0) continue;
+    program.only_if_equal(static_cast<std::uint32_t>(call.*(found->mode_number)), [&] {
+      if (call.flags >= 0) {  // otherwise the mode is not used, and may be anything
+        program.load_argument(static_cast<unsigned>(call.flags));
+        program.answer_unless_any_bit(makes_file, filter_answer::allow);
+      }
+      program.load_argument(call.mode);
+      program.answer_if_any_bit(gives_rights, no_permission);
+      program.answer(filter_answer::allow);
+    });
+  }
   program.only_if_equal(found->clone, [&] {
     program.load_argument(0);
     program.answer_if_any_bit(new_namespace_flags, no_permission);

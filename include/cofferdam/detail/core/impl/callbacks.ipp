@@ -26,6 +26,10 @@ COFFERDAM_DECL void on_writable(asio::posix::stream_descriptor& descriptor, wait
   descriptor.async_wait(asio::posix::stream_descriptor::wait_write, std::move(callback));
 }
 
+COFFERDAM_DECL void on_exception(asio::posix::stream_descriptor& descriptor, wait_callback callback) {
+  descriptor.async_wait(asio::posix::stream_descriptor::wait_error, std::move(callback));
+}
+
 COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback) {
   asio::post(executor, std::move(callback));
 }
