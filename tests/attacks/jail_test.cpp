@@ -216,6 +216,38 @@ TEST_F(JailAttack, FS_18_a_read_only_folder_inside_a_writable_one_stays_read_onl
   EXPECT_TRUE(changed());
 }
 
+TEST_F(JailAttack, FS_17_files_that_programs_of_the_host_obey_are_not_made_or_changed) {
+  const std::string attack = R"(
+mkdir -p .git/hooks .GIT/hooks .vscode
+for name in .git/hooks/post-checkout .git/config .vscode/tasks.json .envrc .mcp.json conftest.py .bashrc; do
+  echo evil > $name
+  ln -sf /tmp/evil $name
+  rm -f made && echo evil > made && mv -f made $name
+done
+mv .git .hidden; mv .vscode .hidden
+mkdir -p .git/hooks; echo evil > .git/hooks/post-checkout
+echo evil > .GIT/hooks/post-checkout; echo evil > ordinary
+)";
+  const auto attacked = [&](const std::string& name, const std::function<void(jail&)>& protect) {
+    const std::filesystem::path project = base_.make_shared_folder(name);
+    jail recipe = in_jail().workspace(project);
+    protect(recipe);
+    result_of(recipe, attack);
+    EXPECT_EQ(base_.read(name + "/ordinary"), "evil\n") << "the attack did not reach its end";
+    std::vector<std::string> names;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(project))
+      if (each.is_symlink() || each.is_regular_file()) names.push_back(each.path().lexically_relative(project));
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  const auto all = [](jail& recipe) { recipe.protect_project_files().protect("conftest.py").protect(".bashrc"); };
+  // Linux compares names byte by byte: .GIT is an ordinary name, which Git does not read.
+  EXPECT_EQ(attacked("guarded", all), (std::vector<std::string>{".GIT/hooks/post-checkout", "ordinary"}));
+  const std::vector<std::string> control = attacked("open", [](jail&) {});
+  for (const char* const name : {".git/hooks/post-checkout", ".envrc", ".mcp.json", "conftest.py", ".bashrc"})
+    EXPECT_NE(std::find(control.begin(), control.end(), name), control.end()) << name;
+}
+
 TEST_F(JailAttack, FS_19_a_hidden_file_is_hidden_wherever_it_is_shown) {
   const std::filesystem::path real = base_.make_shared_folder("real");
   base_.write("real/secret", std::string(canary));
