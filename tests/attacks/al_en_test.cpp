@@ -132,8 +132,8 @@ class playground {
     });
   }
 
-  // Returns true if the command creates the canary when no allowlist protects the host. Waits up to one second,
-  // because some attacks act a moment after their command has ended.
+  // Runs the control: returns true if the command creates the canary when no allowlist protects the host. Waits up to
+  // one second, because some attacks act a moment after their command has ended.
   bool attack_works(const command& c) const {
     remove_canary();
     run_bare(c.timeout().has_value() ? c : command(c).timeout(10s));
@@ -148,7 +148,7 @@ class playground {
     return result.kind() == error_kind::command_not_allowed && !has_canary();
   }
 
-  // Expects that the line creates the canary without the allowlist, and is refused with it.
+  // Expects that the line creates the canary without the allowlist, as the control, and is refused with it.
   void expect_stopped(const allow_commands& policy, const std::string& line) const {
     const command c = shell(fill(line));
     EXPECT_TRUE(attack_works(c)) << "the control leaves no canary: " << line;

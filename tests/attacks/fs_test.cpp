@@ -551,6 +551,31 @@ TEST_P(FsAttack, FS_12_upload_follows_no_link_to_secrets_unless_asked) {
   EXPECT_EQ(place.folder().read("w/data/keys/secret"), "secret");
 }
 
+TEST_P(FsAttack, FS_13_what_root_uploads_under_a_strict_umask_is_the_guests_own) {
+  const scene place(GetParam());
+  const temporary_folder input;
+  input.write("data/a/b/c.txt", "mine", 0600);
+  const mode_t before = ::umask(0077);
+  place.run([&](auto& environment) -> cofferdam::awaitable<void> {
+    transfer_result report = co_await cofferdam::upload(environment, files((input / "data").string()).into("x/y"));
+    EXPECT_TRUE(report.ok());
+    cofferdam::command_result used = co_await environment.run_command(
+        cofferdam::shell("cd x/y/a/b && cat c.txt && echo more >> c.txt && echo new > beside && rm c.txt && "
+                         "echo again > c.txt && mkdir -p deep/er && echo done"));
+    EXPECT_EQ(used.out().text(), "minedone\n") << used.err().text();
+  });
+  EXPECT_EQ(place.folder().read("w/x/y/a/b/c.txt"), "again\n");
+  if (place.folder().is_jail() && ::geteuid() == 0) {
+    // Control: a copy that root makes in the usual way is of no use to the guest.
+    std::filesystem::copy(input / "data", place.path("w/naive"), std::filesystem::copy_options::recursive);
+    place.run([&](auto& environment) -> cofferdam::awaitable<void> {
+      cofferdam::command_result used = co_await environment.run_command(cofferdam::shell("cat naive/a/b/c.txt"));
+      EXPECT_FALSE(used.ok());
+    });
+  }
+  ::umask(before);
+}
+
 TEST_P(FsAttack, FS_14_names_of_any_bytes_make_the_round_trip) {
   const scene place(GetParam());
   const std::string evil = "$(touch " + std::string("hacked)");

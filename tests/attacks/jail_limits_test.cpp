@@ -145,6 +145,8 @@ TEST_F(JailLimits, RS_04_processor_time_and_time_are_two_reasons) {
   const command_result by_time = result_of(recipe().cpu_time(1s), command("sleep 20").timeout(500ms));
   EXPECT_EQ(by_time.kind(), error_kind::timeout);
   EXPECT_NE(by_processor.reason(), by_time.reason());
+  const command_result control = result_of(recipe(), command("while :; do :; done").timeout(1300ms));
+  EXPECT_EQ(control.kind(), error_kind::timeout) << control.reason();
 }
 
 TEST_F(JailLimits, RS_05_limits_of_a_process_hold_and_cannot_be_raised) {
@@ -208,21 +210,6 @@ time.sleep(50)
   };
   EXPECT_TRUE(other_works(recipe()));
   EXPECT_FALSE(other_works(recipe().open_files(static_cast<std::uint32_t>(files.rlim_max))));  // the control
-}
-
-TEST_F(JailLimits, RS_09_a_time_limit_of_zero_or_less_is_refused_and_never_means_for_ever) {
-  for (const std::chrono::milliseconds limit : {0ms, -1ms, std::chrono::milliseconds::min()}) {
-    try {
-      const command_result refused = result_of(recipe(), command("sleep 5").timeout(limit));
-      EXPECT_EQ(refused.kind(), error_kind::invalid_argument);
-    } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), exec_errc::invalid_argument) << failure.what();
-    }
-  }
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_TRUE(result_of(recipe(), command("true").timeout(std::chrono::milliseconds::max())).ok());
-  EXPECT_EQ(result_of(recipe(), command("sleep 5").timeout(1ms)).kind(), error_kind::timeout);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s);
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ constexpr std::string_view canary = "canary-3f9c27d1";
 class JailAttack : public cofferdam_test::jail_fixture {
  protected:
   jail in_jail() const { return recipe(); }
+  /// Returns the recipe of the control, in which the attacks succeed.
   local unprotected() const {
     return local()
         .without_warning()
@@ -70,8 +71,8 @@ class JailAttack : public cofferdam_test::jail_fixture {
         .tracing(tracing_policy::allowed);
   }
 
-  /// Runs an attack in the jail and then on `local`. Expects that `worked` returns false for the result in the jail,
-  /// and true for the result on `local`.
+  /// Runs an attack in the jail and then, as the control, on `local`. Expects that `worked` returns false for the result
+  /// in the jail, and true for the result on `local`.
   void expect_held(const command& attack, const std::function<bool(const command_result&)>& worked) {
     const command_result held = result_of(in_jail(), attack);
     EXPECT_FALSE(worked(held)) << "in the jail: " << held.out().text() << held.err().text();
@@ -79,7 +80,7 @@ class JailAttack : public cofferdam_test::jail_fixture {
     EXPECT_TRUE(worked(control)) << "the control: " << control.out().text() << control.err().text() << control.reason();
   }
 
-  /// As `expect_held`, for an attack that works if its output contains the canary.
+  /// As `expect_held`, with its control, for an attack that works if its output contains the canary.
   void expect_hidden(const command& attack) {
     expect_held(attack,
                 [](const command_result& result) { return result.out().text().find(canary) != std::string::npos; });
@@ -222,7 +223,7 @@ mkdir -p .git/hooks .GIT/hooks .vscode
 for name in .git/hooks/post-checkout .git/config .vscode/tasks.json .envrc .mcp.json conftest.py .bashrc; do
   echo evil > $name
   ln -sf /tmp/evil $name
-  rm -f made && echo evil > made && mv -f made $name
+  echo evil > made; mv -f made $name; rm -f made
 done
 mv .git .hidden; mv .vscode .hidden
 mkdir -p .git/hooks; echo evil > .git/hooks/post-checkout

@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Attacks PR-11 to 14, 16, 19, 20 and 22 of the project's catalogue of attacks: the state that a guest (a process
-// that a command started) inherits from its host, and the harm that it can do to the host, over `local` and in the jail.
-// The tests check the host's process table. `naive_runner` and a plain `fork` are the controls.
+// that a command started) inherits from its host, and the harm that it can do to the host, over `local` and in the
+// jail. The tests check the host's process table. `naive_runner` and a plain `fork` are the controls.
 
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/with.hpp>
@@ -263,7 +263,7 @@ TEST_P(PrHostAttack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_
   }
 }
 
-TEST_P(PrHostAttack, PR_12_and_20_a_guest_has_no_terminal_although_the_host_has_one) {
+TEST_P(PrHostAttack, PR_12_and_PR_20_a_guest_has_no_terminal_although_the_host_has_one) {
   const attack_folder base(GetParam());
   // The attack uses perl, because the shell cannot make these calls. TIOCSTI types text for the user, and TIOCLINUX
   // pastes text, both through /dev/tty.

@@ -2,7 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Attack PR-21 of the project's catalogue of attacks: a command's terminal must be a real one, over `local` and in the
-// jail. The control uses pipes. All other requirements on terminals are tested in terminal_conformance, for every backend.
+// jail. The control uses pipes. All other requirements on terminals are tested in terminal_conformance, for every
+// backend.
 
 #include <cofferdam/core/with.hpp>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Attacks PR-01, 02, 04, 05, 10, 15, 17 and 18 of the project's catalogue of attacks: commands that resist their time
-// limit, and the processes they leave, over `local` and in the jail. The tests check the host's process table.
+// Attacks PR-01, 02, 04, 05, 10, 15, 17, 18 and RS-09 of the project's catalogue of attacks: commands that resist their
+// time limit, and the processes they leave, over `local` and in the jail. The tests check the host's process table.
 // `naive_runner` is the control, in which each attack succeeds.
 
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/with.hpp>
 
@@ -111,6 +112,21 @@ TEST(Attack, PR_01_control_reading_to_the_end_waits_as_long_as_the_guest_likes) 
   const temporary_folder base;
   naive_runner naive("echo before; exec sleep 1000", base.path());
   EXPECT_FALSE(naive.finish(1500ms));
+}
+
+TEST_P(PrTimeAttack, RS_09_a_time_limit_of_zero_or_less_is_refused_and_never_means_for_ever) {
+  const attack_folder base(GetParam());
+  for (const std::chrono::milliseconds limit : {0ms, -1ms, std::chrono::milliseconds::min()}) {
+    try {
+      const command_result refused = result_of(base, shell("sleep 5").timeout(limit));
+      EXPECT_EQ(refused.kind(), error_kind::invalid_argument);
+    } catch (const cofferdam::error& failure) {
+      EXPECT_EQ(failure.code(), cofferdam::exec_errc::invalid_argument) << failure.what();
+    }
+  }
+  // Control: limits that are none of these are accepted, and hold.
+  EXPECT_TRUE(result_of(base, shell("true").timeout(std::chrono::milliseconds::max())).ok());
+  EXPECT_EQ(result_of(base, shell("sleep 5").timeout(1ms)).kind(), error_kind::timeout);
 }
 
 TEST_P(PrTimeAttack, PR_02_a_command_that_ignores_blocks_or_stops_is_dead_in_time) {
@@ -382,7 +398,7 @@ pid_t only_guest(const attack_folder& base) {
 namespace {
 
 /// A command dies and an unrelated process gets its pid. Then the command is signalled, dropped, timed out and
-/// closed. None of these may hit the unrelated process.
+/// closed. None of these may hit the unrelated process. The control is a signal to its process group.
 void give_number_away(const std::string& place) {
   const attack_folder base(place);
   std::string report = "nothing";

@@ -713,6 +713,46 @@ TEST(Attack, PR_06b_and_PR_06c_control_whoever_watches_alone_is_stopped_or_kille
   }
 }
 
+TEST(Attack, PR_06b_and_PR_06c_in_the_jail_a_guest_that_attacks_its_supervisor_ends_with_it) {
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the attacks in the jail");
+  const std::string marker = new_marker();
+  const std::string lines[] = {
+      "kill -STOP $PPID; sleep M",
+      "(setsid sh -c 'sleep M' &); trap '' TERM; kill -STOP $PPID; sleep M; sleep M",
+      "(setsid sh -c 'trap \"\" TERM; sleep M; sleep M' &); kill -9 $PPID; sleep M",
+      "kill -STOP 1; kill -9 1; kill -STOP $PPID; kill -9 $PPID; exec sleep M",
+  };
+  for (const std::string& line : lines) {
+    const attack_folder base("jail");
+    // Without Landlock, the supervisors can be signalled. Process 1 cannot: the kernel drops the signals to it.
+    const auto recipe = cofferdam::jail()
+                            .temporary_base(base.path())
+                            .workspace(base.workspace())
+                            .landlock(0)
+                            .kill_grace(50ms)
+                            .output_grace(50ms);
+    run([&]() -> awaitable<void> {
+      const auto body = [&](auto& env) -> awaitable<void> {
+        process other = co_await env.start(bystander("sibling " + marker));
+        std::vector<process_entry> neighbours;
+        eventually([&] { return !(neighbours = marked("sibling " + marker)).empty(); });
+        command_result result = co_await env.run_command(shell(with_marker(line, marker)).timeout(400ms));
+        EXPECT_TRUE(result.kind() == error_kind::timeout || result.kind() == error_kind::execution_error)
+            << line << ": " << shown(result);
+        std::vector<process_entry> left;
+        eventually([&] { return (left = marked(marker)).size() <= neighbours.size(); }, 2s);
+        EXPECT_LE(left.size(), neighbours.size()) << line << " left " << shown(left);
+        const std::string end_of_other = co_await end_of(other);
+        EXPECT_EQ(end_of_other, bystander_end) << line;
+        command_result after = co_await env.run_command(shell("echo again"));
+        EXPECT_EQ(shown(after), "none exit 0 signal 0 'again\n'") << line;
+      };
+      co_await with(recipe, std::ref(body));
+    });
+    EXPECT_EQ(shown(marked(marker)), "") << line;
+  }
+}
+
 // ---- PR-07: processes that evade the signals and adoptions by the kernel --------------------------------------------
 
 namespace {

@@ -90,7 +90,8 @@ inline std::vector<process_entry> process_table() {
 /// Returns true if a process is a warden or a supervisor. (A warden is the helper program of an environment; it starts
 /// one supervisor per command.)
 inline bool is_warden(pid_t pid) {
-  return read_proc("/proc/" + std::to_string(pid) + "/cmdline").starts_with("cofferdam-warden");
+  const std::string words = read_proc("/proc/" + std::to_string(pid) + "/cmdline");
+  return words.starts_with("cofferdam-warden") || words.starts_with("/.warden");  // the second is that of a jail
 }
 
 /// Returns the living wardens that this program has started, without their supervisors.
