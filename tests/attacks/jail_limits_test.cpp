@@ -11,6 +11,7 @@
 #include <cofferdam/core/with.hpp>
 
 #include "support/census.hpp"
+#include "support/hostile.hpp"
 #include "support/jail_tests.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
@@ -25,6 +26,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -137,6 +140,53 @@ TEST_F(JailLimits, RS_02_a_full_workspace_takes_nothing_from_the_disk_of_the_hos
     };
     co_await with(recipe(), std::ref(body));
   });
+}
+
+TEST_F(JailLimits, RS_03_spinning_threads_get_no_more_than_their_share_of_the_processors) {
+  COFFERDAM_NEEDS("control groups", has_control_groups(), "that the share of the processors is bounded");
+  // The processor time of all processes in the jail that are alive, by the host's process table.
+  const auto used = [](const std::string& marker) {
+    double ticks = 0;
+    for (const cofferdam_test::process_entry& each : cofferdam_test::marked(marker)) {
+      const std::string text = read_proc("/proc/" + std::to_string(each.pid) + "/stat");
+      std::istringstream rest(text.substr(text.rfind(')') + 1));
+      std::string word;
+      for (int i = 0; i < 11; ++i) rest >> word;
+      double user = 0, kernel = 0;
+      rest >> user >> kernel;
+      ticks += user + kernel;
+    }
+    return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  };
+  const auto share = [&](const jail& recipe) {
+    const std::string marker = cofferdam_test::new_marker();
+    double result = 0;
+    run([&]() -> awaitable<void> {
+      auto body = [&](jail_environment& env) -> awaitable<void> {
+        process spinning = co_await env.start(
+            argv("python3", "-I", "-c", "import os\nfor i in range(7):\n    if os.fork() == 0: break\nwhile True: pass",
+                 marker));
+        cofferdam_test::eventually([&] { return cofferdam_test::marked(marker).size() == 8; });
+        const double before = used(marker);
+        const auto begin = std::chrono::steady_clock::now();
+        std::this_thread::sleep_for(1500ms);
+        result =
+            (used(marker) - before) / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        spinning = process();
+      };
+      co_await with(recipe, std::ref(body));
+    });
+    return result;
+  };
+  const double limited = share(recipe().cpus(0.1));
+  const double control = share(recipe());
+  std::cout << "CPUs used: " << limited << " of 0.1; without a limit " << control << "\n";
+  EXPECT_LT(limited, 0.16);  // the period of the limit and the clock's ticks are coarse
+  EXPECT_GT(control, 0.2);
+  const command_result told = result_of(recipe().cpus(0.5), "true");
+  EXPECT_TRUE(told.isolation().of(isolation_kind::processor_time).starts_with("0.5 CPUs in all (control group, cpu."))
+      << told.isolation().of(isolation_kind::processor_time);
+  EXPECT_THROW(result_of(recipe().cpus(0.5).control_groups(false), "true"), error);
 }
 
 TEST_F(JailLimits, RS_04_processor_time_and_time_are_two_reasons) {
