@@ -71,8 +71,8 @@ class JailAttack : public cofferdam_test::jail_fixture {
         .tracing(tracing_policy::allowed);
   }
 
-  /// Runs an attack in the jail and then, as the control, on `local`. Expects that `worked` returns false for the result
-  /// in the jail, and true for the result on `local`.
+  /// Runs an attack in the jail and then, as the control, on `local`. Expects that `worked` returns false for the
+  /// result in the jail, and true for the result on `local`.
   void expect_held(const command& attack, const std::function<bool(const command_result&)>& worked) {
     const command_result held = result_of(in_jail(), attack);
     EXPECT_FALSE(worked(held)) << "in the jail: " << held.out().text() << held.err().text();
