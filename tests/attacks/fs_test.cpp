@@ -334,7 +334,7 @@ TEST_P(FsAttack, FS_04_an_environment_follows_no_directory_that_is_swapped_meanw
   place.run([&](auto& environment) -> cofferdam::awaitable<void> {
     const swapper attacker(place.path("w/a"), place.path("w/b"));
     const std::string text = "inside";
-    const std::size_t max_rounds = rounds(2000);
+    const std::size_t max_rounds = rounds(1000);
     for (std::size_t i = 0; i < max_rounds || inside == 0 || refused == 0; ++i) {
       exec_errc found{};
       if (i % 4 == 0) {
@@ -694,7 +694,7 @@ TEST_P(FsAttack, FS_15_an_environment_whose_host_is_killed_leaves_the_old_file_o
   const std::string second_text(2'000'000, '2');
   std::mt19937 random(7);
   const cofferdam_test::orphanage orphans;
-  for (std::size_t i = 0; i < rounds(6); ++i) {
+  for (std::size_t i = 0; i < rounds(4); ++i) {
     cofferdam_test::forked_program host([&](int words) {
       place.run([&](auto& environment) -> cofferdam::awaitable<void> {
         co_await environment.write_file("file", as_bytes(first_text));

@@ -131,7 +131,7 @@ TEST_F(HostileConformance, PR_10_many_hostile_runs_leave_no_process_and_no_descr
   };
   std::ptrdiff_t before = 0;
   in_environment([&](auto& env) -> awaitable<void> {
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 15; ++i) {
       if (i == 5) before = open_files();  // by then, connections that stay open are open
       const char* const lines[] = {"setsid sleep M & exit 3", "kill -9 $$", "sleep M & echo done",
                                    "(setsid sleep M &); exit 4", "trap '' TERM; sleep M; sleep M"};
