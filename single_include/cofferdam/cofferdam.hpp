@@ -20054,12 +20054,17 @@ class basic_jail {
   basic_jail& memory(std::size_t max_size);
   /// Makes `open()` fail if the limit of `memory` cannot be a limit for all processes together.
   basic_jail& require_total_memory();
-  /// Sets if control groups may be used for `memory` and `processes`. Default: true.
+  /// Sets if control groups may be used for `memory`, `processes` and `cpus`. Default: true.
   basic_jail& control_groups(bool use);
   /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit. The result of a command
   /// whose first process it has ended has `error_kind::processor_time_limit`. If it has ended another process, the
   /// result has advice at most: a shell reports that by an exit code, 152 or 137, which any program can use.
   basic_jail& cpu_time(std::chrono::seconds most);
+  /// Limits the processor time of all processes of the environment together, in CPUs: `cpus(1.5)` is 1.5 seconds in
+  /// each second. Commands that want more are slowed down, not ended. `open()` fails if this program may not make
+  /// control groups (see `memory`), because nothing else can limit it.
+  /// \param count  from 0.01 to 65536. Default: no limit.
+  basic_jail& cpus(double count);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
   /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
   /// that failed because of this limit has `error_kind::process_limit`; not for the default.
@@ -20115,9 +20120,9 @@ class basic_jail {
   basic_jail& alternatives(std::string lines);
 
   /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
-  ///     a mounted path does not exist or was replaced meanwhile, or if there is no shell;
-  ///     error{exec_errc::invalid_argument} for options that contradict each other, such as `protect` and a
-  ///     `mount_writable` of the same folder, and for a link to the root of this machine.
+  ///     a limit that is required cannot be set, if a mounted path does not exist or was replaced meanwhile, or if
+  ///     there is no shell; error{exec_errc::invalid_argument} for options that contradict each other, such as `protect`
+  ///     and a `mount_writable` of the same folder, and for a link to the root of this machine.
   awaitable<jail_environment> open() const;
 
  private:
@@ -59833,6 +59838,7 @@ class control_group_limits {
  public:
   std::optional<std::uint64_t> memory;     ///< bytes of all processes together, with their files in tmpfs
   std::optional<std::uint32_t> processes;  ///< processes and threads
+  std::optional<double> cpus;              ///< processor time of all processes together, in CPUs
 };
 
 /// The directory of a control group of this process.
@@ -59844,8 +59850,8 @@ class control_group_place {
   bool operator==(const control_group_place&) const = default;
 };
 
-/// Returns the directories of the control groups of a process, by controller: "memory" and "pids". A controller of
-/// version 1 wins, because a controller that version 1 has is missing in version 2.
+/// Returns the directories of the control groups of a process, by controller: "memory", "pids" and "cpu". A controller
+/// of version 1 wins, because a controller that version 1 has is missing in version 2.
 /// \param memberships  the text of /proc/self/cgroup.
 /// \param mounts       the text of /proc/self/mountinfo.
 inline std::map<std::string, control_group_place, std::less<>> control_group_places(std::string_view memberships,
@@ -59876,7 +59882,7 @@ inline std::map<std::string, control_group_place, std::less<>> control_group_pla
     const std::string_view root = next_of(line, ' ');  // the group that is mounted
     const std::string_view point = next_of(line, ' ');
 
-    for (const char* controller : {"memory", "pids"}) {
+    for (const char* controller : {"memory", "pids", "cpu"}) {
       const bool is_unified = type == "cgroup2";
       if (!is_unified && !has_word(super_options, controller)) continue;
       if (is_unified && places.count(controller) != 0) continue;
@@ -59918,11 +59924,11 @@ class control_group {
                                            const std::map<std::string, control_group_place, std::less<>>& places,
                                            std::string& obstacle) {
     control_group group;
-    for (const char* controller : {"memory", "pids"}) {
-      if (std::string_view(controller) == "memory" ? !limits.memory : !limits.processes) continue;
+    for (const std::string_view controller : {"memory", "pids", "cpu"}) {
+      if (controller == "memory" ? !limits.memory : controller == "pids" ? !limits.processes : !limits.cpus) continue;
       const auto found = places.find(controller);
       if (found == places.end()) {
-        obstacle = std::string("no hierarchy of control groups has the controller ") + controller;
+        obstacle = "no hierarchy of control groups has the controller " + std::string(controller);
         return std::nullopt;
       }
       if (!group.add(found->second, controller, obstacle)) return std::nullopt;
@@ -59970,6 +59976,16 @@ class control_group {
     return std::any_of(levels_.begin(), levels_.end(), [](const level& each) { return each.has_processes; });
   }
 
+  /// Returns true if the group limits memory.
+  bool limits_memory() const noexcept { return *memory_mechanism() != '\0'; }
+
+  /// Returns the mechanism that limits the share of the processors, for isolation reports.
+  const char* cpu_mechanism() const noexcept {
+    for (const level& each : levels_)
+      if (each.has_cpu) return each.is_unified ? "control group, cpu.max" : "control group, cpu.cfs_quota_us";
+    return "";
+  }
+
   /// Returns the mechanism that limits memory, for isolation reports.
   const char* memory_mechanism() const noexcept {
     for (const level& each : levels_)
@@ -60000,11 +60016,23 @@ class control_group {
     bool is_unified = false;
     bool has_memory = false;
     bool has_processes = false;
+    bool has_cpu = false;
 
     bool limit(const control_group_limits& limits, std::string& obstacle) const {
       const auto set = [&](const char* file, std::uint64_t value) {
         return write_to(directory / file, std::to_string(value), obstacle);
       };
+      if (has_cpu) {
+        constexpr std::uint64_t period = 100'000;  // microseconds
+        // The kernel accepts no quota below one millisecond.
+        const std::uint64_t quota = std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(*limits.cpus * period));
+        if (is_unified) {
+          if (!write_to(directory / "cpu.max", std::to_string(quota) + " " + std::to_string(period), obstacle))
+            return false;
+        } else if (!set("cpu.cfs_period_us", period) || !set("cpu.cfs_quota_us", quota)) {
+          return false;
+        }
+      }
       if (has_memory && !is_unified) {
         // Without this setting, kernels before 5.11 do not count the memory of groups beneath this group.
         write_if_there(directory / "memory.use_hierarchy", "1");
@@ -60026,6 +60054,7 @@ class control_group {
   bool add(const control_group_place& place, std::string_view controller, std::string& obstacle) {
     for (level& each : levels_) {
       if (!each.is_unified || !place.is_unified) continue;
+      write_if_there(each.directory.parent_path() / "cgroup.subtree_control", "+" + std::string(controller));
       if (!has_controller(each.directory / "cgroup.controllers", controller)) {
         obstacle = each.directory.string() + " lacks the controller " + std::string(controller);
         return false;
@@ -60049,9 +60078,9 @@ class control_group {
     if (!place.is_unified) return parents;
     // In version 2, a group with processes cannot pass a controller on, unless it is the root. If the group of this
     // process has no limits, a group beside it is as good as a group beneath it.
-    for (const char* file : {"memory.max", "pids.max", "memory.high"}) {
+    for (const char* file : {"memory.max", "pids.max", "memory.high", "cpu.max"}) {
       const std::string limit = text_of(place.directory / file);
-      if (!limit.empty() && limit != "max\n") return parents;
+      if (!limit.empty() && !limit.starts_with("max")) return parents;
     }
     if (place.directory.has_parent_path() &&
         ::access((place.directory.parent_path() / "cgroup.procs").c_str(), F_OK) == 0)
@@ -60094,7 +60123,7 @@ class control_group {
   }
 
   static void mark(level& in, std::string_view controller) {
-    (controller == "memory" ? in.has_memory : in.has_processes) = true;
+    (controller == "memory" ? in.has_memory : controller == "pids" ? in.has_processes : in.has_cpu) = true;
   }
 
   /// Removes groups that programs left behind when they were killed: nothing holds the lock of such a group. The kernel
@@ -60178,6 +60207,7 @@ class jail_limits {
   bool uses_control_groups = true;
   bool requires_total_memory = false;  ///< open() fails if `memory` cannot be limited in total
   std::optional<std::uint64_t> cpu_seconds;
+  std::optional<double> cpus;
   std::optional<std::uint32_t> processes;
   static constexpr std::uint32_t default_processes = 1024;
   std::optional<std::uint64_t> file_size;  ///< bytes
@@ -60209,7 +60239,7 @@ class jail_limits {
       limits.emplace_back(resource, soft, hard);
     };
     // The address space is limited only for want of something better: Node.js and Java reserve far more than they use.
-    if (memory && group == nullptr) set(RLIMIT_AS, *memory, *memory);
+    if (memory && (group == nullptr || !group->limits_memory())) set(RLIMIT_AS, *memory, *memory);
     if (cpu_seconds) set(RLIMIT_CPU, *cpu_seconds, *cpu_seconds + 1);  // SIGXCPU, and SIGKILL a second later
     // With a group, the group's own limit is reached first, because the kernel counts refusals only there.
     const std::uint32_t room = group != nullptr && group->limits_processes() ? 8 : 0;
@@ -60222,8 +60252,9 @@ class jail_limits {
   }
 };
 
-/// Makes the control group of a jail, if memory or processes are limited and this machine allows it; otherwise null.
-/// \throws error{exec_errc::provider_failed} if a total memory limit is required and cannot be set;
+/// Makes the control group of a jail, if memory, processes or CPUs are limited and this machine allows it; otherwise
+/// null.
+/// \throws error{exec_errc::provider_failed} if a required total memory limit, or the limit of CPUs, cannot be set;
 ///     error{exec_errc::invalid_argument} for options that contradict each other.
 inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
   if (limits.requires_total_memory && !limits.memory)
@@ -60231,19 +60262,31 @@ inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
   if (limits.requires_total_memory && !limits.uses_control_groups)
     throw error(exec_errc::invalid_argument,
                 "jail: require_total_memory() and control_groups(false) exclude each other");
-  if (!limits.uses_control_groups || (!limits.memory && !limits.processes)) return nullptr;
+  if (limits.cpus && !limits.uses_control_groups)
+    throw error(exec_errc::invalid_argument, "jail: cpus() and control_groups(false) exclude each other");
+  if (!limits.uses_control_groups || (!limits.memory && !limits.processes && !limits.cpus)) return nullptr;
   // bubblewrap itself waits outside of the jail, as one more process of the group.
   control_group_limits in_total;
   in_total.memory = limits.memory;
   in_total.processes = limits.max_processes() + 1;
+  in_total.cpus = limits.cpus;
   std::string obstacle;
   std::optional<control_group> group = control_group::make(in_total, obstacle);
-  if (!group && limits.memory) {  // perhaps only the limit of processes is impossible
+  if (!group && (limits.memory || limits.cpus)) {  // perhaps only the limit of processes is impossible
     in_total.processes.reset();
     std::string ignored;
     group = control_group::make(in_total, ignored);
   }
+  if (!group && limits.cpus && limits.memory && !limits.requires_total_memory) {  // perhaps only that of memory is
+    in_total.memory.reset();
+    group = control_group::make(in_total, obstacle);
+  }
   if (group) return std::make_shared<control_group>(std::move(*group));
+  if (limits.cpus)
+    throw error(exec_errc::provider_failed,
+                "jail: cpus(): " + obstacle +
+                    "; run this program as root, or in a control group of its own (systemd-run --user --scope -p "
+                    "Delegate=yes PROGRAM), or leave out cpus()");
   if (limits.requires_total_memory)
     throw error(exec_errc::provider_failed,
                 "jail: require_total_memory(): " + obstacle +
@@ -62206,8 +62249,9 @@ inline isolation_report describe_jail(const jail_settings& settings, const contr
   report.set(isolation_kind::system_calls, "seccomp: a deny list; no capabilities, no new privileges");
   std::string memory;
   if (limits.memory)
-    memory = bytes_of(*limits.memory) + (group != nullptr ? std::string(" in all (") + group->memory_mechanism() + "); "
-                                                          : std::string(" per process (RLIMIT_AS), no total; "));
+    memory = bytes_of(*limits.memory) + (group != nullptr && group->limits_memory()
+                                             ? std::string(" in all (") + group->memory_mechanism() + "); "
+                                             : std::string(" per process (RLIMIT_AS), no total; "));
   memory += "/tmp and /dev/shm: " + bytes_of(limits.max_temporary_size()) + " each (tmpfs)";
   report.set(isolation_kind::memory, std::move(memory));
   report.set(isolation_kind::process_count,
@@ -62215,9 +62259,12 @@ inline isolation_report describe_jail(const jail_settings& settings, const contr
                  (group != nullptr && group->limits_processes() ? "control group, pids.max)"
                                                                 : "RLIMIT_NPROC in a user namespace)"));
   report.set(isolation_kind::secrets, "process and user namespace: not visible");
-  if (limits.cpu_seconds)
-    report.set(isolation_kind::processor_time,
-               std::to_string(*limits.cpu_seconds) + " s per process (RLIMIT_CPU), no total");
+  std::string processor;
+  if (limits.cpu_seconds) processor = std::to_string(*limits.cpu_seconds) + " s per process (RLIMIT_CPU), no total";
+  if (limits.cpus && group != nullptr)
+    processor +=
+        (processor.empty() ? "" : "; ") + number_text(*limits.cpus) + " CPUs in all (" + group->cpu_mechanism() + ")";
+  report.set(isolation_kind::processor_time, std::move(processor));
   std::string disk;
   if (limits.file_size) disk = bytes_of(*limits.file_size) + " per file (RLIMIT_FSIZE)";
   if (limits.workspace_size)
@@ -62614,6 +62661,13 @@ template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::cpu_time(std::chrono::seconds most) {
   detail::require_at_least<std::int64_t>("cpu_time", most.count(), 1);
   return with([&](detail::jail_settings& all) { all.limits.cpu_seconds = static_cast<std::uint64_t>(most.count()); });
+}
+
+template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::cpus(double count) {
+  if (!(count >= 0.01) || !(count <= 65536))
+    throw error(exec_errc::invalid_argument, "jail: cpus must be a number from 0.01 to 65536");
+  return with([&](detail::jail_settings& all) { all.limits.cpus = count; });
 }
 
 template <class Unused>

@@ -3,14 +3,18 @@
 
 // Attacks AL (command allowlist) and EN (environment variables) of the project's catalogue of attacks. Each attack
 // tries to create a canary file outside the workspace, and the test checks if the file exists. Each attack first runs
-// without protection (the control), where it must create the canary.
+// without protection (the control), where it must create the canary. The attacks EN also run in the jail, where the
+// canary is a file of the workspace, because nothing else can be written.
 
+#include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/detail/core/shell_words.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 
+#include "support/attack_place.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 
@@ -37,6 +41,7 @@
 #include <vector>
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace al_en_tests {
@@ -57,11 +62,12 @@ namespace fs = std::filesystem;
 // creates.
 class playground {
  public:
-  playground() {
+  explicit playground(const std::string& place = "local") : is_jail_(place == "jail") {
     std::string name = (fs::temp_directory_path() / "cofferdam-al-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), "mkdtemp");
     folder_ = name;
     fs::create_directory(workspace());
+    if (is_jail_) ::chmod(folder_.c_str(), 0755);
     plant("f", "one\ntwo\n");
   }
   playground(const playground&) = delete;
@@ -72,7 +78,7 @@ class playground {
   }
 
   fs::path workspace() const { return folder_ / "workspace"; }
-  fs::path canary() const { return folder_ / "canary"; }
+  fs::path canary() const { return (is_jail_ ? workspace() : folder_) / "canary"; }
   bool has_canary() const { return fs::exists(canary()); }
   void remove_canary() const { fs::remove(canary()); }
 
@@ -97,7 +103,16 @@ class playground {
     return text;
   }
 
-  local provider() const { return local().without_warning().paths(path_policy::ignore).workspace(workspace()); }
+  any_provider provider() const {
+    if (!is_jail_) return any_provider(local().without_warning().paths(path_policy::ignore).workspace(workspace()));
+    if (::geteuid() == 0) {
+      // A jail of root has the user of its workspace.
+      for (const fs::path& each : {workspace(), workspace() / "lib", workspace() / "f"})
+        if (fs::exists(each) && ::lchown(each.c_str(), 61234, 61234) != 0)
+          throw std::system_error(errno, std::generic_category(), "lchown");
+    }
+    return any_provider(jail().workspace(workspace()).workspace_path(workspace().string()));
+  }
 
   // Runs the command in a local environment without the allowlist.
   command_result run_bare(command c) const {
@@ -117,8 +132,8 @@ class playground {
     });
   }
 
-  // Returns true if the command creates the canary when no allowlist protects the host. Waits up to one second,
-  // because some attacks act a moment after their command has ended.
+  // Runs the control: returns true if the command creates the canary when no allowlist protects the host. Waits up to
+  // one second, because some attacks act a moment after their command has ended.
   bool attack_works(const command& c) const {
     remove_canary();
     run_bare(c.timeout().has_value() ? c : command(c).timeout(10s));
@@ -133,7 +148,7 @@ class playground {
     return result.kind() == error_kind::command_not_allowed && !has_canary();
   }
 
-  // Expects that the line creates the canary without the allowlist, and is refused with it.
+  // Expects that the line creates the canary without the allowlist, as the control, and is refused with it.
   void expect_stopped(const allow_commands& policy, const std::string& line) const {
     const command c = shell(fill(line));
     EXPECT_TRUE(attack_works(c)) << "the control leaves no canary: " << line;
@@ -142,6 +157,7 @@ class playground {
 
  private:
   fs::path folder_;
+  bool is_jail_;
 };
 
 // The policy of the catalogue's AL attacks. The options of `find` are limited to the listed ones.
@@ -621,6 +637,9 @@ TEST(Attack, AL_27_another_directory_is_refused) {
 
 // ---- EN: the environment -------------------------------------------------------------------------------------------
 
+class EnAttack : public cofferdam_test::attack_places {};
+INSTANTIATE_TEST_SUITE_P(Places, EnAttack, cofferdam_test::in_places("local", "jail"), cofferdam_test::place_name);
+
 // Sets an environment variable of this process. The destructor restores the old value.
 class host_variable {
  public:
@@ -654,8 +673,8 @@ std::string careless_output(const std::string& line) {
   return output;
 }
 
-TEST(Attack, EN_01_secrets_of_the_host_are_not_inherited) {
-  const playground here;
+TEST_P(EnAttack, EN_01_secrets_of_the_host_are_not_inherited) {
+  const playground here(GetParam());
   constexpr const char* names[] = {
       "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "OH_SESSION_API_KEYS_0", "SSH_AUTH_SOCK", "KUBECONFIG",
       "DOCKER_HOST"};
@@ -682,8 +701,8 @@ void expect_variables_refused(const playground& here, const words& names) {
   }
 }
 
-TEST(Attack, EN_02_the_loader_s_variables_are_refused) {
-  const playground here;
+TEST_P(EnAttack, EN_02_the_loader_s_variables_are_refused) {
+  const playground here(GetParam());
   const command c = argv("ls").variable("LD_DEBUG", "files").variable("LD_DEBUG_OUTPUT", here.fill("@W/loader"));
   // Control: without the allowlist, the dynamic loader writes to the file that the environment variable names.
   here.run_bare(c);
@@ -699,9 +718,9 @@ TEST(Attack, EN_02_the_loader_s_variables_are_refused) {
   expect_variables_refused(here, {"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "GLIBC_TUNABLES", "GCONV_PATH"});
 }
 
-TEST(Attack, EN_03_the_shell_s_variables_are_refused) {
+TEST_P(EnAttack, EN_03_the_shell_s_variables_are_refused) {
   COFFERDAM_NEEDS("bash", has_bash(), "a planted start-up script of bash does not run");
-  const playground here;
+  const playground here(GetParam());
   here.plant("startup", here.fill("touch @C\n"));
   const command c = shell("echo a").variable("BASH_ENV", here.fill("@W/startup"));
   EXPECT_TRUE(here.attack_works(c));
@@ -710,9 +729,9 @@ TEST(Attack, EN_03_the_shell_s_variables_are_refused) {
       here, {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PS4", "SHELLOPTS", "BASHOPTS", "BASH_FUNC_x%%", "IFS"});
 }
 
-TEST(Attack, EN_04_python_s_variables_are_refused) {
+TEST_P(EnAttack, EN_04_python_s_variables_are_refused) {
   COFFERDAM_NEEDS("python3", is_installed("python3"), "a planted module of Python's does not run");
-  const playground here;
+  const playground here(GetParam());
   here.plant("lib/sitecustomize.py", here.fill("open('@C', 'w')\n"));
   const command c = argv("python3", "-c", "1").variable("PYTHONPATH", here.fill("@W/lib"));
   EXPECT_TRUE(here.attack_works(c));
@@ -724,9 +743,9 @@ TEST(Attack, EN_04_python_s_variables_are_refused) {
       here, {"PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PYTHONWARNINGS", "PYTHONBREAKPOINT", "BROWSER"});
 }
 
-TEST(Attack, EN_05_other_interpreters_variables_are_refused) {
+TEST_P(EnAttack, EN_05_other_interpreters_variables_are_refused) {
   COFFERDAM_NEEDS("perl", is_installed("perl"), "a planted module of Perl's does not run");
-  const playground here;
+  const playground here(GetParam());
   here.plant("lib/Evil.pm", here.fill("package Evil; open(my $f, '>', '@C'); 1;\n"));
   const command c = argv("perl", "-e", "1").variable("PERL5LIB", here.fill("@W/lib")).variable("PERL5OPT", "-MEvil");
   EXPECT_TRUE(here.attack_works(c));
@@ -735,9 +754,9 @@ TEST(Attack, EN_05_other_interpreters_variables_are_refused) {
       here, {"NODE_OPTIONS", "PERL5OPT", "PERL5LIB", "RUBYOPT", "JAVA_TOOL_OPTIONS", "DOTNET_STARTUP_HOOKS"});
 }
 
-TEST(Attack, EN_06_git_s_and_pagers_variables_are_refused) {
+TEST_P(EnAttack, EN_06_git_s_and_pagers_variables_are_refused) {
   COFFERDAM_NEEDS("git", is_installed("git"), "git's variables are refused");
-  const playground here;
+  const playground here(GetParam());
   const command c = argv("git", "x")
                         .variable("GIT_CONFIG_COUNT", "1")
                         .variable("GIT_CONFIG_KEY_0", "alias.x")
@@ -748,7 +767,7 @@ TEST(Attack, EN_06_git_s_and_pagers_variables_are_refused) {
       here, {"GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_COUNT", "GIT_PAGER", "PAGER", "EDITOR", "LESSOPEN"});
 }
 
-TEST(Attack, EN_07_impossible_variables_are_typed_errors) {
+TEST_P(EnAttack, EN_07_impossible_variables_are_typed_errors) {
   const auto code_of = [](const std::string& name, const std::string& value) {
     try {
       command c = argv("true");
@@ -765,7 +784,7 @@ TEST(Attack, EN_07_impossible_variables_are_typed_errors) {
   EXPECT_EQ(code_of("A", "x\0y"s), exec_errc::invalid_argument);
   EXPECT_EQ(code_of("A", std::string(128 * 1024, 'x')), exec_errc::too_large);
 
-  const playground here;
+  const playground here(GetParam());
   const auto with_variables = [](std::size_t count) {
     command c = argv("env");
     for (std::size_t i = 0; i < count; ++i) c.variable("V" + std::to_string(i), std::string(100'000, 'x'));
@@ -778,8 +797,8 @@ TEST(Attack, EN_07_impossible_variables_are_typed_errors) {
   EXPECT_FALSE(too_much.reason().empty());
 }
 
-TEST(Attack, EN_08_proxy_variables_of_the_host_are_not_inherited) {
-  const playground here;
+TEST_P(EnAttack, EN_08_proxy_variables_of_the_host_are_not_inherited) {
+  const playground here(GetParam());
   const host_variable a("http_proxy", "http://proxy.invalid:1"), b("HTTPS_PROXY", "http://proxy.invalid:2"),
       c("ALL_PROXY", "socks5://proxy.invalid:3"), d("NO_PROXY", "hush.invalid");
   // Control: a child process that inherits the environment prints the proxy.
@@ -789,8 +808,8 @@ TEST(Attack, EN_08_proxy_variables_of_the_host_are_not_inherited) {
     EXPECT_EQ(output.find(name), std::string::npos) << name;
 }
 
-TEST(Attack, EN_09_home_and_temporary_folders_are_the_guest_s_own) {
-  const playground here;
+TEST_P(EnAttack, EN_09_home_and_temporary_folders_are_the_guest_s_own) {
+  const playground here(GetParam());
   const playground host;
   host.plant(".netrc", "machine hush.invalid password hush\n");
   host.plant(".bashrc", "echo hush\n");

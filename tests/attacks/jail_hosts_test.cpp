@@ -179,7 +179,7 @@ constexpr std::uint32_t new_user = CLONE_NEWUSER;
 
 TEST_F(JailHosts, SY_19_kernels_without_newer_calls_give_the_walls) {
   const std::vector<machine> machines{
-      {"this machine, unchanged", [] {}, {}},
+      {"this machine, unchanged", [] {}, {}},  // the control of those that refuse namespaces
       {"Linux 5.15: nothing from futex_waitv on", [] { refuse_from(449); }, {}},
       {"Linux 5.10: no Landlock, no mount_setattr", [] { refuse_from(442); }, {}},
       {"Linux 5.4: no close_range, openat2, faccessat2", [] { refuse_from(436); }, {}},

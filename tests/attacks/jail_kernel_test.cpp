@@ -41,6 +41,7 @@ using cofferdam_test::run;
 
 class JailKernel : public cofferdam_test::jail_fixture {
  protected:
+  /// Returns the recipe of the control, outside of the walls.
   local outside() const {
     return local().without_warning().temporary_base(base_.path()).landlock(0).tracing(tracing_policy::allowed);
   }

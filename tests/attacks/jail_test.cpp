@@ -61,6 +61,7 @@ constexpr std::string_view canary = "canary-3f9c27d1";
 class JailAttack : public cofferdam_test::jail_fixture {
  protected:
   jail in_jail() const { return recipe(); }
+  /// Returns the recipe of the control, in which the attacks succeed.
   local unprotected() const {
     return local()
         .without_warning()
@@ -70,8 +71,8 @@ class JailAttack : public cofferdam_test::jail_fixture {
         .tracing(tracing_policy::allowed);
   }
 
-  /// Runs an attack in the jail and then on `local`. Expects that `worked` returns false for the result in the jail,
-  /// and true for the result on `local`.
+  /// Runs an attack in the jail and then, as the control, on `local`. Expects that `worked` returns false for the
+  /// result in the jail, and true for the result on `local`.
   void expect_held(const command& attack, const std::function<bool(const command_result&)>& worked) {
     const command_result held = result_of(in_jail(), attack);
     EXPECT_FALSE(worked(held)) << "in the jail: " << held.out().text() << held.err().text();
@@ -79,7 +80,7 @@ class JailAttack : public cofferdam_test::jail_fixture {
     EXPECT_TRUE(worked(control)) << "the control: " << control.out().text() << control.err().text() << control.reason();
   }
 
-  /// As `expect_held`, for an attack that works if its output contains the canary.
+  /// As `expect_held`, with its control, for an attack that works if its output contains the canary.
   void expect_hidden(const command& attack) {
     expect_held(attack,
                 [](const command_result& result) { return result.out().text().find(canary) != std::string::npos; });
@@ -214,6 +215,38 @@ TEST_F(JailAttack, FS_18_a_read_only_folder_inside_a_writable_one_stays_read_onl
   EXPECT_FALSE(changed());
   result_of(in_jail().mount_writable(outer), change);
   EXPECT_TRUE(changed());
+}
+
+TEST_F(JailAttack, FS_17_files_that_programs_of_the_host_obey_are_not_made_or_changed) {
+  const std::string attack = R"(
+mkdir -p .git/hooks .GIT/hooks .vscode
+for name in .git/hooks/post-checkout .git/config .vscode/tasks.json .envrc .mcp.json conftest.py .bashrc; do
+  echo evil > $name
+  ln -sf /tmp/evil $name
+  echo evil > made; mv -f made $name; rm -f made
+done
+mv .git .hidden; mv .vscode .hidden
+mkdir -p .git/hooks; echo evil > .git/hooks/post-checkout
+echo evil > .GIT/hooks/post-checkout; echo evil > ordinary
+)";
+  const auto attacked = [&](const std::string& name, const std::function<void(jail&)>& protect) {
+    const std::filesystem::path project = base_.make_shared_folder(name);
+    jail recipe = in_jail().workspace(project);
+    protect(recipe);
+    result_of(recipe, attack);
+    EXPECT_EQ(base_.read(name + "/ordinary"), "evil\n") << "the attack did not reach its end";
+    std::vector<std::string> names;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(project))
+      if (each.is_symlink() || each.is_regular_file()) names.push_back(each.path().lexically_relative(project));
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  const auto all = [](jail& recipe) { recipe.protect_project_files().protect("conftest.py").protect(".bashrc"); };
+  // Linux compares names byte by byte: .GIT is an ordinary name, which Git does not read.
+  EXPECT_EQ(attacked("guarded", all), (std::vector<std::string>{".GIT/hooks/post-checkout", "ordinary"}));
+  const std::vector<std::string> control = attacked("open", [](jail&) {});
+  for (const char* const name : {".git/hooks/post-checkout", ".envrc", ".mcp.json", "conftest.py", ".bashrc"})
+    EXPECT_NE(std::find(control.begin(), control.end(), name), control.end()) << name;
 }
 
 TEST_F(JailAttack, FS_19_a_hidden_file_is_hidden_wherever_it_is_shown) {
@@ -439,10 +472,22 @@ TEST_F(JailAttack, SY_12_settings_of_the_kernel_cannot_be_written) {
 TEST_F(JailAttack, SY_13_the_warden_cannot_be_overwritten) {
   run([&]() -> awaitable<void> {
     auto body = [](jail_environment& env) -> awaitable<void> {
-      command_result attack = co_await env.run_command(
-          "cp /bin/true /.warden; cp /bin/true /proc/1/exe; cat /bin/true > /proc/$PPID/exe; rm -f /.warden; mv /tmp "
-          "/.warden; sha256sum /.warden");
-      EXPECT_EQ(attack.out().text().find("sha256"), std::string::npos);
+      // The warden's program, and the file from which the jail started it, as the host sees them.
+      const auto programs = [] {
+        std::string found;
+        for (const process_entry& wall : cofferdam_test::own_bubblewraps())
+          for (const process_entry& each : cofferdam_test::process_table())
+            if (each.parent == wall.pid)
+              for (const char* const file : {"/exe", "/root/.warden"})
+                found += cofferdam_test::read_proc("/proc/" + std::to_string(each.pid) + file) + "|";
+        return found;
+      };
+      const std::string before = programs();
+      EXPECT_GT(before.size(), 20'000U);
+      co_await env.run_command(
+          "cp -f /bin/true /.warden; cp /bin/true /proc/1/exe; cat /bin/true > /proc/$PPID/exe; rm -f /.warden; cp "
+          "/bin/true /.warden; mv /tmp /.warden");
+      EXPECT_EQ(programs(), before);
       command_result after = co_await env.run_command("echo works");
       EXPECT_EQ(after.out().text(), "works\n");
     };

@@ -16,6 +16,7 @@
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 
+#include "support/attack_place.hpp"
 #include "support/census.hpp"
 #include "support/forked_host.hpp"
 #include "support/hostile.hpp"
@@ -40,6 +41,7 @@
 #include <functional>
 #include <iostream>
 #include <random>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -75,13 +77,16 @@ using cofferdam_test::forked_program;
 using cofferdam_test::in_forked_host;
 using cofferdam_test::in_spare_host;
 using cofferdam_test::is_alive;
+using cofferdam_test::is_warden;
 using cofferdam_test::kill_marked;
 using cofferdam_test::marked;
 using cofferdam_test::new_marker;
 using cofferdam_test::orphanage;
 using cofferdam_test::own_wardens;
 using cofferdam_test::pause_for;
+using cofferdam_test::process_entry;
 using cofferdam_test::process_of;
+using cofferdam_test::process_table;
 using cofferdam_test::read_proc;
 using cofferdam_test::run;
 using cofferdam_test::shown;
@@ -488,6 +493,84 @@ TEST(Attack, PR_06d_deadlines_hold_when_a_guest_starves_those_who_watch) {
 }
 
 // ---- PR-06e: a guest sets limits, and the host dies afterwards ------------------------------------------------------
+
+namespace {
+
+/// Returns the warden and the supervisors of the only jail that this program has open, by the host's numbers.
+std::vector<pid_t> watchers_in_the_jail() {
+  std::set<pid_t> inside;
+  for (const process_entry& entry : cofferdam_test::own_bubblewraps()) inside.insert(entry.pid);
+  std::vector<pid_t> found;
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (const process_entry& entry : process_table()) {
+      if (!inside.contains(entry.parent) || !inside.insert(entry.pid).second) continue;
+      grown = true;
+      if (is_warden(entry.pid)) found.push_back(entry.pid);
+    }
+  }
+  return found;
+}
+
+/// Returns the recipe of a jail that shows the attacker's program, in its workspace.
+cofferdam::jail jail_with_attacker(const cofferdam_test::attack_folder& base, unsigned landlock) {
+  std::filesystem::copy(attacker::instance().path(), base.workspace() / "attacker",
+                        std::filesystem::copy_options::overwrite_existing);
+  return cofferdam::jail()
+      .temporary_base(base.path())
+      .workspace(base.workspace())
+      .landlock(landlock)
+      .kill_grace(50ms)
+      .output_grace(50ms);
+}
+
+}  // namespace
+
+TEST(Attack, PR_06d_in_the_jail_no_limit_of_supervisor_or_warden_can_be_changed) {
+  NEEDS_ATTACKER();
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the attacks in the jail");
+  for (const unsigned level : {kernels_own, 0U}) {
+    const cofferdam_test::attack_folder base("jail");
+    run([&]() -> awaitable<void> {
+      const auto body = [&](auto& env) -> awaitable<void> {
+        co_await env.run_command(argv("true"));
+        const std::vector<pid_t> pids = watchers_in_the_jail();
+        EXPECT_GE(pids.size(), 2U) << "a warden and a supervisor";
+        const std::string before = limits_of(pids);
+        command_result result =
+            co_await env.run_command(shell("for p in 1 $PPID; do ./attacker limit 64 0 15 0 0 $p; done"));
+        EXPECT_EQ(result.out().text(), times(16, "1") + times(16, "1"));
+        EXPECT_EQ(limits_of(pids), before);
+        command_result after = co_await env.run_command(shell("echo again"));
+        EXPECT_EQ(after.out().text(), "again\n");
+      };
+      co_await with(jail_with_attacker(base, level), std::ref(body));
+    });
+  }
+}
+
+TEST(Attack, PR_06e_in_the_jail_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
+  NEEDS_ATTACKER();
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the attacks in the jail");
+  const std::string marker = new_marker();
+  const std::string line = with_marker(
+      "for p in 1 $PPID; do ./attacker limit 64 0 15 0 0 $p; ./attacker limit 64 7 7 5 5 $p; done; ./attacker starve 1 "
+      "$PPID; (setsid sh -c 'trap \"\" TERM; (setsid sleep M &); sleep M; sleep M' &); echo > up; sleep M",
+      marker);
+  const cofferdam_test::attack_folder base("jail");
+  const orphanage orphans;
+  forked_program host([&](int) {
+    run([&]() -> awaitable<void> {
+      const auto body = [&](auto& env) -> awaitable<void> { co_await env.run_command(shell(line).timeout(60s)); };
+      co_await with(jail_with_attacker(base, 0), std::ref(body));
+    });
+  });
+  EXPECT_TRUE(eventually([&] { return base.has("w/up") && marked(marker).size() >= 3; }, 30s)) << host.line(0ms);
+  host.kill();
+  const bool gone = eventually([&] { return orphans.is_empty() && marked(marker).empty(); }, 20s);
+  EXPECT_TRUE(gone) << shown(orphans.living()) << shown(marked(marker));
+  kill_marked(marker);
+}
 
 TEST(Attack, PR_06e_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
   NEEDS_ATTACKER();

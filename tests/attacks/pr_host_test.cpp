@@ -2,13 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Attacks PR-11 to 14, 16, 19, 20 and 22 of the project's catalogue of attacks: the state that a guest (a process
-// that a command started) inherits from its host, and the harm that it can do to the host. The tests check the host's
-// process table. `naive_runner` and a plain `fork` are the controls.
+// that a command started) inherits from its host, and the harm that it can do to the host, over `local` and in the
+// jail. The tests check the host's process table. `naive_runner` and a plain `fork` are the controls.
 
-#include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/with.hpp>
 
+#include "support/attack_place.hpp"
 #include "support/census.hpp"
 #include "support/forked_host.hpp"
 #include "support/naive_runner.hpp"
@@ -53,6 +53,7 @@ namespace pr_host_tests {
 namespace {
 
 using asio::awaitable;
+using cofferdam::any_provider;
 using cofferdam::argv;
 using cofferdam::bytes;
 using cofferdam::command;
@@ -62,6 +63,7 @@ using cofferdam::exec_errc;
 using cofferdam::process;
 using cofferdam::shell;
 using cofferdam::with;
+using cofferdam_test::attack_folder;
 using cofferdam_test::eventually;
 using cofferdam_test::guests_of;
 using cofferdam_test::in_forked_host;
@@ -76,11 +78,9 @@ using namespace std::string_literals;
 
 using clock = std::chrono::steady_clock;
 
-auto provider(const temporary_folder& base) {
-  return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(100ms);
-}
+any_provider provider(const attack_folder& base) { return base.provider(100ms, 100ms); }
 
-command_result result_of(const temporary_folder& base, command c) {
+command_result result_of(const attack_folder& base, command c) {
   const auto body = [&](auto& env) -> awaitable<command_result> {
     command_result result = co_await env.run_command(c);
     co_return result;
@@ -93,7 +93,7 @@ command_result result_of(const temporary_folder& base, command c) {
 
 /// Starts `sleep` in an environment, and calls `look` with its pid.
 template <class Look>
-void look_at_a_guest(const temporary_folder& base, Look look) {
+void look_at_a_guest(const attack_folder& base, Look look) {
   const auto body = [&](auto& env) -> awaitable<void> {
     process running = co_await env.start(argv("sleep", "60"));
     std::vector<process_entry> guests;
@@ -106,6 +106,9 @@ void look_at_a_guest(const temporary_folder& base, Look look) {
   };
   run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
 }
+
+class PrHostAttack : public cofferdam_test::attack_places {};
+INSTANTIATE_TEST_SUITE_P(Places, PrHostAttack, cofferdam_test::in_places("local", "jail"), cofferdam_test::place_name);
 
 std::string proc_file(pid_t pid, const std::string& name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
@@ -143,8 +146,8 @@ class leaky_host {
 
 }  // namespace
 
-TEST(Attack, PR_11_descriptors_of_the_host_do_not_reach_the_guest) {
-  const temporary_folder base;
+TEST_P(PrHostAttack, PR_11_descriptors_of_the_host_do_not_reach_the_guest) {
+  const attack_folder base(GetParam());
   const temporary_folder elsewhere;
   const leaky_host host(elsewhere.write("secret", "canary"));
   std::set<std::string> descriptors;
@@ -168,7 +171,7 @@ namespace {
 
 /// Starts a guest from a host with blocked and ignored signals, a strict umask and a low limit of open files. Returns
 /// the guest's state of each, read from /proc. `naively` selects a plain fork instead of an environment.
-std::string guest_of_odd_host(const temporary_folder& base, bool naively) {
+std::string guest_of_odd_host(const attack_folder& base, bool naively) {
   return in_forked_host([&] {
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;
@@ -179,7 +182,7 @@ std::string guest_of_odd_host(const temporary_folder& base, bool naively) {
     ::umask(0777);
     rlimit few{};
     ::getrlimit(RLIMIT_NOFILE, &few);
-    few.rlim_cur = 64;
+    few.rlim_cur = 128;
     ::setrlimit(RLIMIT_NOFILE, &few);
     std::string report = "no guest";
     const auto look = [&](pid_t pid) {
@@ -203,8 +206,8 @@ std::string guest_of_odd_host(const temporary_folder& base, bool naively) {
 
 }  // namespace
 
-TEST(Attack, PR_12_a_guest_starts_clean_whatever_the_hosts_signals_umask_and_limits) {
-  const temporary_folder base;
+TEST_P(PrHostAttack, PR_12_a_guest_starts_clean_whatever_the_hosts_signals_umask_and_limits) {
+  const attack_folder base(GetParam());
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   COFFERDAM_NEEDS("nofile", files.rlim_max >= 1024, "a guest is given the usual limit on open files");
@@ -212,17 +215,19 @@ TEST(Attack, PR_12_a_guest_starts_clean_whatever_the_hosts_signals_umask_and_lim
 }
 
 TEST(Attack, PR_12_control_a_plain_fork_hands_them_over) {
-  const temporary_folder base;
+  const attack_folder base("local");
   const std::string report = guest_of_odd_host(base, true);
   EXPECT_EQ(report.find("blocked 0000000000000000"), std::string::npos) << report;
   EXPECT_EQ(report.find("ignored 0000000000000000"), std::string::npos) << report;
-  EXPECT_NE(report.find("umask 0777 files 64"), std::string::npos) << report;
+  EXPECT_NE(report.find("umask 0777 files 128"), std::string::npos) << report;
 }
 
-TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why_not) {
-  const temporary_folder base;
+TEST_P(PrHostAttack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why_not) {
+  const attack_folder base(GetParam());
+  const attack_folder unwatched("no_warden");
   for (const bool by_flag : {false, true}) {
     for (const bool by_warden : {true, false}) {
+      if (base.is_jail() && !by_warden) continue;
       const std::string report = in_forked_host([&] {
         struct sigaction action {};
         if (by_flag) {
@@ -234,9 +239,8 @@ TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why
         ::sigaction(SIGCHLD, &action, nullptr);
         try {
           command_result result;
-          const auto policy = by_warden ? cofferdam::warden_policy::require : cofferdam::warden_policy::never;
           run([&]() -> awaitable<void> {
-            co_await with(provider(base).warden(policy),
+            co_await with(provider(by_warden ? base : unwatched),
                           [&](auto& env) -> awaitable<void> { result = co_await env.run_command(shell("exit 3")); });
           });
           return "exit code " + std::to_string(result.exit_code());
@@ -253,11 +257,14 @@ TEST(Attack, PR_12_a_host_that_ignores_sigchld_gets_exact_results_or_is_told_why
       }
     }
   }
-  EXPECT_TRUE(std::filesystem::is_empty(base.path()));
+  for (const attack_folder* folder : {&base, &unwatched}) {
+    std::filesystem::remove(folder->workspace());
+    EXPECT_TRUE(std::filesystem::is_empty(folder->path()));
+  }
 }
 
-TEST(Attack, PR_12_and_20_a_guest_has_no_terminal_although_the_host_has_one) {
-  const temporary_folder base;
+TEST_P(PrHostAttack, PR_12_and_PR_20_a_guest_has_no_terminal_although_the_host_has_one) {
+  const attack_folder base(GetParam());
   // The attack uses perl, because the shell cannot make these calls. TIOCSTI types text for the user, and TIOCLINUX
   // pastes text, both through /dev/tty.
   const std::string attack =
@@ -297,8 +304,8 @@ TEST(Attack, PR_12_and_20_a_guest_has_no_terminal_although_the_host_has_one) {
   EXPECT_EQ(attacked_host(true), "opened changed") << "the control";
 }
 
-TEST(Attack, PR_13_each_way_to_end_is_told_apart) {
-  const temporary_folder base;
+TEST_P(PrHostAttack, PR_13_each_way_to_end_is_told_apart) {
+  const attack_folder base(GetParam());
   const auto body = [&](auto& env) -> awaitable<void> {
     for (int code = 0; code < 256; ++code) {
       command_result result = co_await env.run_command(argv("sh", "-c", "exit " + std::to_string(code)));
@@ -334,14 +341,14 @@ TEST(Attack, PR_13_control_a_shells_status_makes_137_of_two_of_them) {
   EXPECT_EQ(WEXITSTATUS(by_signal.status()), 137);
 }
 
-TEST(Attack, PR_14_what_cannot_be_started_is_named_with_the_systems_code) {
-  const temporary_folder base;
-  const temporary_folder programs;
-  programs.make_folder("directory");
-  programs.write("no_x", "#!/bin/sh\nexit 0\n", 0644);
-  programs.write("bad_shebang", "#!/cofferdam/no/such/interpreter\n", 0755);
-  programs.write("no_format", "exit 0\n", 0755);
-  programs.write("empty", "", 0755);
+TEST_P(PrHostAttack, PR_14_what_cannot_be_started_is_named_with_the_systems_code) {
+  const attack_folder base(GetParam());
+  const std::filesystem::path programs = base.workspace();
+  base.make_folder("w/directory");
+  base.write("w/no_x", "#!/bin/sh\nexit 0\n", 0644);
+  base.write("w/bad_shebang", "#!/cofferdam/no/such/interpreter\n", 0755);
+  base.write("w/no_format", "exit 0\n", 0755);
+  base.write("w/empty", "", 0755);
   std::filesystem::copy("/bin/true", programs / "busy");
   const int writer = ::open((programs / "busy").c_str(), O_WRONLY | O_CLOEXEC);
   for (const std::string name :
@@ -372,9 +379,9 @@ TEST(Attack, PR_14_control_a_shell_guesses_126_or_127) {
   EXPECT_EQ(missing.status(), said_so.status());
 }
 
-TEST(Attack, PR_16_input_that_is_never_read_blocks_nothing_and_raises_no_sigpipe) {
+TEST_P(PrHostAttack, PR_16_input_that_is_never_read_blocks_nothing_and_raises_no_sigpipe) {
   const std::size_t size = (cofferdam_test::is_soak() ? 1024U : 64U) << 20U;
-  const temporary_folder base;
+  const attack_folder base(GetParam());
   struct sigaction standard {};
   struct sigaction before {};
   standard.sa_handler = SIG_DFL;
@@ -407,9 +414,9 @@ TEST(Attack, PR_16_control_a_plain_write_dies_of_sigpipe) {
   EXPECT_EQ(report, "died of signal 13");
 }
 
-TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
+TEST_P(PrHostAttack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
   constexpr int commands = 1000;
-  const temporary_folder base;
+  const attack_folder base(GetParam());
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   COFFERDAM_NEEDS("nofile", files.rlim_max >= 5000, "a thousand commands at once");
@@ -417,7 +424,8 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
   many.rlim_cur = std::max<rlim_t>(files.rlim_cur, 5000);
   ::setrlimit(RLIMIT_NOFILE, &many);
   // Each command blocks when it opens this FIFO, until the host opens it for writing.
-  base.make_fifo("gate");
+  base.make_fifo("w/gate");
+  ::chmod((base.workspace() / "gate").c_str(), 0666);
   int exact = 0;
   std::size_t peak = 0;
   std::vector<double> late;
@@ -432,7 +440,7 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
             const std::string text = std::to_string(number);
             command_result result =
                 co_await env.run_command(argv("sh", "-c", "read go < \"$2\"; echo $0; echo $0 >&2; exit $1", text,
-                                              std::to_string(number % 256), (base / "gate").string()));
+                                              std::to_string(number % 256), (base.workspace() / "gate").string()));
             if (result.out().text() == text + "\n" && result.err().text() == text + "\n" &&
                 result.exit_code() == number % 256)
               ++exact;
@@ -463,14 +471,14 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
             co_await timer.async_wait(asio::use_awaitable);
           }
           counting = false;
-          const int gate = ::open((base / "gate").c_str(), O_WRONLY | O_CLOEXEC);
+          const int gate = ::open((base.workspace() / "gate").c_str(), O_WRONLY | O_CLOEXEC);
           ::close(gate);
           while (ended < commands || !probed) {
             timer.expires_after(5ms);
             co_await timer.async_wait(asio::use_awaitable);
           }
         };
-        co_await with(provider(base), std::ref(body));
+        co_await with(base.provider(100ms, 100ms, 4000), std::ref(body));
       },
       300s);
   ::setrlimit(RLIMIT_NOFILE, &files);
@@ -485,10 +493,10 @@ TEST(Attack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exact) {
   EXPECT_LT(late[late.size() * 99 / 100], 1000) << "20 ms on a quiet machine";
 }
 
-TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
-  const auto crash = [](bool naively, cofferdam::warden_policy policy = cofferdam::warden_policy::never) {
-    return in_forked_host([naively, policy] {
-      const temporary_folder base;
+TEST_P(PrHostAttack, PR_22_a_crash_leaves_no_core_dump) {
+  const auto crash = [](bool naively, const std::string& place = "no_warden") {
+    return in_forked_host([naively, place] {
+      const attack_folder base(place);
       const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
       if (::setrlimit(RLIMIT_CORE, &unlimited) != 0) return "no core files here"s;
       if (naively) {
@@ -512,19 +520,21 @@ TEST(Attack, PR_22_a_crash_leaves_no_core_dump) {
         ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
         // The process is not a child of this program. Instead of the wait status, the test checks the limit that the
         // kernel reports.
-        if (policy == cofferdam::warden_policy::require)
+        if (base.has_warden())
           report = report.starts_with("1 ") ? "not dumped" : "limit: " + report;
         else
           report = info.si_code == CLD_DUMPED ? "dumped" : info.si_code == CLD_KILLED ? "not dumped" : "odd";
         command_result result = co_await running.wait();
         if (result.term_signal() != SIGSEGV) report = "not seen";
       };
-      run([&]() -> awaitable<void> { co_await with(provider(base).warden(policy), std::ref(body)); });
+      run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
       return report;
     });
   };
-  EXPECT_EQ(crash(false), "not dumped");
-  EXPECT_EQ(crash(false, cofferdam::warden_policy::require), "not dumped");
+  EXPECT_EQ(crash(false, GetParam()), "not dumped");
+  if (GetParam() == "local") {
+    EXPECT_EQ(crash(false), "not dumped");
+  }
   const std::string control = crash(true);
   if (control != "dumped")
     std::cout << "not proven here: the control (this machine dumps no cores: " << control << ")\n";

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Attack PR-21 of the project's catalogue of attacks: a command's terminal must be a real one. The control uses
-// pipes. All other requirements on terminals are tested in terminal_conformance, for every backend.
+// Attack PR-21 of the project's catalogue of attacks: a command's terminal must be a real one, over `local` and in the
+// jail. The control uses pipes. All other requirements on terminals are tested in terminal_conformance, for every
+// backend.
 
-#include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
 
+#include "support/attack_place.hpp"
 #include "support/census.hpp"
 #include "support/run.hpp"
-#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <string>
@@ -29,14 +30,18 @@ using cofferdam::output_chunk;
 using cofferdam::process;
 using cofferdam::shell;
 using cofferdam::with;
+using cofferdam_test::attack_folder;
 using cofferdam_test::eventually;
 using cofferdam_test::guests_of;
 using cofferdam_test::run;
-using cofferdam_test::temporary_folder;
 
-auto provider(const temporary_folder& base) {
-  return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(std::chrono::milliseconds(50));
+auto provider(const attack_folder& base) {
+  return base.provider(std::chrono::milliseconds(50), std::chrono::milliseconds(100));
 }
+
+class PrTerminalAttack : public cofferdam_test::attack_places {};
+INSTANTIATE_TEST_SUITE_P(Places, PrTerminalAttack, cofferdam_test::in_places("local", "jail"),
+                         cofferdam_test::place_name);
 
 awaitable<std::string> read_until(process& running, std::string expected) {
   std::string screen;
@@ -50,8 +55,8 @@ awaitable<std::string> read_until(process& running, std::string expected) {
 
 /// Sends ^C to a shell that runs one job in the foreground, and one job in a process group of its own in the
 /// background. Returns the output.
-std::string after_control_c(bool with_terminal) {
-  const temporary_folder base;
+std::string after_control_c(const std::string& place, bool with_terminal) {
+  const attack_folder base(place);
   std::string screen;
   const auto body = [&](auto& env) -> awaitable<void> {
     cofferdam::command both = shell(
@@ -72,21 +77,21 @@ std::string after_control_c(bool with_terminal) {
 
 }  // namespace
 
-TEST(Attack, PR_21_control_c_on_a_terminal_hits_the_foreground_group_only) {
-  const std::string screen = after_control_c(true);
+TEST_P(PrTerminalAttack, PR_21_control_c_on_a_terminal_hits_the_foreground_group_only) {
+  const std::string screen = after_control_c(GetParam(), true);
   EXPECT_NE(screen.find("foreground hit"), std::string::npos) << screen;
   EXPECT_EQ(screen.find("background hit"), std::string::npos) << screen;
   EXPECT_NE(screen.find("background lives"), std::string::npos) << screen;
 }
 
-TEST(Attack, PR_21_control_on_a_pipe_it_is_a_byte_like_any_other) {
-  const std::string screen = after_control_c(false);
+TEST_P(PrTerminalAttack, PR_21_control_on_a_pipe_it_is_a_byte_like_any_other) {
+  const std::string screen = after_control_c(GetParam(), false);
   EXPECT_EQ(screen.find("hit"), std::string::npos) << screen;
   EXPECT_NE(screen.find("background lives"), std::string::npos) << screen;
 }
 
-TEST(Attack, PR_21_raw_mode_passes_every_byte_both_ways) {
-  const temporary_folder base;
+TEST_P(PrTerminalAttack, PR_21_raw_mode_passes_every_byte_both_ways) {
+  const attack_folder base(GetParam());
   std::string expected;
   for (int byte = 0; byte < 256; ++byte) expected += static_cast<char>(byte);
   std::string screen;
@@ -108,8 +113,8 @@ TEST(Attack, PR_21_raw_mode_passes_every_byte_both_ways) {
   EXPECT_EQ(screen, expected);
 }
 
-TEST(Attack, PR_21_what_ignores_the_hang_up_of_its_terminal_is_gone_all_the_same) {
-  const temporary_folder base;
+TEST_P(PrTerminalAttack, PR_21_what_ignores_the_hang_up_of_its_terminal_is_gone_all_the_same) {
+  const attack_folder base(GetParam());
   const auto body = [&](auto& env) -> awaitable<void> {
     {
       process running = co_await env.start(

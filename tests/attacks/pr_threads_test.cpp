@@ -5,14 +5,13 @@
 // continues. The kernel reports such a process as a zombie. A host that ignores zombies would neither kill nor count
 // them.
 
-#include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
 
+#include "support/attack_place.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
-#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,11 +27,9 @@ namespace {
 
 using asio::awaitable;
 using cofferdam::command_result;
-using cofferdam::local;
 using cofferdam::shell;
-using cofferdam::warden_policy;
 using cofferdam::with;
-using cofferdam_test::temporary_folder;
+using cofferdam_test::attack_folder;
 using namespace std::chrono_literals;
 
 /// Source of a program that forms a chain of 250 processes, each in a session of its own. The main thread of each
@@ -102,24 +99,23 @@ int main(int argc, char** words) {
 
 /// Returns true if the chain outlives its time limit of one second. The chain ends by itself after 15 seconds. It has
 /// outlived the limit if it delays the result or `close()` until then, or if it still counts after both.
-bool outlives_its_time_limit(warden_policy policy) {
-  const temporary_folder folder;
+bool outlives_its_time_limit(const std::string& place) {
+  const attack_folder folder(place);
   folder.write("chain.c", chain_source, 0600);
   const std::string build =
-      "cc -O1 -pthread -o '" + (folder / "chain").string() + "' '" + (folder / "chain.c").string() + "'";
+      "cc -O1 -pthread -o '" + (folder / "w/chain").string() + "' '" + (folder / "chain.c").string() + "'";
   if (std::system(build.c_str()) != 0) {
     ADD_FAILURE() << "the chain does not compile";
     return false;
   }
-  std::filesystem::create_directory(folder / "w");
   const auto begin = std::chrono::steady_clock::now();
   cofferdam_test::run(
       [&]() -> awaitable<void> {
         const auto body = [&](auto& env) -> awaitable<void> {
-          command_result result = co_await env.run_command(shell("exec ../chain 15").timeout(1s));
+          command_result result = co_await env.run_command(shell("exec ./chain 15").timeout(1s));
           EXPECT_EQ(result.kind(), cofferdam::error_kind::timeout);
         };
-        co_await with(local().without_warning().warden(policy).workspace((folder / "w").string()), body);
+        co_await with(folder.provider(500ms, 100ms), body);
       },
       60s);
   if (std::chrono::steady_clock::now() - begin > 10s) return true;
@@ -129,14 +125,18 @@ bool outlives_its_time_limit(warden_policy policy) {
   return folder.read("w/count") != before;
 }
 
-TEST(Attack, PR_03b_processes_whose_first_thread_has_ended_end_with_their_command) {
+class PrThreadsAttack : public cofferdam_test::attack_places {};
+INSTANTIATE_TEST_SUITE_P(Places, PrThreadsAttack, cofferdam_test::in_places("local", "jail"),
+                         cofferdam_test::place_name);
+
+TEST_P(PrThreadsAttack, PR_03b_processes_whose_first_thread_has_ended_end_with_their_command) {
   COFFERDAM_NEEDS("cc", std::system("cc --version >/dev/null 2>&1") == 0, "that processes without a first thread end");
-  EXPECT_FALSE(outlives_its_time_limit(warden_policy::require));
+  EXPECT_FALSE(outlives_its_time_limit(GetParam()));
 }
 
 TEST(Attack, PR_03b_control_without_a_warden_they_go_on) {
   COFFERDAM_NEEDS("cc", std::system("cc --version >/dev/null 2>&1") == 0, "that the attack works");
-  EXPECT_TRUE(outlives_its_time_limit(warden_policy::never));
+  EXPECT_TRUE(outlives_its_time_limit("no_warden"));
 }
 
 TEST(Attack, PR_03b_the_host_counts_a_process_whose_first_thread_has_ended) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Attacks PR-01, 02, 04, 05, 10, 15, 17 and 18 of the project's catalogue of attacks: commands that resist their time
-// limit, and the processes they leave. The tests check the host's process table. `naive_runner` is the control, in
-// which each attack succeeds.
+// Attacks PR-01, 02, 04, 05, 10, 15, 17, 18 and RS-09 of the project's catalogue of attacks: commands that resist their
+// time limit, and the processes they leave, over `local` and in the jail. The tests check the host's process table.
+// `naive_runner` is the control, in which each attack succeeds.
 
-#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/with.hpp>
 
+#include "support/attack_place.hpp"
 #include "support/census.hpp"
 #include "support/naive_runner.hpp"
 #include "support/pause.hpp"
@@ -44,6 +45,7 @@ namespace pr_time_tests {
 namespace {
 
 using asio::awaitable;
+using cofferdam::any_provider;
 using cofferdam::argv;
 using cofferdam::command;
 using cofferdam::command_result;
@@ -51,6 +53,7 @@ using cofferdam::error_kind;
 using cofferdam::process;
 using cofferdam::shell;
 using cofferdam::with;
+using cofferdam_test::attack_folder;
 using cofferdam_test::census;
 using cofferdam_test::eventually;
 using cofferdam_test::guests_of;
@@ -65,13 +68,13 @@ using namespace std::chrono_literals;
 
 using clock = std::chrono::steady_clock;
 
-auto provider(const temporary_folder& base) {
-  return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(100ms).output_grace(100ms);
+any_provider provider(const attack_folder& base, std::chrono::milliseconds grace = 100ms) {
+  return base.provider(grace, grace);
 }
 
 /// Runs one command in a new environment and returns its result. Expects that no process of the command is left while
 /// the environment is still open.
-command_result result_of(const temporary_folder& base, command c) {
+command_result result_of(const attack_folder& base, command c) {
   const auto body = [&](auto& env) -> awaitable<command_result> {
     command_result result = co_await env.run_command(c);
     // Killed processes may take a moment to disappear.
@@ -87,10 +90,13 @@ command_result result_of(const temporary_folder& base, command c) {
 
 double milliseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
 
+class PrTimeAttack : public cofferdam_test::attack_places {};
+INSTANTIATE_TEST_SUITE_P(Places, PrTimeAttack, cofferdam_test::in_places("local", "jail"), cofferdam_test::place_name);
+
 }  // namespace
 
-TEST(Attack, PR_01_a_command_that_sleeps_is_back_when_its_time_is_over_with_its_output) {
-  const temporary_folder base;
+TEST_P(PrTimeAttack, PR_01_a_command_that_sleeps_is_back_when_its_time_is_over_with_its_output) {
+  const attack_folder base(GetParam());
   const auto before = clock::now();
   const command_result result = result_of(base, shell("echo before; sleep 1000").timeout(1s));
   const auto took = clock::now() - before;
@@ -108,7 +114,22 @@ TEST(Attack, PR_01_control_reading_to_the_end_waits_as_long_as_the_guest_likes) 
   EXPECT_FALSE(naive.finish(1500ms));
 }
 
-TEST(Attack, PR_02_a_command_that_ignores_blocks_or_stops_is_dead_in_time) {
+TEST_P(PrTimeAttack, RS_09_a_time_limit_of_zero_or_less_is_refused_and_never_means_for_ever) {
+  const attack_folder base(GetParam());
+  for (const std::chrono::milliseconds limit : {0ms, -1ms, std::chrono::milliseconds::min()}) {
+    try {
+      const command_result refused = result_of(base, shell("sleep 5").timeout(limit));
+      EXPECT_EQ(refused.kind(), error_kind::invalid_argument);
+    } catch (const cofferdam::error& failure) {
+      EXPECT_EQ(failure.code(), cofferdam::exec_errc::invalid_argument) << failure.what();
+    }
+  }
+  // Control: limits that are none of these are accepted, and hold.
+  EXPECT_TRUE(result_of(base, shell("true").timeout(std::chrono::milliseconds::max())).ok());
+  EXPECT_EQ(result_of(base, shell("sleep 5").timeout(1ms)).kind(), error_kind::timeout);
+}
+
+TEST_P(PrTimeAttack, PR_02_a_command_that_ignores_blocks_or_stops_is_dead_in_time) {
   const std::string lines[] = {
       "trap '' TERM INT HUP QUIT USR1; while :; do sleep 0.01; done",
       "trap '' TERM; kill -STOP 0; sleep 60",
@@ -118,7 +139,7 @@ TEST(Attack, PR_02_a_command_that_ignores_blocks_or_stops_is_dead_in_time) {
       "exec perl -MPOSIX -e 'POSIX::sigprocmask(SIG_SETMASK, POSIX::SigSet->new(1..31)); sleep 60 while 1'",
   };
   for (const std::string& line : lines) {
-    const temporary_folder base;
+    const attack_folder base(GetParam());
     const command_result result = result_of(base, shell(line).timeout(150ms));
     EXPECT_EQ(result.kind(), error_kind::timeout) << line;
     EXPECT_LT(result.duration(), 20s) << line;
@@ -133,8 +154,8 @@ TEST(Attack, PR_02_control_sigterm_alone_does_not_end_it) {
   EXPECT_FALSE(eventually([&] { return !is_alive(naive.pid()); }, 300ms));
 }
 
-TEST(Attack, PR_04_a_background_child_that_keeps_stdout_does_not_keep_the_result) {
-  const temporary_folder base;
+TEST_P(PrTimeAttack, PR_04_a_background_child_that_keeps_stdout_does_not_keep_the_result) {
+  const attack_folder base(GetParam());
   const command_result result = result_of(base, shell("sleep 600 & (sleep 600 &) ; echo done").timeout(60s));
   EXPECT_EQ(result.kind(), error_kind::none) << "a finished command is no timeout";
   EXPECT_TRUE(result.ok());
@@ -172,9 +193,10 @@ constexpr const char* hopping_processes =
 
 }  // namespace
 
-TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_stays_responsive) {
+TEST_P(PrTimeAttack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_stays_responsive) {
   for (const char* line : {tree_of_processes, hopping_processes}) {
-    const temporary_folder base;
+    const attack_folder base(GetParam());
+    if (base.is_jail() && line == tree_of_processes) continue;  // that of PR_05 in pr_tree_test.cpp is harder
     std::vector<double> late;
     std::size_t peak = 0;
     std::uintmax_t started = 0;
@@ -183,9 +205,9 @@ TEST(Attack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_the_host_s
       EXPECT_EQ(result.kind(), error_kind::timeout);
       const bool gone = eventually([&] { return guests_of(base.path()).empty(); }, 5s);
       EXPECT_TRUE(gone) << guests_of(base.path()).size() << " processes survived";
-      started = std::filesystem::file_size(env.workspace() / "started");
+      started = std::filesystem::file_size(base.workspace() / "started");
       co_await pause_for(100ms);
-      EXPECT_EQ(std::filesystem::file_size(env.workspace() / "started"), started) << "it still goes on";
+      EXPECT_EQ(std::filesystem::file_size(base.workspace() / "started"), started) << "it still goes on";
     };
     run([&]() -> awaitable<void> {
       std::atomic<bool> over = false;
@@ -229,9 +251,9 @@ TEST(Attack, PR_05_control_killing_the_child_alone_leaves_the_bomb) {
   kill_guests_of(base.path());
 }
 
-TEST(Attack, PR_10_runs_leave_the_host_as_it_was) {
+TEST_P(PrTimeAttack, PR_10_runs_leave_the_host_as_it_was) {
   const int runs = cofferdam_test::is_soak() ? 10'000 : 400;
-  const temporary_folder base;
+  const attack_folder base(GetParam());
   const std::string lines[] = {"true", "echo x; exit 3", "sleep 5 & echo done", "kill -9 $$", "cat", "echo x > file"};
   // The first event loop of a program opens descriptors that stay open, and must not be counted.
   run([&]() -> awaitable<void> { co_await pause_for(1ms); });
@@ -246,9 +268,7 @@ TEST(Attack, PR_10_runs_leave_the_host_as_it_was) {
   run(
       [&]() -> awaitable<void> {
         int done = 0;
-        const auto run_one = [&]() -> awaitable<void> {
-          co_await with(provider(base).output_grace(1ms), std::ref(body));
-        };
+        const auto run_one = [&]() -> awaitable<void> { co_await with(base.provider(100ms, 1ms), std::ref(body)); };
         for (int i = 0; i < 8; ++i)
           asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
@@ -261,10 +281,12 @@ TEST(Attack, PR_10_runs_leave_the_host_as_it_was) {
   EXPECT_EQ(census::take(base.path()), before) << runs << " runs";
 }
 
-TEST(Attack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_nothing) {
-  const int runs = cofferdam_test::is_soak() || !cofferdam_test::is_sanitized() ? 1000 : 200;
+TEST_P(PrTimeAttack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_nothing) {
+  const attack_folder base(GetParam());
+  // The runs in the jail that leave nothing are mostly those of jail_soak_test.cpp.
+  const bool is_long = cofferdam_test::is_soak() || (!cofferdam_test::is_sanitized() && !base.is_jail());
+  const int runs = is_long ? 1000 : 200;
   constexpr int at_once = 20;
-  const temporary_folder base;
   run([&]() -> awaitable<void> { co_await pause_for(1ms); });
   const census before = census::take(base.path());
   int timeouts = 0;
@@ -280,9 +302,7 @@ TEST(Attack, PR_10_a_thousand_timed_out_runs_with_background_children_leave_noth
             if (result.kind() == error_kind::timeout) ++timeouts;
           }
         };
-        const auto run_one = [&]() -> awaitable<void> {
-          co_await with(provider(base).kill_grace(5ms).output_grace(5ms), std::ref(body));
-        };
+        const auto run_one = [&]() -> awaitable<void> { co_await with(provider(base, 5ms), std::ref(body)); };
         for (int i = 0; i < at_once; ++i)
           asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
@@ -316,8 +336,8 @@ TEST(Attack, PR_10_control_killing_the_child_alone_leaves_processes_behind) {
   kill_guests_of(base.path());
 }
 
-TEST(Attack, PR_15_a_command_that_reads_its_input_ends_at_once_where_there_is_none) {
-  const temporary_folder base;
+TEST_P(PrTimeAttack, PR_15_a_command_that_reads_its_input_ends_at_once_where_there_is_none) {
+  const attack_folder base(GetParam());
   for (const std::string line : {"cat", "python3 - || cat", "read answer; cat >&2", "cat /dev/stdin"}) {
     const command_result result = result_of(base, shell(line).timeout(30s));
     EXPECT_EQ(result.kind(), error_kind::none) << line;
@@ -331,8 +351,8 @@ TEST(Attack, PR_15_control_a_pipe_that_nobody_closes_keeps_it_waiting) {
   EXPECT_FALSE(naive.finish(300ms));
 }
 
-TEST(Attack, PR_17_a_command_that_closes_its_outputs_is_waited_for) {
-  const temporary_folder base;
+TEST_P(PrTimeAttack, PR_17_a_command_that_closes_its_outputs_is_waited_for) {
+  const attack_folder base(GetParam());
   const command_result by_itself = result_of(base, shell("exec >&- 2>&-; sleep 0.3; exit 7").timeout(30s));
   EXPECT_EQ(by_itself.exit_code(), 7);
   EXPECT_GE(by_itself.duration(), 300ms);
@@ -364,7 +384,7 @@ pid_t stranger_with(pid_t number) {
   return pid > 0 ? static_cast<pid_t>(pid) : 0;
 }
 
-pid_t only_guest(const temporary_folder& base) {
+pid_t only_guest(const attack_folder& base) {
   pid_t found = 0;
   eventually([&] {
     const std::vector<process_entry> guests = guests_of(base.path());
@@ -379,9 +399,9 @@ pid_t only_guest(const temporary_folder& base) {
 namespace {
 
 /// A command dies and an unrelated process gets its pid. Then the command is signalled, dropped, timed out and
-/// closed. None of these may hit the unrelated process.
-void give_number_away(cofferdam::warden_policy policy) {
-  const temporary_folder base;
+/// closed. None of these may hit the unrelated process. The control is a signal to its process group.
+void give_number_away(const std::string& place) {
+  const attack_folder base(place);
   std::string report = "nothing";
   const auto body = [&](auto& env) -> awaitable<void> {
     process running = co_await env.start(argv("sleep", "60").timeout(400ms));
@@ -392,7 +412,7 @@ void give_number_away(cofferdam::warden_policy policy) {
     pid_t stranger = stranger_with(number);
     // Without a warden the dead command is a child of this program that was not reaped yet, so its pid cannot be
     // reused. With a warden, a supervisor (the process that started the command) has already reaped it.
-    if (policy == cofferdam::warden_policy::never) {
+    if (!base.has_warden()) {
       EXPECT_EQ(stranger, 0);
     }
     command_result result = co_await running.wait();
@@ -413,7 +433,7 @@ void give_number_away(cofferdam::warden_policy policy) {
       ::waitpid(stranger, nullptr, 0);
     }
   };
-  run([&]() -> awaitable<void> { co_await with(provider(base).warden(policy), std::ref(body)); });
+  run([&]() -> awaitable<void> { co_await with(provider(base), std::ref(body)); });
   if (report == "no way to choose a number")
     std::cout << "not proven here: the number given to a stranger (needs CAP_CHECKPOINT_RESTORE)\n";
   else
@@ -422,9 +442,9 @@ void give_number_away(cofferdam::warden_policy policy) {
 
 }  // namespace
 
-TEST(Attack, PR_18_a_stranger_that_was_given_the_commands_number_is_not_signalled) {
-  give_number_away(cofferdam::warden_policy::require);
-  give_number_away(cofferdam::warden_policy::never);
+TEST_P(PrTimeAttack, PR_18_a_stranger_that_was_given_the_commands_number_is_not_signalled) {
+  give_number_away(GetParam());
+  if (GetParam() == "local") give_number_away("no_warden");
 }
 
 }  // namespace pr_time_tests

@@ -39,12 +39,15 @@ std::vector<place> e2b_places() {
   const std::string without = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
   // One more test cannot pass, because the gateway does not let a command signal another one, and E2B itself supports
   // only two signals.
-  const std::string walled = without + ":*a_signal_reaches_the_command";
+  // The client of E2B cannot find or, behind these walls, cannot end a process that has left the session of its
+  // command. tests/attacks/places.txt has these rows as known to fail.
+  const std::string escaped = ":HostileConformance.PR_03*:HostileConformance.PR_10*";
+  const std::string walled = without + ":*a_signal_reaches_the_command:HostileConformance.PR_23*" + escaped;
   places.push_back({"e2b", [] { return by_gateway(local().without_warning()); }, walled, ""});
-  // In this setup, commands may signal each other. The library finds abandoned processes by their session and their
-  // environment variables.
+  // In this setup, no warden ends what has escaped when the sandbox is closed, and commands may signal each other. The
+  // library finds abandoned processes by their session and their environment variables.
   places.push_back({"e2b_scripts", [] { return by_gateway(local().without_warning().warden(warden_policy::never)); },
-                    without + ":*file_conformance*", ""});
+                    without + ":*file_conformance*:*what_has_left_the_session_of*" + escaped, ""});
   // In this setup, each sandbox is a Docker container.
   const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
   const std::string daemon = address == nullptr ? "" : address;

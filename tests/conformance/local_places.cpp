@@ -49,8 +49,11 @@ cofferdam::any_provider fake_with_file_commands() {
 std::vector<place> local_places() {
   using namespace cofferdam;
   std::vector<place> places;
-  places.push_back({"local", [] { return any_provider(local().without_warning()); }, "", ""});
-  places.push_back({"frames", [] { return any_provider(far_provider()); }, "", ""});
+  // The attacks run over `local` and in the jail as a part of tests/attacks. "frames" and "layers" are `local` too, and
+  // "without_warden" does not hold them.
+  const std::string hostile = "HostileConformance*";
+  places.push_back({"local", [] { return any_provider(local().without_warning()); }, hostile, ""});
+  places.push_back({"frames", [] { return any_provider(far_provider()); }, hostile, ""});
   // These layers do not change the behaviour that the suites check. If the suites pass, no layer has omitted or
   // bypassed an operation.
   places.push_back({"layers",
@@ -58,17 +61,18 @@ std::vector<place> local_places() {
                       return any_provider(any_provider(local().without_warning()) | limit_output(1024 * 1024) |
                                           timeout(std::chrono::minutes(10)) | variables("COFFERDAM_TEST", "1"));
                     },
-                    "", ""});
-  places.push_back({"jail", [] { return any_provider(jail()); }, "", has_jail() ? "" : "COFFERDAM_JAIL"});
+                    hostile, ""});
+  places.push_back({"jail", [] { return any_provider(jail()); }, hostile, has_jail() ? "" : "COFFERDAM_JAIL"});
   // The file operations are the same as in "local", so their suite does not run again.
   places.push_back({"without_warden",
                     [] { return any_provider(local().without_warning().warden(warden_policy::never)); },
-                    "*file_conformance*", ""});
+                    "*file_conformance*:" + hostile, ""});
   // The commands of a fake are scripted by the test, and its files are never links, FIFOs or devices. The tests that
   // need more are left out.
   places.push_back({"fake", fake_with_file_commands,
                     "*command_conformance*:*lifetime_conformance*:*streaming_conformance*:*terminal_conformance*:"
-                    "*link*:*fifo*:*a_stat_tells*",
+                    "*link*:*fifo*:*a_stat_tells*:" +
+                        hostile,
                     ""});
   return places;
 }

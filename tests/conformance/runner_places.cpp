@@ -45,7 +45,7 @@ place newest_python_place() {
   // The commands are the same as in "local", so their suites do not run again.
   setup.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
-      "*/terminal_conformance*";
+      "*/terminal_conformance*:HostileConformance*";
   setup.needs = "COFFERDAM_NEWEST_PYTHON";
   setup.runners = [] {
     const char* const program = std::getenv("COFFERDAM_NEWEST_PYTHON");
@@ -61,7 +61,7 @@ place pyodide_place() {
   // Pyodide runs no commands, so the suites of commands and files do not run.
   setup.without =
       "*/command_conformance*:*/file_conformance*:*/lifetime_conformance*:*/streaming_conformance*:"
-      "*/terminal_conformance*";
+      "*/terminal_conformance*:HostileConformance*";
   // WebAssembly has no processes and no threads, so this suite does not run.
   setup.without += ":*/code_process_conformance*";
   setup.needs = "COFFERDAM_DENO";

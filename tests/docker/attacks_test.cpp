@@ -627,7 +627,7 @@ TEST(Attack, PR_05_a_fork_bomb_in_a_container_ends_with_its_command_and_the_next
       docker::container_options().pids(64));
 }
 
-TEST(Attack, PR_02_a_full_workspace_and_full_memory_folders_leave_a_container_that_works) {
+TEST(Attack, RS_02_a_full_workspace_and_full_memory_folders_leave_a_container_that_works) {
   COFFERDAM_NEEDS_DOCKER();
   const docker::container_options options = docker::container_options().memory(std::uint64_t{256} << 20);
   inside(
@@ -651,7 +651,7 @@ TEST(Attack, PR_02_a_full_workspace_and_full_memory_folders_leave_a_container_th
       options);
 }
 
-TEST(Attack, PR_16_a_flood_of_output_takes_no_memory_of_the_host) {
+TEST(Attack, OU_01_a_flood_of_output_takes_no_memory_of_the_host) {
   COFFERDAM_NEEDS_DOCKER();
   const auto resident = [] {
     const std::string text = cofferdam_test::read_proc("/proc/self/status");

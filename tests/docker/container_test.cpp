@@ -232,7 +232,7 @@ TEST(Docker, an_image_without_a_shell_runs_words_and_says_of_lines_that_there_is
       120s);
 }
 
-TEST(Docker, a_memory_limit_a_signal_an_exit_code_and_a_time_limit_are_four_results) {
+TEST(Docker, PR_13_RS_01_a_memory_limit_a_signal_an_exit_code_and_a_time_limit_are_four_results) {
   COFFERDAM_NEEDS_DOCKER();
   run(
       []() -> awaitable<void> {
@@ -255,7 +255,7 @@ TEST(Docker, a_memory_limit_a_signal_an_exit_code_and_a_time_limit_are_four_resu
       120s);
 }
 
-TEST(Docker, the_workspace_is_as_large_as_the_options_say) {
+TEST(Docker, RS_02_the_workspace_is_as_large_as_the_options_say) {
   COFFERDAM_NEEDS_DOCKER();
   run(
       []() -> awaitable<void> {
@@ -300,7 +300,7 @@ TEST(Docker, trees_go_in_and_come_out_whole) {
   EXPECT_EQ(differences, "");
 }
 
-TEST(Docker, timed_out_commands_with_children_in_sessions_of_their_own_leave_no_process) {
+TEST(Docker, PR_23_timed_out_commands_with_children_in_sessions_of_their_own_leave_no_process) {
   COFFERDAM_NEEDS_DOCKER();
   const int rounds = std::getenv("COFFERDAM_SOAK") != nullptr ? 1000 : 60;
   run(
@@ -329,7 +329,7 @@ TEST(Docker, timed_out_commands_with_children_in_sessions_of_their_own_leave_no_
       900s);
 }
 
-TEST(Docker, a_host_that_is_killed_in_the_middle_of_a_command_leaves_nothing_and_strangers_stay) {
+TEST(Docker, PR_08_a_host_that_is_killed_in_the_middle_of_a_command_leaves_nothing_and_strangers_stay) {
   COFFERDAM_NEEDS_DOCKER();
   const int rounds = std::getenv("COFFERDAM_SOAK") != nullptr ? 20 : 4;
   const cofferdam_test::foreign_container stranger;

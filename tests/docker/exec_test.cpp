@@ -123,7 +123,7 @@ TEST(DockerExec, results_say_which_walls_stand) {
   });
 }
 
-TEST(DockerExec, a_time_limit_ends_daemons_that_have_left_everything_behind) {
+TEST(DockerExec, PR_03_a_time_limit_ends_daemons_that_have_left_everything_behind) {
   COFFERDAM_NEEDS_DOCKER();
   run([]() -> awaitable<void> {
     docker::environment env = co_await by_execs("debian").kill_grace(100ms).open();

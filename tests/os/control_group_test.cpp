@@ -56,7 +56,8 @@ TEST(ControlGroupPlaces, version_2_alone_has_one_place) {
       "0::/user.slice/session-3.scope\n",
       "30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate,memory_recursiveprot\n");
   const place_map expected = {{"memory", place("/sys/fs/cgroup/user.slice/session-3.scope", true)},
-                              {"pids", place("/sys/fs/cgroup/user.slice/session-3.scope", true)}};
+                              {"pids", place("/sys/fs/cgroup/user.slice/session-3.scope", true)},
+                              {"cpu", place("/sys/fs/cgroup/user.slice/session-3.scope", true)}};
   EXPECT_EQ(places, expected);
 }
 
@@ -64,7 +65,8 @@ TEST(ControlGroupPlaces, a_controller_of_version_1_wins_in_either_order) {
   const std::string unified = "31 30 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
   const std::string memory = "32 30 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
   const place_map expected = {{"memory", place("/sys/fs/cgroup/memory/a", false)},
-                              {"pids", place("/sys/fs/cgroup/unified/b", true)}};
+                              {"pids", place("/sys/fs/cgroup/unified/b", true)},
+                              {"cpu", place("/sys/fs/cgroup/unified/b", true)}};
   EXPECT_EQ(control_group_places("4:memory:/a\n0::/b\n", unified + memory), expected);
   EXPECT_EQ(control_group_places("0::/b\n4:memory:/a\n", memory + unified), expected);
 }
@@ -72,7 +74,8 @@ TEST(ControlGroupPlaces, a_controller_of_version_1_wins_in_either_order) {
 TEST(ControlGroupPlaces, controllers_that_share_a_hierarchy_are_told_apart_by_whole_words) {
   const std::string mounts =
       "32 30 0:28 / /g rw - cgroup cgroup rw,cpu,memoryless\n33 30 0:29 / /h rw - cgroup x rw,pids,memory\n";
-  const place_map expected = {{"memory", place("/h/own", false)}, {"pids", place("/h/own", false)}};
+  const place_map expected = {
+      {"memory", place("/h/own", false)}, {"pids", place("/h/own", false)}, {"cpu", place("/g/other", false)}};
   EXPECT_EQ(control_group_places("5:cpu,memoryless:/other\n6:pids,memory:/own\n", mounts), expected);
 }
 

@@ -90,7 +90,8 @@ inline std::vector<process_entry> process_table() {
 /// Returns true if a process is a warden or a supervisor. (A warden is the helper program of an environment; it starts
 /// one supervisor per command.)
 inline bool is_warden(pid_t pid) {
-  return read_proc("/proc/" + std::to_string(pid) + "/cmdline").starts_with("cofferdam-warden");
+  const std::string words = read_proc("/proc/" + std::to_string(pid) + "/cmdline");
+  return words.starts_with("cofferdam-warden") || words.starts_with("/.warden");  // the second is that of a jail
 }
 
 /// Returns the living wardens that this program has started, without their supervisors.
@@ -101,14 +102,22 @@ inline std::vector<process_entry> own_wardens() {
   return found;
 }
 
+/// Returns the living bubblewraps that this program has started, one for each jail.
+inline std::vector<process_entry> own_bubblewraps() {
+  std::vector<process_entry> found;
+  for (const process_entry& entry : process_table())
+    if (entry.parent == ::getpid() && !entry.is_zombie() && entry.name == "bwrap") found.push_back(entry);
+  return found;
+}
+
 /// Returns the living guests of `folder`: the processes of commands whose environment lies in `folder`. Finds them by
 /// the path in their environment variables HOME and TMPDIR, whatever their parent and session. Living children of this
-/// program other than wardens count too.
+/// program other than wardens and bubblewraps count too.
 inline std::vector<process_entry> guests_of(const std::filesystem::path& folder) {
   std::vector<process_entry> found;
   for (const process_entry& entry : process_table()) {
     if (entry.pid == ::getpid() || entry.is_zombie()) continue;
-    const bool ours = entry.parent == ::getpid() && !is_warden(entry.pid);
+    const bool ours = entry.parent == ::getpid() && !is_warden(entry.pid) && entry.name != "bwrap";
     if (ours || read_proc("/proc/" + std::to_string(entry.pid) + "/environ").find(folder.native()) != std::string::npos)
       found.push_back(entry);
   }
@@ -158,7 +167,7 @@ class census {
   /// \param folder  the directory in which environments create their folders. Must be used by this test only.
   static census take(const std::filesystem::path& folder) {
     census now;
-    now.processes = guests_of(folder).size() + own_wardens().size();
+    now.processes = guests_of(folder).size() + own_wardens().size() + own_bubblewraps().size();
     const std::vector<process_entry> table = process_table();
     now.zombies = static_cast<std::size_t>(std::count_if(table.begin(), table.end(), [](const process_entry& entry) {
       return entry.parent == ::getpid() && entry.is_zombie();

@@ -112,12 +112,17 @@ class basic_jail {
   basic_jail& memory(std::size_t max_size);
   /// Makes `open()` fail if the limit of `memory` cannot be a limit for all processes together.
   basic_jail& require_total_memory();
-  /// Sets if control groups may be used for `memory` and `processes`. Default: true.
+  /// Sets if control groups may be used for `memory`, `processes` and `cpus`. Default: true.
   basic_jail& control_groups(bool use);
   /// Limits the processor time of each process. Whole seconds, at least 1. Default: no limit. The result of a command
   /// whose first process it has ended has `error_kind::processor_time_limit`. If it has ended another process, the
   /// result has advice at most: a shell reports that by an exit code, 152 or 137, which any program can use.
   basic_jail& cpu_time(std::chrono::seconds most);
+  /// Limits the processor time of all processes of the environment together, in CPUs: `cpus(1.5)` is 1.5 seconds in
+  /// each second. Commands that want more are slowed down, not ended. `open()` fails if this program may not make
+  /// control groups (see `memory`), because nothing else can limit it.
+  /// \param count  from 0.01 to 65536. Default: no limit.
+  basic_jail& cpus(double count);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
   /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
   /// that failed because of this limit has `error_kind::process_limit`; not for the default.
@@ -173,9 +178,9 @@ class basic_jail {
   basic_jail& alternatives(std::string lines);
 
   /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
-  ///     a mounted path does not exist or was replaced meanwhile, or if there is no shell;
-  ///     error{exec_errc::invalid_argument} for options that contradict each other, such as `protect` and a
-  ///     `mount_writable` of the same folder, and for a link to the root of this machine.
+  ///     a limit that is required cannot be set, if a mounted path does not exist or was replaced meanwhile, or if
+  ///     there is no shell; error{exec_errc::invalid_argument} for options that contradict each other, such as `protect`
+  ///     and a `mount_writable` of the same folder, and for a link to the root of this machine.
   awaitable<jail_environment> open() const;
 
  private:

@@ -34,6 +34,7 @@ class jail_limits {
   bool uses_control_groups = true;
   bool requires_total_memory = false;  ///< open() fails if `memory` cannot be limited in total
   std::optional<std::uint64_t> cpu_seconds;
+  std::optional<double> cpus;
   std::optional<std::uint32_t> processes;
   static constexpr std::uint32_t default_processes = 1024;
   std::optional<std::uint64_t> file_size;  ///< bytes
@@ -65,7 +66,7 @@ class jail_limits {
       limits.emplace_back(resource, soft, hard);
     };
     // The address space is limited only for want of something better: Node.js and Java reserve far more than they use.
-    if (memory && group == nullptr) set(RLIMIT_AS, *memory, *memory);
+    if (memory && (group == nullptr || !group->limits_memory())) set(RLIMIT_AS, *memory, *memory);
     if (cpu_seconds) set(RLIMIT_CPU, *cpu_seconds, *cpu_seconds + 1);  // SIGXCPU, and SIGKILL a second later
     // With a group, the group's own limit is reached first, because the kernel counts refusals only there.
     const std::uint32_t room = group != nullptr && group->limits_processes() ? 8 : 0;
@@ -78,8 +79,9 @@ class jail_limits {
   }
 };
 
-/// Makes the control group of a jail, if memory or processes are limited and this machine allows it; otherwise null.
-/// \throws error{exec_errc::provider_failed} if a total memory limit is required and cannot be set;
+/// Makes the control group of a jail, if memory, processes or CPUs are limited and this machine allows it; otherwise
+/// null.
+/// \throws error{exec_errc::provider_failed} if a required total memory limit, or the limit of CPUs, cannot be set;
 ///     error{exec_errc::invalid_argument} for options that contradict each other.
 inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
   if (limits.requires_total_memory && !limits.memory)
@@ -87,19 +89,31 @@ inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
   if (limits.requires_total_memory && !limits.uses_control_groups)
     throw error(exec_errc::invalid_argument,
                 "jail: require_total_memory() and control_groups(false) exclude each other");
-  if (!limits.uses_control_groups || (!limits.memory && !limits.processes)) return nullptr;
+  if (limits.cpus && !limits.uses_control_groups)
+    throw error(exec_errc::invalid_argument, "jail: cpus() and control_groups(false) exclude each other");
+  if (!limits.uses_control_groups || (!limits.memory && !limits.processes && !limits.cpus)) return nullptr;
   // bubblewrap itself waits outside of the jail, as one more process of the group.
   control_group_limits in_total;
   in_total.memory = limits.memory;
   in_total.processes = limits.max_processes() + 1;
+  in_total.cpus = limits.cpus;
   std::string obstacle;
   std::optional<control_group> group = control_group::make(in_total, obstacle);
-  if (!group && limits.memory) {  // perhaps only the limit of processes is impossible
+  if (!group && (limits.memory || limits.cpus)) {  // perhaps only the limit of processes is impossible
     in_total.processes.reset();
     std::string ignored;
     group = control_group::make(in_total, ignored);
   }
+  if (!group && limits.cpus && limits.memory && !limits.requires_total_memory) {  // perhaps only that of memory is
+    in_total.memory.reset();
+    group = control_group::make(in_total, obstacle);
+  }
   if (group) return std::make_shared<control_group>(std::move(*group));
+  if (limits.cpus)
+    throw error(exec_errc::provider_failed,
+                "jail: cpus(): " + obstacle +
+                    "; run this program as root, or in a control group of its own (systemd-run --user --scope -p "
+                    "Delegate=yes PROGRAM), or leave out cpus()");
   if (limits.requires_total_memory)
     throw error(exec_errc::provider_failed,
                 "jail: require_total_memory(): " + obstacle +

@@ -18,6 +18,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/number_text.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
@@ -133,8 +134,9 @@ inline isolation_report describe_jail(const jail_settings& settings, const contr
   report.set(isolation_kind::system_calls, "seccomp: a deny list; no capabilities, no new privileges");
   std::string memory;
   if (limits.memory)
-    memory = bytes_of(*limits.memory) + (group != nullptr ? std::string(" in all (") + group->memory_mechanism() + "); "
-                                                          : std::string(" per process (RLIMIT_AS), no total; "));
+    memory = bytes_of(*limits.memory) + (group != nullptr && group->limits_memory()
+                                             ? std::string(" in all (") + group->memory_mechanism() + "); "
+                                             : std::string(" per process (RLIMIT_AS), no total; "));
   memory += "/tmp and /dev/shm: " + bytes_of(limits.max_temporary_size()) + " each (tmpfs)";
   report.set(isolation_kind::memory, std::move(memory));
   report.set(isolation_kind::process_count,
@@ -142,9 +144,12 @@ inline isolation_report describe_jail(const jail_settings& settings, const contr
                  (group != nullptr && group->limits_processes() ? "control group, pids.max)"
                                                                 : "RLIMIT_NPROC in a user namespace)"));
   report.set(isolation_kind::secrets, "process and user namespace: not visible");
-  if (limits.cpu_seconds)
-    report.set(isolation_kind::processor_time,
-               std::to_string(*limits.cpu_seconds) + " s per process (RLIMIT_CPU), no total");
+  std::string processor;
+  if (limits.cpu_seconds) processor = std::to_string(*limits.cpu_seconds) + " s per process (RLIMIT_CPU), no total";
+  if (limits.cpus && group != nullptr)
+    processor +=
+        (processor.empty() ? "" : "; ") + number_text(*limits.cpus) + " CPUs in all (" + group->cpu_mechanism() + ")";
+  report.set(isolation_kind::processor_time, std::move(processor));
   std::string disk;
   if (limits.file_size) disk = bytes_of(*limits.file_size) + " per file (RLIMIT_FSIZE)";
   if (limits.workspace_size)

@@ -118,6 +118,13 @@ basic_jail<Unused>& basic_jail<Unused>::cpu_time(std::chrono::seconds most) {
 }
 
 template <class Unused>
+basic_jail<Unused>& basic_jail<Unused>::cpus(double count) {
+  if (!(count >= 0.01) || !(count <= 65536))
+    throw error(exec_errc::invalid_argument, "jail: cpus must be a number from 0.01 to 65536");
+  return with([&](detail::jail_settings& all) { all.limits.cpus = count; });
+}
+
+template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::processes(std::uint32_t most) {
   detail::require_at_least("processes", most, std::uint32_t{8});
   return with([&](detail::jail_settings& all) { all.limits.processes = most; });

@@ -36,6 +36,7 @@ class control_group_limits {
  public:
   std::optional<std::uint64_t> memory;     ///< bytes of all processes together, with their files in tmpfs
   std::optional<std::uint32_t> processes;  ///< processes and threads
+  std::optional<double> cpus;              ///< processor time of all processes together, in CPUs
 };
 
 /// The directory of a control group of this process.
@@ -47,8 +48,8 @@ class control_group_place {
   bool operator==(const control_group_place&) const = default;
 };
 
-/// Returns the directories of the control groups of a process, by controller: "memory" and "pids". A controller of
-/// version 1 wins, because a controller that version 1 has is missing in version 2.
+/// Returns the directories of the control groups of a process, by controller: "memory", "pids" and "cpu". A controller
+/// of version 1 wins, because a controller that version 1 has is missing in version 2.
 /// \param memberships  the text of /proc/self/cgroup.
 /// \param mounts       the text of /proc/self/mountinfo.
 inline std::map<std::string, control_group_place, std::less<>> control_group_places(std::string_view memberships,
@@ -79,7 +80,7 @@ inline std::map<std::string, control_group_place, std::less<>> control_group_pla
     const std::string_view root = next_of(line, ' ');  // the group that is mounted
     const std::string_view point = next_of(line, ' ');
 
-    for (const char* controller : {"memory", "pids"}) {
+    for (const char* controller : {"memory", "pids", "cpu"}) {
       const bool is_unified = type == "cgroup2";
       if (!is_unified && !has_word(super_options, controller)) continue;
       if (is_unified && places.count(controller) != 0) continue;
@@ -121,11 +122,11 @@ class control_group {
                                            const std::map<std::string, control_group_place, std::less<>>& places,
                                            std::string& obstacle) {
     control_group group;
-    for (const char* controller : {"memory", "pids"}) {
-      if (std::string_view(controller) == "memory" ? !limits.memory : !limits.processes) continue;
+    for (const std::string_view controller : {"memory", "pids", "cpu"}) {
+      if (controller == "memory" ? !limits.memory : controller == "pids" ? !limits.processes : !limits.cpus) continue;
       const auto found = places.find(controller);
       if (found == places.end()) {
-        obstacle = std::string("no hierarchy of control groups has the controller ") + controller;
+        obstacle = "no hierarchy of control groups has the controller " + std::string(controller);
         return std::nullopt;
       }
       if (!group.add(found->second, controller, obstacle)) return std::nullopt;
@@ -173,6 +174,16 @@ class control_group {
     return std::any_of(levels_.begin(), levels_.end(), [](const level& each) { return each.has_processes; });
   }
 
+  /// Returns true if the group limits memory.
+  bool limits_memory() const noexcept { return *memory_mechanism() != '\0'; }
+
+  /// Returns the mechanism that limits the share of the processors, for isolation reports.
+  const char* cpu_mechanism() const noexcept {
+    for (const level& each : levels_)
+      if (each.has_cpu) return each.is_unified ? "control group, cpu.max" : "control group, cpu.cfs_quota_us";
+    return "";
+  }
+
   /// Returns the mechanism that limits memory, for isolation reports.
   const char* memory_mechanism() const noexcept {
     for (const level& each : levels_)
@@ -203,11 +214,23 @@ class control_group {
     bool is_unified = false;
     bool has_memory = false;
     bool has_processes = false;
+    bool has_cpu = false;
 
     bool limit(const control_group_limits& limits, std::string& obstacle) const {
       const auto set = [&](const char* file, std::uint64_t value) {
         return write_to(directory / file, std::to_string(value), obstacle);
       };
+      if (has_cpu) {
+        constexpr std::uint64_t period = 100'000;  // microseconds
+        // The kernel accepts no quota below one millisecond.
+        const std::uint64_t quota = std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(*limits.cpus * period));
+        if (is_unified) {
+          if (!write_to(directory / "cpu.max", std::to_string(quota) + " " + std::to_string(period), obstacle))
+            return false;
+        } else if (!set("cpu.cfs_period_us", period) || !set("cpu.cfs_quota_us", quota)) {
+          return false;
+        }
+      }
       if (has_memory && !is_unified) {
         // Without this setting, kernels before 5.11 do not count the memory of groups beneath this group.
         write_if_there(directory / "memory.use_hierarchy", "1");
@@ -229,6 +252,7 @@ class control_group {
   bool add(const control_group_place& place, std::string_view controller, std::string& obstacle) {
     for (level& each : levels_) {
       if (!each.is_unified || !place.is_unified) continue;
+      write_if_there(each.directory.parent_path() / "cgroup.subtree_control", "+" + std::string(controller));
       if (!has_controller(each.directory / "cgroup.controllers", controller)) {
         obstacle = each.directory.string() + " lacks the controller " + std::string(controller);
         return false;
@@ -252,9 +276,9 @@ class control_group {
     if (!place.is_unified) return parents;
     // In version 2, a group with processes cannot pass a controller on, unless it is the root. If the group of this
     // process has no limits, a group beside it is as good as a group beneath it.
-    for (const char* file : {"memory.max", "pids.max", "memory.high"}) {
+    for (const char* file : {"memory.max", "pids.max", "memory.high", "cpu.max"}) {
       const std::string limit = text_of(place.directory / file);
-      if (!limit.empty() && limit != "max\n") return parents;
+      if (!limit.empty() && !limit.starts_with("max")) return parents;
     }
     if (place.directory.has_parent_path() &&
         ::access((place.directory.parent_path() / "cgroup.procs").c_str(), F_OK) == 0)
@@ -297,7 +321,7 @@ class control_group {
   }
 
   static void mark(level& in, std::string_view controller) {
-    (controller == "memory" ? in.has_memory : in.has_processes) = true;
+    (controller == "memory" ? in.has_memory : controller == "pids" ? in.has_processes : in.has_cpu) = true;
   }
 
   /// Removes groups that programs left behind when they were killed: nothing holds the lock of such a group. The kernel
